@@ -1,0 +1,453 @@
+"""Every contract between perfcore and its plugins.
+
+Each kind of plugin is one Protocol. A driver is a plain class with these methods, named by an entry point of the
+group `perfcore.<kind>`; perfcore makes it with `Driver(settings)`, where `settings` is an instance of the class
+attribute `Settings` (see `perfcore.settings`), or with `Driver()` where it has none. Kinds that live in one place
+(`vcs`, `storage`) are made with `Driver(place)` or `Driver(place, settings)`.
+
+The methods are at the same time pluggy specifications named `<kind>_<method>`: a driver's method may leave out
+trailing arguments it does not need, and one with an argument that the specification lacks is refused when it is
+loaded. Methods marked optional may be missing.
+
+An observer of another distribution wraps a phase of collectors, postprocessors or checks, whichever is in use.
+It is a generator function under the group `perfcore.hooks`, and its entry point's name says what it wraps:
+
+    [project.entry-points."perfcore.hooks"]
+    "collector.collect:pin" = "my_company:pin_cpus"
+
+    def pin_cpus(session, run):
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {0})
+        try:
+            return (yield)
+        finally:
+            os.sched_setaffinity(0, before)
+
+A plain function in its place is called before the phase. For an event (`Events`), the part before the colon is
+the event's name: `profile_registered:mail`. An observer that fails is a warning; what it observed goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+
+if TYPE_CHECKING:
+    from perfcore.model import (
+        Change,
+        Entry,
+        Job,
+        MajorVersion,
+        MinorVersion,
+        Pairing,
+        Plan,
+        Profile,
+        Series,
+        Subject,
+    )
+    from perfcore.profile.recording import Outcome, Run, Session
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def optional(method: F) -> F:
+    """Marks a method that a driver may leave out."""
+    method.__perfcore_optional__ = True  # type: ignore[attr-defined]
+    return method
+
+
+@runtime_checkable
+class Vcs(Protocol):
+    """A version control system around one working tree, made with `Driver(root)`.
+
+    Versions are full ids, unless a parameter is called `parameter`. Methods raise VersionError for a version
+    that is unknown, ambiguous or cannot be given, with a message for people.
+
+        git = Git(Path("/src/project"))
+        head = git.get_minor_head()
+        with tempfile.TemporaryDirectory() as folder:
+            git.export(head, Path(folder))
+    """
+
+    @classmethod
+    def detect(cls, path: Path) -> Path | None:
+        """The root of the working tree that holds `path`, or None. Cheap: it is asked for every command."""
+        ...
+
+    def init(self) -> None:
+        """Make an empty repository at the root. Called by `perf init --init-vcs`."""
+
+    def home(self) -> Path:
+        """The folder where `.perf` belongs: the same for all working trees linked to one repository."""
+        ...
+
+    def walk_minor_versions(self, head: str) -> Iterator[MinorVersion]:
+        """`head` and its ancestors, streamed, every version before its parents, newest first."""
+        ...
+
+    def walk_major_versions(self) -> Iterator[MajorVersion]:
+        """All named lines of versions, sorted by name."""
+        ...
+
+    def get_minor_head(self) -> str:
+        """The version that is checked out. VersionError when there is none yet."""
+        ...
+
+    def get_head_major_version(self) -> MajorVersion:
+        """The line that is checked out; its name is empty when the head is detached."""
+        ...
+
+    def get_minor_version_info(self, version: str) -> MinorVersion:
+        """What is known of one version."""
+        ...
+
+    def check_minor_version_validity(self, version: str) -> None:
+        """VersionError unless the id names a version."""
+
+    def massage_parameter(self, parameter: str) -> str:
+        """The full id of anything people write for a version (`HEAD~2`, a tag, a short id)."""
+        ...
+
+    def is_dirty(self) -> bool:
+        """Whether tracked files differ from the head. `.perf` and `.tagit` never count."""
+        ...
+
+    def save_state(self) -> str:
+        """Put uncommitted changes aside and return a token for them. The token is journalled by the driver
+        before anything is touched, so that a command killed at any later instant leaves a trace."""
+        ...
+
+    def restore_state(self, state: str) -> None:
+        """Go back to what `save_state` saw: head, changes, index; and drop the journal."""
+
+    def saved_state(self) -> str | None:
+        """The token of a state that a dead process saved and never restored. Asked by every command that opens
+        the repository, so it costs no more than a look at one file."""
+        ...
+
+    def checkout(self, version: str) -> None:
+        """Put the working tree at a version. Only called between save_state and restore_state."""
+
+    def export(self, version: str, directory: Path) -> None:
+        """The clean tree of a version in an empty folder elsewhere."""
+
+    def read_file(self, version: str, path: str) -> bytes:
+        """One file's content at a version; NotFoundError where it has none."""
+        ...
+
+    def changed_files(self, old: str | None, new: str) -> tuple[str, ...]:
+        """Paths that differ between two versions, sorted; against the empty tree for None."""
+        ...
+
+    @optional
+    def worktree(self, version: str, directory: Path) -> None:
+        """Like `export`, but cheaper for large trees; `directory` does not exist yet. The user's tree, index and
+        stash stay as they are."""
+
+    @optional
+    def remove_worktree(self, directory: Path) -> None:
+        """Undo `worktree`, also one that a killed process left half made."""
+
+    @optional
+    def install_trigger(self, command: Sequence[str]) -> Path:
+        """Have `command` run after every new version; gives the file it was written to."""
+        ...
+
+
+@runtime_checkable
+class Collector(Protocol):
+    """Measures one command, one run at a time. The core owns the schedule: repeats, warm-up, budget, order.
+
+        class Wall:
+            def before(self, job):
+                return Session(job, columns=[ColumnSpec("wall", "i64", "ns", "value")])
+
+            def collect(self, session, run):
+                start = time.perf_counter_ns()
+                run.exitcode = subprocess.call(session.job.argv, cwd=session.job.cwd)
+                run.rows.add(wall=time.perf_counter_ns() - start)
+
+            def after(self, session, outcome):
+                pass
+    """
+
+    def before(self, job: Job) -> Session:
+        """Called once for a job before its first run: check that it can be measured, prepare."""
+        ...
+
+    def collect(self, session: Session, run: Run) -> None:
+        """Called for exactly one run. Rows go to `run.rows`; a run that cannot count is an error raised."""
+
+    def after(self, session: Session, outcome: Outcome) -> None:
+        """Called whenever `before` returned, also after a failure; may complete or replace what was recorded."""
+
+
+@runtime_checkable
+class Postprocessor(Protocol):
+    """Turns a profile into another.
+
+    class Double:
+        def before(self, profile): ...
+
+        def postprocess(self, profile):
+            return profile
+
+        def after(self, profile): ...
+    """
+
+    def before(self, profile: Profile) -> None:
+        """Called first: refuse a profile that cannot be worked on."""
+
+    def postprocess(self, profile: Profile) -> Profile:
+        """The new profile. The old one is never changed."""
+        ...
+
+    def after(self, profile: Profile) -> None:
+        """Called with what `postprocess` returned, or with the old profile if it failed."""
+
+
+class Output(Protocol):
+    """Where a view or a plugin's command writes. `path` is the file the user asked for, `width` the columns of
+    the terminal (None elsewhere), `color` whether colours are wanted."""
+
+    path: Path | None
+    width: int | None
+    color: bool
+
+    def write(self, text: str) -> None:
+        """To the file, or else to standard output, as it is."""
+
+    def write_bytes(self, data: bytes) -> None:
+        """The same for bytes."""
+
+    def say(self, text: str) -> None:
+        """To people, on standard error."""
+
+
+@runtime_checkable
+class View(Protocol):
+    """Shows profiles, versions or changes.
+
+    class Names:
+        def render(self, subject, output):
+            for name in subject.names:
+                output.write(name + "\\n")
+    """
+
+    def render(self, subject: Subject, output: Output) -> None:
+        """Write the picture. Names in profiles are text and stay text, in a terminal as in HTML."""
+
+
+class Stored(NamedTuple):
+    """What `read` gives: the bytes, and a tag that changes whenever they do."""
+
+    data: bytes
+    tag: str
+
+
+class Listed(NamedTuple):
+    """One row of `list`: `modified` is nanoseconds since 1970 UTC."""
+
+    key: str
+    size: int
+    modified: int
+    tag: str
+
+
+@runtime_checkable
+class Storage(Protocol):
+    """Bytes by key, made with `Driver(place)`. A key is a relative path with `/`, of letters, digits and `._-+@`.
+
+    Many processes use one place at once, and any of them may be killed at any instant: a key then holds the
+    old bytes or the new ones, whole. What a method returned from is durable.
+
+        tag = storage.create("objects/ab/cdef", b"1")
+        storage.replace("objects/ab/cdef", b"2", tag)
+    """
+
+    def read(self, key: str) -> Stored:
+        """KeyMissingError where there is nothing."""
+        ...
+
+    def create(self, key: str, data: bytes) -> str:
+        """Write a new key and give its tag; KeyExistsError where there is something, which stays."""
+        ...
+
+    def replace(self, key: str, data: bytes, tag: str | None) -> str:
+        """Compare and swap: ConflictError unless the key still has this tag (None: is not there)."""
+        ...
+
+    def delete(self, key: str, tag: str) -> None:
+        """Remove; ConflictError unless the key still has this tag; KeyMissingError where it is gone."""
+
+    def touch(self, key: str) -> None:
+        """Make a key look new, so that it outlives a collection of garbage. KeyMissingError where it is gone."""
+
+    def list(self, prefix: str) -> Iterator[Listed]:
+        """All keys that begin with the prefix, sorted; nothing for one that is not there. The tag of a listed
+        key also changes with `touch`."""
+        ...
+
+
+@runtime_checkable
+class Check(Protocol):
+    """Finds changes. A driver has `compare`, or `scan`, or both.
+
+    class Halved:
+        def compare(self, pairing):
+            return []
+    """
+
+    @optional
+    def compare(self, pairing: Pairing) -> Sequence[Change]:
+        """One verdict for every metric of two samples of one configuration."""
+        ...
+
+    @optional
+    def scan(self, series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
+        """The changes in a history. `state` is what the last scan of this series gave, so that a new version
+        does not recompute everything; None at first, or when the series no longer begins as it did."""
+        ...
+
+
+@runtime_checkable
+class Diff(Protocol):
+    """What differs between two profiles, as a profile."""
+
+    def diff(self, baseline: Profile, target: Profile) -> Profile:
+        """Amounts of the result are target minus baseline."""
+        ...
+
+
+@runtime_checkable
+class Aggregate(Protocol):
+    """Several profiles as one."""
+
+    def aggregate(self, profiles: Sequence[Profile]) -> Profile:
+        """`profiles` is not empty and of one type; the result names them as its sources."""
+        ...
+
+
+@runtime_checkable
+class Format(Protocol):
+    """A file format that profiles can be read from or written to."""
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Whether a file that begins with these bytes (up to 4,096) and has this name is of the format."""
+        ...
+
+    @optional
+    def read(self, path: Path) -> Profile:
+        """FormatError says where the file is wrong."""
+        ...
+
+    @optional
+    def write(self, profile: Profile, path: Path) -> None:
+        """Write one file, whole or not at all."""
+
+
+@runtime_checkable
+class Workload(Protocol):
+    """Makes inputs of growing size for a command."""
+
+    def generate(self, spec: Mapping[str, Any], directory: Path) -> Iterator[Path]:
+        """Files below `directory`, in the order in which they are to be used; the same ones for the same spec."""
+        ...
+
+
+@runtime_checkable
+class Executor(Protocol):
+    """Runs plans: here, in a queue, on other machines. A plan is indivisible."""
+
+    def submit(self, plan: Plan) -> Iterator[Profile]:
+        """The profiles of the plan's jobs, in their order, as they are finished."""
+        ...
+
+
+@runtime_checkable
+class Notifier(Protocol):
+    """Tells somebody about the result of a check."""
+
+    def notify(self, report: Mapping[str, Any]) -> None:
+        """`report` is what `perf check --json` prints."""
+
+
+@runtime_checkable
+class Command(Protocol):
+    """A command of its own, added to `perf`: the entry point's name is the verb, its first docstring line the
+    help. The class is imported when the verb is used."""
+
+    def app(self) -> Any:
+        """A `typer.Typer`. It prints through the `Output` found as `ctx.obj`."""
+        ...
+
+
+class Events:
+    """What observers can listen to without wrapping anything. Several may answer; all are called."""
+
+    def environment(self) -> Mapping[str, Any]:
+        """Facts about the machine to be added to `machine`: the flags of the compiler, the name of the host's
+        pool. Not secrets: they are stored."""
+        return {}
+
+    def profile_collected(self, profile: Profile, job: Job) -> None:
+        """After a profile was written to the pending ones."""
+
+    def profile_registered(self, entry: Entry, version: str) -> None:
+        """After the index of the version holds the entry for good."""
+
+    def check_done(self, changes: Sequence[Change]) -> None:
+        """After a check, before its exit code."""
+
+
+class Kind(NamedTuple):
+    """A kind of plugin. `wrapped` are the phases that observers can wrap."""
+
+    name: str
+    protocol: type
+    wrapped: tuple[str, ...] = ()
+    placed: bool = False
+
+    @property
+    def group(self) -> str:
+        return f"perfcore.{self.name}"
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return tuple(name for name, value in vars(self.protocol).items() if _is_method(name, value))
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        protocol: Any = self.protocol
+        return tuple(m for m in self.methods if not hasattr(_function(vars(protocol)[m]), "__perfcore_optional__"))
+
+
+HOOKS_GROUP = "perfcore.hooks"
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind("vcs", Vcs, placed=True),
+        Kind("collector", Collector, ("before", "collect", "after")),
+        Kind("postprocessor", Postprocessor, ("before", "postprocess", "after")),
+        Kind("view", View),
+        Kind("storage", Storage, placed=True),
+        Kind("check", Check, ("compare", "scan")),
+        Kind("diff", Diff),
+        Kind("aggregate", Aggregate),
+        Kind("format", Format),
+        Kind("workload", Workload),
+        Kind("executor", Executor),
+        Kind("notifier", Notifier),
+        Kind("command", Command),
+    )
+}
+EVENTS: tuple[str, ...] = tuple(name for name in vars(Events) if not name.startswith("_"))
+
+
+def _is_method(name: str, value: Any) -> bool:
+    return not name.startswith("_") and callable(_function(value))
+
+
+def _function(value: Any) -> Any:
+    return value.__func__ if isinstance(value, classmethod | staticmethod) else value

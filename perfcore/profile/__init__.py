@@ -1,0 +1,1 @@
+"""What a profile is made of, and how it becomes bytes: tables and columns, recording, encoding, old row forms."""

@@ -1,0 +1,101 @@
+"""What a collector writes into while it measures: a session for a job, and a run within it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from perfcore.model import Job
+from perfcore.profile.table import ColumnSpec, TableBuilder, Value
+
+RUN = ColumnSpec("run", "i64", role="order")
+RUNS = (
+    ColumnSpec("run", "i64", role="order"),
+    ColumnSpec("session", "str"),
+    ColumnSpec("block", "i64", role="order"),
+    ColumnSpec("position", "i64", role="order"),
+    ColumnSpec("started", "i64", "ns", "order"),
+    ColumnSpec("warmup", "bool"),
+    ColumnSpec("disturbed", "bool"),
+    ColumnSpec("exit", "i64"),
+)
+
+
+class Session:
+    """One job under one collector, from `before` to `after`.
+
+    `workspace` is a private folder that is removed afterwards. `state` is the collector's own. Rows of
+    `tables["resources"]` are written through `Run.rows`; other tables (stacks, functions, ...) are made with
+    `table()`. `sampling` says how was measured and goes into the profile, `notes` are told to the user and kept.
+    """
+
+    def __init__(self, job: Job, *, columns: Sequence[ColumnSpec] = (), state: Any = None) -> None:
+        self.job = job
+        self.state = state
+        self.workspace: Path | None = None
+        self.profile_type = job.collector.name
+        self.sampling: dict[str, Any] = {}
+        self.notes: list[str] = []
+        self.tables: dict[str, TableBuilder] = {"resources": TableBuilder("resources", (RUN, *columns))}
+
+    def table(self, name: str, specs: Sequence[ColumnSpec] = ()) -> TableBuilder:
+        """The table of this name, made with these columns when it is asked for first."""
+        if name not in self.tables:
+            self.tables[name] = TableBuilder(name, specs)
+        return self.tables[name]
+
+    def note(self, text: str) -> None:
+        """Something the reader of the profile should know; said once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+class Rows:
+    """The rows of one run: each gets the run's number in the column `run`."""
+
+    def __init__(self, table: TableBuilder, run: int) -> None:
+        self._table = table
+        self._run = run
+
+    def add(self, **values: Value) -> None:
+        """One resource."""
+        self._table.add(run=self._run, **values)
+
+    def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:
+        """Many resources, as columns of one length."""
+        rows = len(next(iter(columns.values()), ()))
+        self._table.extend({"run": [self._run] * rows, **columns})
+
+
+class Run:
+    """One execution that is being measured. The collector sets `exitcode` (negative: the signal that ended it),
+    `disturbed` when the machine got in the way, and writes rows; a warm-up's rows are not kept.
+
+    Runs with the same `block` were taken in turn with those of the other jobs of the plan, `position` is the
+    place within the block.
+    """
+
+    def __init__(
+        self, session: Session, *, index: int, block: int, position: int, started: int, warmup: bool = False
+    ) -> None:
+        self.index = index
+        self.block = block
+        self.position = position
+        self.started = started
+        self.warmup = warmup
+        self.exitcode: int | None = None
+        self.disturbed = False
+        table = TableBuilder("warmup") if warmup else session.tables["resources"]
+        self.rows = Rows(table, index)
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """How a session ended, told to `after`: `error` is what stopped it, None when every run was taken."""
+
+    status: Literal["ok", "failed", "interrupted"]
+    runs: int
+    error: BaseException | None = None

@@ -1,0 +1,425 @@
+"""Tables of typed columns.
+
+A column is a typed buffer (it speaks the buffer protocol, so NumPy and Polars wrap it without copying) with an
+optional validity bitmap: a missing value is absent, never 0 or NaN. Text is coded by a dictionary.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import attrs
+
+from perfcore.errors import FormatError
+from perfcore.profile import bitmap
+
+if TYPE_CHECKING:
+    import polars
+
+DType = Literal["i64", "u64", "f64", "bool", "str"]
+Role = Literal["value", "dimension", "order"]
+Value: TypeAlias = int | float | bool | str | None
+
+CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
+WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
+_INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+
+
+@attrs.frozen
+class ColumnSpec:
+    """What a column is: `role` is `value` for what was consumed, `dimension` for where and what, `order` for
+    when (run, time). `better` says which way a value improves."""
+
+    name: str
+    dtype: DType
+    unit: str = ""
+    role: Role = "dimension"
+    better: Literal["lower", "higher"] = "lower"
+
+
+@attrs.frozen(eq=False, repr=False)
+class Column:
+    """One column: `data` is a memoryview of `rows` items of the dtype (`str`: u32 codes into `dictionary`).
+
+    `valid` is None where every value is there, else a bitmap, bit i of byte i // 8 from the lowest up; the
+    item of a missing value is 0.
+    """
+
+    spec: ColumnSpec
+    data: memoryview
+    valid: bytes | None = None
+    dictionary: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def dtype(self) -> DType:
+        return self.spec.dtype
+
+    @property
+    def unit(self) -> str:
+        return self.spec.unit
+
+    @property
+    def role(self) -> Role:
+        return self.spec.role
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def __repr__(self) -> str:
+        return f"<Column {self.name} {self.dtype} {self.unit or '-'} {len(self)} rows>"
+
+    def __getitem__(self, row: int) -> Value:
+        if self.valid is not None and not bitmap.get(self.valid, row):
+            return None
+        value: Value = self.data[row]
+        return self.dictionary[int(value)] if self.dtype == "str" else value  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[Value]:
+        values: Iterator[Value] = iter(self.data)
+        if self.dtype == "str":
+            values = map(self.dictionary.__getitem__, self.data)
+            if self.valid is not None and not self.dictionary:
+                values = iter([""] * len(self))
+        if self.valid is None:
+            return values
+        return (v if there else None for v, there in zip(values, bitmap.flags(self.valid, len(self)), strict=True))
+
+    def take(self, rows: Sequence[int]) -> Column:
+        """The column with only these rows, in this order."""
+        data = array(_array_code(self.dtype), [self.data[row] for row in rows])
+        valid = None
+        if self.valid is not None:
+            valid = bitmap.pack(bytes(bitmap.get(self.valid, row) for row in rows))
+        return Column(self.spec, _view(data, self.dtype), valid, self.dictionary)
+
+    def slice(self, start: int, stop: int) -> Column:
+        """Rows start to stop - 1; shares the buffer."""
+        valid = self.valid
+        if valid is not None:
+            valid = bitmap.pack(bitmap.flags(valid, len(self))[start:stop])
+        return Column(self.spec, self.data[start:stop], valid, self.dictionary)
+
+    def same(self, other: Column) -> bool:
+        """Equal in what they say, whatever dictionaries they use."""
+        if self.spec != other.spec or len(self) != len(other):
+            return False
+        if self.valid == other.valid and self.dictionary == other.dictionary:
+            return bool(self.data.tobytes() == other.data.tobytes())
+        if self.dtype == "f64":
+            return _flags(self) == _flags(other) and self.data.tobytes() == other.data.tobytes()
+        return all(a == b for a, b in zip(self, other, strict=True))
+
+
+@attrs.frozen(eq=False, repr=False)
+class Table:
+    """Columns of equal length under a name. Tables are equal when their columns say the same, in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+    rows: int
+
+    def __attrs_post_init__(self) -> None:
+        names = [column.name for column in self.columns]
+        if len(set(names)) != len(names):
+            raise FormatError(f"table {self.name!r} has two columns of one name")
+        for column in self.columns:
+            if len(column) != self.rows:
+                raise FormatError(
+                    f"table {self.name!r}: column {column.name!r} has {len(column)} rows, not {self.rows}"
+                )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        if (self.name, self.rows, self.names) != (other.name, other.rows, other.names):
+            return False
+        return all(a.same(b) for a, b in zip(self.columns, other.columns, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Table {self.name} {self.rows} rows: {', '.join(self.names)}>"
+
+    def __len__(self) -> int:
+        return self.rows
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
+
+    def get(self, name: str) -> Column | None:
+        return next((column for column in self.columns if column.name == name), None)
+
+    def __getitem__(self, name: str) -> Column:
+        column = self.get(name)
+        if column is None:
+            raise KeyError(f"table {self.name!r} has no column {name!r}; it has {', '.join(self.names)}")
+        return column
+
+    def values(self) -> tuple[Column, ...]:
+        """The columns that hold what was consumed."""
+        return tuple(column for column in self.columns if column.role == "value")
+
+    def iter_rows(self) -> Iterator[dict[str, Value]]:
+        """Each row as a dict; missing values are None. For small tables and for people."""
+        for row in zip(*self.columns, strict=True):
+            yield dict(zip(self.names, row, strict=True))
+
+    def take(self, rows: Sequence[int]) -> Table:
+        return Table(self.name, tuple(column.take(rows) for column in self.columns), len(rows))
+
+    def slice(self, start: int, stop: int) -> Table:
+        stop = min(stop, self.rows)
+        return Table(self.name, tuple(c.slice(start, stop) for c in self.columns), max(0, stop - start))
+
+    def with_columns(self, *columns: Column) -> Table:
+        """The table with these columns put in the place of those of their names, or at the end."""
+        new = {column.name: column for column in columns}
+        kept = [new.pop(column.name, column) for column in self.columns]
+        return Table(self.name, (*kept, *new.values()), self.rows)
+
+    def to_polars(self) -> polars.DataFrame:
+        """A Polars frame over the same buffers. Needs the packages `polars` and `numpy`."""
+        import numpy
+        import polars
+
+        series = []
+        for column in self.columns:
+            data = polars.Series(column.name, numpy.asarray(column.data))
+            if column.dtype == "str":
+                data = polars.Series(column.name, list(column.dictionary), dtype=polars.String)[data]
+                data = data.alias(column.name)
+            if column.valid is not None:
+                there = polars.Series(numpy.frombuffer(bitmap.flags(column.valid, self.rows), dtype=bool))
+                data = data.zip_with(there, polars.Series(column.name, [None] * self.rows, dtype=data.dtype))
+            series.append(data)
+        return polars.DataFrame(series)
+
+
+def column(
+    name: str,
+    values: Sequence[Value],
+    *,
+    dtype: DType | None = None,
+    unit: str = "",
+    role: Role = "dimension",
+    better: Literal["lower", "higher"] = "lower",
+) -> Column:
+    """A column from Python values; the dtype is the narrowest that holds them all where none is given."""
+    builder = ColumnBuilder(name, ColumnSpec(name, dtype, unit, role, better) if dtype else None)
+    builder.extend(values)
+    built = builder.build(len(values))
+    return attrs.evolve(built, spec=ColumnSpec(name, built.dtype, unit, role, better))
+
+
+def from_buffer(spec: ColumnSpec, buffer: Any, valid: bytes | None = None, dictionary: Sequence[str] = ()) -> Column:
+    """A column over an existing buffer (bytes, array, NumPy array) of little-endian items of the dtype."""
+    raw = memoryview(buffer).cast("B")
+    return Column(spec, raw.cast(CODES[spec.dtype]).toreadonly(), valid, tuple(dictionary))  # type: ignore[call-overload]
+
+
+def table(name: str, columns: Sequence[Column]) -> Table:
+    """A table of these columns, which are of one length."""
+    return Table(name, tuple(columns), len(columns[0]) if columns else 0)
+
+
+def concat(tables: Sequence[Table]) -> Table:
+    """The rows of several tables of the same columns, one after the other."""
+    first = tables[0]
+    if len(tables) == 1:
+        return first
+    columns = []
+    for spec in (column.spec for column in first.columns):
+        parts = [part[spec.name] for part in tables]
+        if any(part.spec != spec for part in parts):
+            raise FormatError(f"table {first.name!r}: column {spec.name!r} changes its type between pieces")
+        columns.append(_concat_columns(spec, parts))
+    return Table(first.name, tuple(columns), sum(part.rows for part in tables))
+
+
+class ColumnBuilder:
+    """Grows one column. Without a spec its dtype follows the values, each kept exactly or refused."""
+
+    def __init__(self, name: str, spec: ColumnSpec | None = None) -> None:
+        self.name = name
+        self.spec = spec
+        self._dtype: DType | None = spec.dtype if spec else None
+        self._data: Any = _new_data(self._dtype) if self._dtype else None
+        self._missing: list[tuple[int, int]] = []
+        self._codes: dict[str, int] = {}
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, value: Value) -> None:
+        if value is None:
+            self.skip(1)
+            return
+        if self._dtype == "str" and type(value) is str:
+            self._data.append(self._codes.setdefault(value, len(self._codes)))
+        elif self._dtype == "i64" and type(value) is int and _INT_MIN <= value <= _INT_MAX:
+            self._data.append(value)
+        else:
+            self._append_slowly(value)
+        self._rows += 1
+
+    def extend(self, values: Sequence[Value]) -> None:
+        code = CODES.get(self._dtype or "")
+        if code in ("q", "Q", "d") and getattr(values, "typecode", None) == code:
+            self._data.extend(values)
+            self._rows += len(values)
+            return
+        for value in values:
+            self.append(value)
+
+    def skip(self, rows: int) -> None:
+        """`rows` missing values."""
+        if rows <= 0:
+            return
+        self._missing.append((self._rows, rows))
+        if self._data is not None:
+            self._data.extend(bytes(rows) if self._dtype == "bool" else array(self._data.typecode, [0]) * rows)
+        self._rows += rows
+
+    def build(self, rows: int) -> Column:
+        """The finished column, filled up with missing values to `rows`."""
+        self.skip(rows - self._rows)
+        dtype: DType = self._dtype or "f64"
+        data = self._data if self._data is not None else array("d", bytes(8 * rows))
+        valid = None
+        if self._missing:
+            there = bytearray(b"\x01" * rows)
+            for start, count in self._missing:
+                there[start : start + count] = bytes(count)
+            valid = bitmap.pack(bytes(there))
+        spec = self.spec or ColumnSpec(self.name, dtype, role="value" if dtype in ("i64", "u64", "f64") else "dimension")
+        return Column(spec, _view(data, dtype), valid, tuple(self._codes))
+
+    def _append_slowly(self, value: Value) -> None:
+        wanted = self._wanted(value)
+        if self._dtype is None:
+            self._dtype = wanted
+            self._data = _new_data(wanted)
+            self._data.extend(bytes(self._rows) if wanted == "bool" else array(self._data.typecode, [0]) * self._rows)
+        elif wanted != self._dtype:
+            value = self._reconcile(wanted, value)
+        if self._dtype == "str":
+            self._data.append(self._codes.setdefault(str(value), len(self._codes)))
+        else:
+            self._data.append(value)
+
+    def _wanted(self, value: Value) -> DType:
+        kind: Any = type(value)
+        if isinstance(value, bool):
+            return "bool"
+        if isinstance(value, int):
+            if value < _INT_MIN or value > _UINT_MAX:
+                raise FormatError(f"column {self.name!r}: {value} does not fit 64 bits")
+            return "i64" if value <= _INT_MAX else "u64"
+        if isinstance(value, float):
+            return "f64"
+        if isinstance(value, str):
+            return "str"
+        raise FormatError(f"column {self.name!r} cannot hold a value of type {kind.__name__}")
+
+    def _reconcile(self, wanted: DType, value: Any) -> Value:
+        """Change the column's dtype, or the value, so that both fit without loss."""
+        pair = {self._dtype, wanted}
+        if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:
+            return float(value)
+        if self._dtype == "u64" and wanted == "i64" and value >= 0:
+            return int(value)
+        if self.spec is None and pair == {"i64", "f64"} and all(int(float(v)) == v for v in self._data):
+            self._data, self._dtype = array("d", self._data), "f64"
+            return float(value)
+        if self.spec is None and pair == {"i64", "u64"} and all(v >= 0 for v in self._data):
+            self._data, self._dtype = array("Q", self._data), "u64"
+            return int(value)
+        raise FormatError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")
+
+
+class TableBuilder:
+    """Grows a table by rows or by columns; `extend` keeps typed buffers as they are."""
+
+    def __init__(self, name: str, specs: Sequence[ColumnSpec] = ()) -> None:
+        self.name = name
+        self._columns = {spec.name: ColumnBuilder(spec.name, spec) for spec in specs}
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def declare(self, *specs: ColumnSpec) -> None:
+        """Fix name, dtype, unit and role of columns before their first value."""
+        for spec in specs:
+            if spec.name in self._columns:
+                raise FormatError(f"table {self.name!r}: column {spec.name!r} is declared twice")
+            self._columns[spec.name] = ColumnBuilder(spec.name, spec)
+
+    def add(self, **values: Value) -> None:
+        """One row; columns that are not named hold no value in it."""
+        for name, value in values.items():
+            self._builder(name).append(value)
+        self._rows += 1
+
+    def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:
+        """Many rows, given as columns of one length."""
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise FormatError(f"table {self.name!r}: columns of different lengths {sorted(lengths)}")
+        for name, values in columns.items():
+            self._builder(name).extend(values)
+        self._rows += lengths.pop() if lengths else 0
+
+    def build(self) -> Table:
+        columns = tuple(builder.build(self._rows) for builder in self._columns.values())
+        return Table(self.name, columns, self._rows)
+
+    def _builder(self, name: str) -> ColumnBuilder:
+        builder = self._columns.get(name)
+        if builder is None:
+            builder = self._columns[name] = ColumnBuilder(name)
+        builder.skip(self._rows - len(builder))
+        return builder
+
+
+def _new_data(dtype: DType) -> Any:
+    return bytearray() if dtype == "bool" else array(CODES[dtype])
+
+
+def _array_code(dtype: DType) -> str:
+    return "B" if dtype == "bool" else CODES[dtype]
+
+
+def _view(data: Any, dtype: DType) -> memoryview:
+    view = memoryview(data).toreadonly()
+    return view.cast("B").cast("?") if dtype == "bool" else view
+
+
+def _flags(column: Column) -> bytes:
+    return b"\x01" * len(column) if column.valid is None else bitmap.flags(column.valid, len(column))
+
+
+def _concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
+    valid = None
+    if any(part.valid is not None for part in parts):
+        valid = bitmap.pack(b"".join(_flags(part) for part in parts))
+    if spec.dtype != "str":
+        data = b"".join(part.data.tobytes() for part in parts)
+        return Column(spec, memoryview(data).cast(CODES[spec.dtype]), valid)  # type: ignore[call-overload]
+    codes: dict[str, int] = {}
+    joined = array("I")
+    for part in parts:
+        moved = [codes.setdefault(text, len(codes)) for text in part.dictionary]
+        if moved == list(range(len(moved))):
+            joined.frombytes(part.data.tobytes())
+        else:
+            joined.extend(map((moved or [0]).__getitem__, part.data))
+    return Column(spec, memoryview(joined).toreadonly(), valid, tuple(codes))

@@ -1,0 +1,1 @@
+"""For authors of plugins: contract tests to inherit from, fakes, and fixtures. Needs pytest."""

@@ -1,0 +1,113 @@
+"""How things are written for people: hostile text made harmless, quantities with units, aligned columns."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+
+_SCALES: dict[str, tuple[tuple[float, str], ...]] = {
+    "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
+    "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
+    "B": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
+    "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"), (1, "")),
+}
+
+
+def printable(text: str) -> str:
+    """The text on one line, with everything that could move a cursor, change a colour or reverse the writing
+    direction written as an escape."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def printable_lines(text: str) -> str:
+    """The same for text of several lines: newlines stay, tabs become blanks."""
+    return "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
+
+
+def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
+    """`12.3 ms` for 12_345_678 in ns. Units without a scale of their own stay as they are."""
+    if value is None:
+        return "-"
+    scales = _SCALES.get(unit)
+    if scales is None:
+        return f"{_digits(value, digits)} {printable(unit)}".rstrip()
+    for factor, name in scales:
+        if abs(value) >= factor:
+            scaled = value if factor == 1 else value / factor
+            joint = "" if unit == "" else " "
+            return f"{_digits(scaled, digits)}{joint}{name}".rstrip()
+    return f"{_digits(value, digits)} {unit}".rstrip()
+
+
+def percent(ratio: float) -> str:
+    """`+4.2 %` for the ratio 1.042."""
+    change = (ratio - 1) * 100
+    return f"{change:+.1f} %" if abs(change) < 1000 else f"×{ratio:.3g}"
+
+
+def width(text: str) -> int:
+    """Columns of a terminal that the text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_char_width(c) for c in text)
+
+
+def clip(text: str, columns: int) -> str:
+    """The text cut to so many columns, with an ellipsis where something is missing."""
+    if width(text) <= columns:
+        return text
+    kept, used = [], 1
+    for c in text:
+        used += _char_width(c)
+        if used > columns:
+            break
+        kept.append(c)
+    return "".join(kept) + "…"
+
+
+def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "  ") -> list[str]:
+    """Lines of aligned columns; the columns of these numbers are set flush right. Cells are shown as they are,
+    so make foreign text `printable` first."""
+    if not rows:
+        return []
+    count = max(len(row) for row in rows)
+    widths = [max((width(row[i]) for row in rows if i < len(row)), default=0) for i in range(count)]
+    lines = []
+    for row in rows:
+        cells = []
+        for i, cell in enumerate(row):
+            fill = " " * (widths[i] - width(cell))
+            cells.append(fill + cell if i in right else cell + fill)
+        lines.append(gap.join(cells).rstrip())
+    return lines
+
+
+def plural(count: int, noun: str, many: str | None = None) -> str:
+    """`1 profile`, `2 profiles`."""
+    return f"{count:,} {noun if count == 1 else many or noun + 's'}"
+
+
+def _digits(value: float, digits: int) -> str:
+    if isinstance(value, int) or float(value).is_integer():
+        whole = int(value)
+        if abs(whole) < 10 ** (digits + 3):
+            return str(whole)
+    shown = f"{value:.{digits}g}"
+    if "e" in shown and abs(value) >= 1:
+        return f"{value:.0f}"
+    return shown
+
+
+def _escape(c: str) -> str:
+    code = ord(c)
+    if c in "\n\r\t":
+        return {"\n": "\\n", "\r": "\\r", "\t": "\\t"}[c]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _char_width(c: str) -> int:
+    if unicodedata.combining(c):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
