@@ -1,0 +1,212 @@
+"""The index of a minor version: which profiles it has, with everything that a listing shows.
+
+`merge` joins two indexes: entry by entry, a tombstone wins. It is commutative, associative and idempotent, so
+stores can be shared by copying objects and merging indexes in any order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable
+
+import attrs
+
+from perfcore.errors import FormatError
+from perfcore.model import Entry
+from perfcore.store.objects import ID
+
+MAGIC = b"pidx"
+VERSIONS = (1, 3)
+_HEAD = struct.Struct("<4sII")
+_V1 = struct.Struct("<I20s")
+_ENTRY = struct.Struct("<Bq20sI")
+_LENGTH = struct.Struct("<I")
+_TOMBSTONE = 1
+_CHECKSUM = 20
+_NANO = 1_000_000_000
+
+
+@attrs.frozen(kw_only=True)
+class Index:
+    """Entries sorted by (created, profile), tombstones included."""
+
+    vcs: str
+    version: str
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def live(self) -> tuple[Entry, ...]:
+        return tuple(entry for entry in self.entries if not entry.tombstone)
+
+
+def key_name(vcs: str, version: str) -> str:
+    """The 40 hex digits under which the index of a version is kept."""
+    if ID.fullmatch(version):
+        return version
+    return hashlib.sha1(f"{vcs}\0{version}".encode(), usedforsecurity=False).hexdigest()
+
+
+def merge(a: Index, b: Index) -> Index:
+    """Every entry of both; one that is a tombstone in either is one."""
+    return attrs.evolve(a, entries=_joined((*a.entries, *b.entries)))
+
+
+def add(index: Index, entry: Entry) -> Index:
+    return attrs.evolve(index, entries=_joined((*index.entries, entry)))
+
+
+def bury(index: Index, entry: Entry) -> Index:
+    """The index with the entry turned into a tombstone."""
+    return add(index, attrs.evolve(entry, tombstone=True))
+
+
+def encode(index: Index, version: int = 3) -> bytes:
+    """The index as bytes, in the given version of the format."""
+    if version == 1:
+        body = b"".join(_encode_v1(entry) for entry in index.live)
+        count = len(index.live)
+    elif version == 3:
+        body = _text(index.vcs) + _text(index.version) + b"".join(map(_encode_v3, index.entries))
+        count = len(index.entries)
+    else:
+        raise FormatError(f"there is no version {version} of the index that could be written")
+    data = _HEAD.pack(MAGIC, version, count) + body
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
+def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Index:
+    """The index in these bytes. The checksum is demanded before anything else is believed. `vcs` and `version`
+    fill in what version 1 does not say."""
+    if not is_index(data):
+        raise FormatError(f"{where} is not an index")
+    payload, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
+    if len(payload) < _HEAD.size or hashlib.sha1(payload, usedforsecurity=False).digest() != checksum:
+        raise FormatError(f"{where} is damaged: its checksum does not fit")
+    _, number, count = _HEAD.unpack_from(payload)
+    if number not in VERSIONS:
+        newer = number > max(VERSIONS)
+        raise FormatError(
+            f"{where} is an index of version {number}",
+            hint="upgrade perfcore" if newer else "bring it in with `perf import perun`",
+        )
+    reader = _Reader(payload, _HEAD.size, where)
+    if number == 3:
+        vcs, version = reader.text(), reader.text()
+    read = _decode_v3 if number == 3 else _decode_v1
+    entries = tuple(read(reader) for _ in range(count))
+    if reader.offset != len(payload):
+        raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
+    return Index(vcs=vcs, version=version, entries=_joined(entries))
+
+
+def is_index(data: bytes) -> bool:
+    return data[:4] == MAGIC
+
+
+def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
+    found: dict[Entry, Entry] = {}
+    for entry in entries:
+        key = attrs.evolve(entry, tombstone=False) if entry.tombstone else entry
+        if key not in found or entry.tombstone:
+            found[key] = entry
+    return tuple(sorted(found.values(), key=_order))
+
+
+def _order(entry: Entry) -> tuple[object, ...]:
+    return (entry.created, entry.profile, entry.name, entry.tags, entry.tables, entry.type, entry.label)
+
+
+def _text(value: str) -> bytes:
+    data = value.encode("utf-8", "backslashreplace")
+    return _LENGTH.pack(len(data)) + data
+
+
+def _texts(values: tuple[str, ...]) -> bytes:
+    return _LENGTH.pack(len(values)) + b"".join(map(_text, values))
+
+
+def _encode_v1(entry: Entry) -> bytes:
+    seconds = min(max(entry.created // _NANO, 0), 2**32 - 1)
+    name = entry.name.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
+    return _V1.pack(seconds, bytes.fromhex(entry.profile)) + name + b"\0"
+
+
+def _encode_v3(entry: Entry) -> bytes:
+    flags = _TOMBSTONE if entry.tombstone else 0
+    head = _ENTRY.pack(flags, entry.created, bytes.fromhex(entry.profile), len(entry.tables))
+    tables = b"".join(bytes.fromhex(id) for id in entry.tables)
+    words = (entry.name, entry.type, entry.cmd, entry.args, entry.workload, entry.collector)
+    lists = _texts(entry.postprocessors) + _texts(entry.tags)
+    ids = _text(entry.config_id) + _text(entry.environment_id)
+    return head + tables + b"".join(map(_text, words)) + lists + ids
+
+
+def _decode_v1(reader: _Reader) -> Entry:
+    seconds, profile = _V1.unpack(reader.take(_V1.size))
+    name = reader.until_nul()
+    return Entry(profile=profile.hex(), created=seconds * _NANO, name=name, type="")
+
+
+def _decode_v3(reader: _Reader) -> Entry:
+    flags, created, profile, count = _ENTRY.unpack(reader.take(_ENTRY.size))
+    if flags & ~_TOMBSTONE:
+        raise FormatError(f"{reader.where} has an entry of a kind this perfcore does not know", hint="upgrade perfcore")
+    blob = reader.take(20 * count)
+    return Entry(
+        profile=profile.hex(),
+        created=created,
+        tables=tuple(blob[i : i + 20].hex() for i in range(0, len(blob), 20)),
+        name=reader.text(),
+        type=reader.text(),
+        cmd=reader.text(),
+        args=reader.text(),
+        workload=reader.text(),
+        collector=reader.text(),
+        postprocessors=reader.texts(),
+        tags=reader.texts(),
+        config_id=reader.text(),
+        environment_id=reader.text(),
+        tombstone=bool(flags & _TOMBSTONE),
+    )
+
+
+class _Reader:
+    """Takes fields off bytes, one after the other, and never past their end."""
+
+    def __init__(self, data: bytes, offset: int, where: str) -> None:
+        self.data = data
+        self.offset = offset
+        self.where = where
+
+    def take(self, size: int) -> bytes:
+        end = self.offset + size
+        if end > len(self.data):
+            raise FormatError(f"{self.where} is damaged: an entry is cut short")
+        taken = self.data[self.offset : end]
+        self.offset = end
+        return taken
+
+    def text(self) -> str:
+        (size,) = _LENGTH.unpack(self.take(_LENGTH.size))
+        return self._decoded(self.take(size))
+
+    def texts(self) -> tuple[str, ...]:
+        (count,) = _LENGTH.unpack(self.take(_LENGTH.size))
+        if count > len(self.data):
+            raise FormatError(f"{self.where} is damaged: a list is longer than the file")
+        return tuple(self.text() for _ in range(count))
+
+    def until_nul(self) -> str:
+        end = self.data.find(b"\0", self.offset)
+        if end < 0:
+            raise FormatError(f"{self.where} is damaged: a name does not end")
+        text = self._decoded(self.take(end - self.offset))
+        self.offset += 1
+        return text
+
+    def _decoded(self, data: bytes) -> str:
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{self.where} is damaged: a name is not UTF-8") from error

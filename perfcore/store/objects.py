@@ -1,0 +1,71 @@
+"""Objects: immutable content under the SHA-1 of `<kind> <type> <length>` NUL content, compressed with zlib."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import zlib
+
+import attrs
+
+from perfcore.errors import FormatError
+
+MAX_BYTES = 1 << 28
+_MAX_HEADER = 300
+_MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
+_HEADER = re.compile(rb"([a-z][a-z0-9-]{0,30}) ([a-z0-9][a-z0-9.-]{0,200}) (0|[1-9][0-9]{0,11})\0")
+_TYPE = re.compile(r"[a-z0-9][a-z0-9.-]{0,200}")
+ID = re.compile(r"[0-9a-f]{40}")
+
+
+@attrs.frozen
+class Object:
+    """`kind` is `profile`, `table`, `note`, ...; `type` a word that says more."""
+
+    kind: str
+    type: str
+    content: bytes
+
+
+def encode(item: Object) -> tuple[str, bytes]:
+    """(id, stored bytes) of an object."""
+    if not _TYPE.fullmatch(item.type):
+        raise FormatError(
+            f"{item.type!r} is no type of a {item.kind}: lower-case letters, digits, dots and hyphens are allowed"
+        )
+    if len(item.content) > MAX_BYTES:
+        raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
+    whole = b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content)) + item.content
+    level = 6 if len(whole) < 1 << 16 else 1
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), zlib.compress(whole, level)
+
+
+def decode(data: bytes, id: str) -> Object:
+    """The object, verified against its id. FormatError names it when a single bit is off."""
+    item = inflate(data, f"object {id}")
+    whole = b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content)) + item.content
+    if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != id:
+        raise FormatError(f"object {id} is damaged: its content does not have this id")
+    return item
+
+
+def inflate(data: bytes, name: str) -> Object:
+    """The object in these bytes, its id unchecked. Never inflates more than the header announces."""
+    inflater = zlib.decompressobj()
+    try:
+        start = inflater.decompress(data, _MAX_HEADER)
+        match = _HEADER.match(start)
+        if not match:
+            raise FormatError(f"{name} is damaged: it does not begin with a header")
+        length = int(match[3])
+        if length > MAX_BYTES or length > len(data) * _MAX_RATIO:
+            raise FormatError(f"{name} is damaged: it claims to hold {length:,} bytes")
+        rest = length + match.end() - len(start)
+        content = start[match.end() :]
+        if rest >= 0:
+            content += inflater.decompress(inflater.unconsumed_tail, rest + 1)
+    except zlib.error as error:
+        raise FormatError(f"{name} is damaged: {error}") from error
+    if len(content) != length or not inflater.eof or inflater.unused_data:
+        raise FormatError(f"{name} is damaged: it is cut short or holds more than it says")
+    return Object(match[1].decode(), match[2].decode(), content)
