@@ -154,6 +154,20 @@ def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
     )
 
 
+def for_object(data: bytes, where: str) -> tuple[bytes, tuple[str, ...]]:
+    """(JSON as it is registered, ids of its table pieces) of a pending profile: the origin is dropped, the tables
+    are not touched."""
+    wire = _parse(data, where)
+    wire.origin = None
+    return _to_json(wire), tuple(dict.fromkeys(id for table in wire.tables.values() for id in table.pieces or ()))
+
+
+def verify(profile: Profile) -> None:
+    """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing."""
+    for name in profile.tables:
+        profile.tables[name]
+
+
 def piece_ids(data: bytes, where: str) -> tuple[str, ...]:
     """The ids of the table pieces that a profile refers to."""
     wire = _parse(data, where)

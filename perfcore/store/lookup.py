@@ -1,0 +1,178 @@
+"""How profiles are named: the grammar, and the search in the places that DESIGN calls indexes and pending ones.
+
+In order: `N@i`, `N@p`, ranges of them, `REV:` before any of them, a tag; then the index of the version by name,
+part of a name or prefix of an id; a path; the pending profiles by name. Several matches are an error.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from perfcore.errors import AmbiguousError, NotFoundError, UsageError
+from perfcore.model import Entry
+from perfcore.store.pending import Pending
+from perfcore.text import printable
+
+_NUMBER = re.compile(r"(\d+)@([ip])")
+_RANGE = re.compile(r"(\d+)@([ip])-(\d+)@([ip])")
+_HEX = re.compile(r"[0-9a-f]{4,40}")
+
+
+@attrs.frozen(kw_only=True)
+class Ref:
+    """A profile that was found: an entry of a version, a pending profile, or a file."""
+
+    kind: Literal["index", "pending", "file"]
+    number: int = 0
+    version: str | None = None
+    entry: Entry | None = None
+    pending: Pending | None = None
+    path: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """How the user can name it again."""
+        if self.entry is not None:
+            return f"{(self.version or '')[:10]}:{self.number}@i"
+        return f"{self.number}@p" if self.pending is not None else str(self.path)
+
+    @property
+    def title(self) -> str:
+        """The same with the file name, for lists."""
+        if self.entry is not None:
+            return f"{self.name} {self.entry.profile[:10]} {printable(self.entry.name)}"
+        return f"{self.name} {self.pending.name}" if self.pending is not None else self.name
+
+
+@attrs.frozen(kw_only=True)
+class Places:
+    """Where profiles are looked for. `version` gives the full id of a revision, `entries` those of a version,
+    `everywhere` all entries of all versions (only walked when nothing else fits)."""
+
+    version: Callable[[str | None], str]
+    entries: Callable[[str], Sequence[Entry]]
+    pending: Callable[[], Sequence[Pending]]
+    everywhere: Callable[[], Sequence[tuple[str, Entry]]]
+    cwd: Path
+
+
+def resolve(name: str, places: Places) -> list[Ref]:
+    """The profiles of a name: one, or those of a range. NotFoundError, AmbiguousError."""
+    revision, rest = _split_revision(name, places.cwd)
+    if match := _RANGE.fullmatch(rest):
+        return _range(match, revision, places, name)
+    if match := _NUMBER.fullmatch(rest):
+        return [_numbered(int(match[1]), match[2], revision, places, name)]
+    found = _by_name(rest, revision, places)
+    if not found:
+        raise NotFoundError(
+            f"there is no profile {printable(name)!r}",
+            hint="profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path",
+        )
+    if len(found) > 1:
+        listed = "\n".join(f"  {ref.title}" for ref in found[:20])
+        more = f"\n  and {len(found) - 20} more" if len(found) > 20 else ""
+        raise AmbiguousError(f"{printable(name)!r} fits {len(found)} profiles:\n{listed}{more}")
+    return found
+
+
+def refs_of(version: str, entries: Sequence[Entry]) -> list[Ref]:
+    return [Ref(kind="index", number=i, version=version, entry=entry) for i, entry in enumerate(entries)]
+
+
+def pending_refs(pending: Sequence[Pending]) -> list[Ref]:
+    return [Ref(kind="pending", number=i, pending=waiting) for i, waiting in enumerate(pending)]
+
+
+def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
+    revision, colon, rest = name.rpartition(":")
+    if not colon or not revision or (not _NUMBER.fullmatch(rest) and _is_file(cwd / name)):
+        return None, name
+    return revision, rest
+
+
+def _numbered(number: int, place: str, revision: str | None, places: Places, name: str) -> Ref:
+    refs = _place(place, revision, places)
+    if number >= len(refs):
+        where = "pending" if place == "p" else "registered for this version"
+        count = f"there are {len(refs)}, numbered from 0" if refs else "there are none"
+        raise NotFoundError(f"{name}: no such profile; {count} {where}")
+    return refs[number]
+
+
+def _range(match: re.Match[str], revision: str | None, places: Places, name: str) -> list[Ref]:
+    first, place, last, other = int(match[1]), match[2], int(match[3]), match[4]
+    if place != other or last < first:
+        raise UsageError(f"{name} is no range: write 0@{place}-3@{place}")
+    refs = _place(place, revision, places)
+    if last >= len(refs):
+        _numbered(last, place, revision, places, name)
+    return refs[first : last + 1]
+
+
+def _place(place: str, revision: str | None, places: Places) -> list[Ref]:
+    if place == "p":
+        if revision is not None:
+            raise UsageError("pending profiles belong to no version: write N@p")
+        return pending_refs(places.pending())
+    version = places.version(revision)
+    return refs_of(version, places.entries(version))
+
+
+def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
+    registered = _place("i", revision, places) if revision is not None else _here(places)
+    found = [ref for ref in registered if ref.entry and name in ref.entry.tags]
+    if not found and revision is None:
+        found = [ref for ref in _everywhere(places) if ref.entry and name in ref.entry.tags]
+    found = found or _matching(registered, name)
+    if revision is not None:
+        return found
+    if not found and _is_file(places.cwd / name):
+        return [Ref(kind="file", path=places.cwd / name)]
+    if not found:
+        waiting = pending_refs(places.pending())
+        found = [r for r in waiting if r.pending and name in (r.pending.name, r.pending.name.removesuffix(".perf"))]
+        found = found or [ref for ref in waiting if ref.pending and name in ref.pending.name]
+    if not found and _HEX.fullmatch(name):
+        found = [ref for ref in _everywhere(places) if ref.entry and ref.entry.profile.startswith(name)]
+    return found
+
+
+def _matching(refs: Sequence[Ref], name: str) -> list[Ref]:
+    exact = [r for r in refs if r.entry and name in (r.entry.name, r.entry.name.removesuffix(".perf"), r.entry.profile)]
+    if exact:
+        return exact
+    return [
+        ref
+        for ref in refs
+        if ref.entry and (name in ref.entry.name or (_HEX.fullmatch(name) and ref.entry.profile.startswith(name)))
+    ]
+
+
+def _here(places: Places) -> list[Ref]:
+    try:
+        return _place("i", None, places)
+    except NotFoundError:
+        return []
+
+
+def _everywhere(places: Places) -> list[Ref]:
+    numbers: dict[str, int] = {}
+    refs = []
+    for version, entry in places.everywhere():
+        number = numbers.setdefault(version, 0)
+        numbers[version] += 1
+        refs.append(Ref(kind="index", number=number, version=version, entry=entry))
+    return refs
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False

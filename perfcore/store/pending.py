@@ -1,0 +1,106 @@
+"""Pending profiles: `jobs/*.perf`, JSON files that wait to be registered."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import time
+from collections.abc import Iterator
+
+import attrs
+
+from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
+from perfcore.model import Profile
+from perfcore.store.store import Store
+
+JOBS = "jobs/"
+SUFFIX = ".perf"
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")
+
+
+@attrs.frozen(kw_only=True)
+class Pending:
+    """A pending profile: `name` is its file name in `.perf/jobs`. `damage` says why it cannot be read, and then
+    `profile` is None."""
+
+    name: str
+    tag: str
+    profile: Profile | None
+    damage: str = ""
+
+    @property
+    def key(self) -> str:
+        return JOBS + self.name
+
+    @property
+    def created(self) -> int:
+        return self.profile.created if self.profile else 0
+
+
+def save(store: Store, profile: Profile) -> Pending:
+    """Write a profile to the pending ones under a name that says what it is."""
+    data, tables = store.encode_profile(profile)
+    saved = _create(store, suggest_name(profile), data, profile)
+    while True:  # from now on the tables are reachable; until now they were only new
+        try:
+            store.touch(tables)
+            return saved
+        except KeyMissingError:
+            store.encode_profile(profile)
+
+
+def read(store: Store, name: str) -> tuple[Pending, bytes]:
+    """One pending profile and its bytes. KeyMissingError where it is gone."""
+    stored = store.storage.read(JOBS + name)
+    try:
+        profile = store.decode_profile(stored.data, f"pending profile {name}")
+    except FormatError as error:
+        return Pending(name=name, tag=stored.tag, profile=None, damage=error.message), stored.data
+    return Pending(name=name, tag=stored.tag, profile=profile), stored.data
+
+
+def walk(store: Store) -> list[Pending]:
+    """All pending profiles, oldest first: their places are the numbers of `N@p`."""
+    return sorted(_each(store), key=lambda pending: (pending.created, pending.name))
+
+
+def remove(store: Store, pending: Pending) -> None:
+    """Take a pending profile away; it may be gone already."""
+    try:
+        store.storage.delete(pending.key, pending.tag)
+    except KeyMissingError:
+        return
+
+
+def suggest_name(profile: Profile) -> str:
+    """`time-sort-big.txt-20261120T101500` for what the header says, harmless as a file name."""
+    header = profile.header
+    words = [header.type, header.cmd.rsplit("/", 1)[-1], header.workload.rsplit("/", 1)[-1]]
+    clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(profile.created / 1e9))
+    return "-".join([word for word in clean if word] + [stamp])
+
+
+def content_name(data: bytes) -> str:
+    """A short name for bytes that bring none."""
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()[:10]
+
+
+def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
+    for number in range(1, 1_000_000):
+        name = f"{base}{'' if number == 1 else f'-{number}'}{SUFFIX}"
+        try:
+            return Pending(name=name, tag=store.storage.create(JOBS + name, data), profile=profile)
+        except KeyExistsError:
+            continue
+    raise FormatError(f"a million pending profiles are called {base}")
+
+
+def _each(store: Store) -> Iterator[Pending]:
+    for listed in store.storage.list(JOBS):
+        name = listed.key.removeprefix(JOBS)
+        if name.endswith(SUFFIX) and "/" not in name:
+            try:
+                yield read(store, name)[0]
+            except KeyMissingError:
+                continue

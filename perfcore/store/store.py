@@ -1,0 +1,175 @@
+"""A store: objects and indexes over any storage. Safe for many writers, and for one that is killed anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError, NotFoundError, StorageError
+from perfcore.hookspecs import Storage
+from perfcore.model import Entry, Profile
+from perfcore.profile import codec
+from perfcore.store import index as indexes
+from perfcore.store import objects
+from perfcore.store.index import Index
+
+OBJECTS = "objects/"
+_TRIES = 1000
+
+
+def object_key(id: str) -> str:
+    return f"{OBJECTS}{id[:2]}/{id[2:]}"
+
+
+class Store:
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes."""
+
+    def __init__(self, storage: Storage) -> None:
+        self.storage = storage
+
+    def put(self, item: objects.Object) -> str:
+        """Keep an object and give its id. One that is there already is made to look new, and mended if it was
+        damaged."""
+        id, data = objects.encode(item)
+        while True:
+            try:
+                self.storage.create(object_key(id), data)
+                return id
+            except KeyExistsError:
+                if self._reuse(id, data):
+                    return id
+
+    def get(self, id: str, kind: str | None = None) -> objects.Object:
+        """NotFoundError where there is none, FormatError where it is damaged or of another kind."""
+        try:
+            data = self.storage.read(object_key(id)).data
+        except KeyMissingError as error:
+            raise NotFoundError(f"object {id} is not in the store", hint="`perf fsck` lists what is missing") from error
+        if indexes.is_index(data):
+            raise FormatError(f"{id} is the index of a version, not an object")
+        item = objects.decode(data, id)
+        if kind is not None and item.kind != kind:
+            raise FormatError(f"object {id} is a {item.kind}, not a {kind}")
+        return item
+
+    def put_piece(self, table: str, piece: bytes) -> str:
+        """Keep a piece of a table. The word in its header is the table's name as far as it is a word."""
+        word = "".join(c if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in table.lower()).lstrip(".-")
+        return self.put(objects.Object("table", word[:60] or "table", piece))
+
+    def get_piece(self, id: str) -> bytes:
+        return self.get(id, "table").content
+
+    def encode_profile(self, profile: Profile) -> tuple[bytes, tuple[str, ...]]:
+        """The JSON of a profile, its large tables put into the store, and their ids."""
+        return codec.encode(profile, self.put_piece)
+
+    def decode_profile(self, data: bytes, where: str) -> Profile:
+        """The profile in this JSON; its tables are read from the store when they are looked at."""
+        return codec.decode(data, self.get_piece, where=where)
+
+    def load(self, id: str) -> Profile:
+        """The profile of this id."""
+        item = self.get(id, "profile")
+        return self.decode_profile(item.content, f"profile {id}")
+
+    def read_index(self, vcs: str, version: str) -> Index:
+        """The index of a version, empty where there is none yet."""
+        return self._read_index(vcs, version)[0]
+
+    def update_index(self, vcs: str, version: str, change: Callable[[Index], Index]) -> Index:
+        """Replace an index by what `change` makes of it, again whenever somebody else was faster."""
+        key = self._index_key(vcs, version)
+        for _ in range(_TRIES):
+            current, tag = self._read_index(vcs, version)
+            changed = change(current)
+            if changed == current:
+                return current
+            try:
+                self.storage.replace(key, indexes.encode(changed), tag)
+                return changed
+            except ConflictError:
+                continue
+        raise StorageError(f"the index of {version} never stands still: {_TRIES} tries to change it failed")
+
+    def register(self, vcs: str, version: str, profile: bytes, type: str, entry: Entry) -> Entry:
+        """Keep a profile's JSON and enter it in the index of a version. What the entry refers to is made to look
+        new before and looked for again afterwards, so that no collection of garbage can come in between."""
+        item = objects.Object("profile", type, profile)
+        placed: list[Entry] = []
+
+        def enter(index: Index) -> Index:
+            placed[:] = [_unused(entry, index)]
+            return indexes.add(index, placed[0])
+
+        for _ in range(_TRIES):
+            self.put(item)
+            self.touch(entry.tables)
+            self.update_index(vcs, version, enter)
+            try:
+                self.touch((entry.profile, *entry.tables))
+                return placed[0]
+            except KeyMissingError:
+                continue
+        raise StorageError(f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?")
+
+    def touch(self, ids: Iterable[str]) -> None:
+        """Make objects look new. KeyMissingError for one that is not there."""
+        for id in ids:
+            self.storage.touch(object_key(id))
+
+    def indexes(self) -> Iterator[tuple[str, Index | FormatError]]:
+        """Every index there is by its key; a damaged one is given as the error."""
+        for listed in self.storage.list(OBJECTS):
+            data = self.read_key(listed.key)
+            if data is None or not indexes.is_index(data):
+                continue
+            try:
+                yield listed.key, indexes.decode(data, where=f"index {listed.key}")
+            except FormatError as error:
+                yield listed.key, error
+
+    def read_key(self, key: str) -> bytes | None:
+        """Bytes under a listed key, None where it has gone since."""
+        try:
+            return self.storage.read(key).data
+        except KeyMissingError:
+            return None
+
+    def _reuse(self, id: str, data: bytes) -> bool:
+        """Whether the object that is there could be taken over."""
+        key = object_key(id)
+        try:
+            stored = self.storage.read(key)
+            try:
+                objects.decode(stored.data, id)
+            except FormatError:
+                self.storage.replace(key, data, stored.tag)
+            self.storage.touch(key)
+        except (KeyMissingError, ConflictError):
+            return False
+        return True
+
+    def _read_index(self, vcs: str, version: str) -> tuple[Index, str | None]:
+        key = self._index_key(vcs, version)
+        try:
+            data, tag = self.storage.read(key)
+        except KeyMissingError:
+            return Index(vcs=vcs, version=version), None
+        found = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
+        if (found.vcs, found.version) not in ((vcs, version), ("", version)):
+            raise FormatError(f"{key} is the index of {found.version}, not of {version}")
+        return found, tag
+
+    @staticmethod
+    def _index_key(vcs: str, version: str) -> str:
+        return object_key(indexes.key_name(vcs, version))
+
+
+def _unused(entry: Entry, index: Index) -> Entry:
+    """The entry, moved by nanoseconds while a tombstone of just this entry would hide it."""
+    import attrs
+
+    buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+    while entry in buried:
+        entry = attrs.evolve(entry, created=entry.created + 1)
+    return entry
