@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         Entry,
         Job,
         MajorVersion,
+        Measured,
         MinorVersion,
         Pairing,
         Plan,
@@ -360,8 +361,8 @@ class Workload(Protocol):
 class Executor(Protocol):
     """Runs plans: here, in a queue, on other machines. A plan is indivisible."""
 
-    def submit(self, plan: Plan) -> Iterator[Profile]:
-        """The profiles of the plan's jobs, in their order, as they are finished."""
+    def submit(self, plan: Plan) -> Iterator[Measured]:
+        """What came of each job of the plan, in their order; one that fails does not end the others."""
         ...
 
 

@@ -6,13 +6,14 @@ are seconds since 1970 UTC.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
 if TYPE_CHECKING:
+    from perfcore.errors import PerfError
     from perfcore.profile.table import Table
 
 PROFILE_FORMAT = 1
@@ -246,11 +247,24 @@ class Change:
 
 @attrs.frozen(kw_only=True)
 class Plan:
-    """Jobs that are measured together, in turn, on one machine: an executor never splits a plan."""
+    """Jobs that are measured together, in turn, on one machine: an executor never splits a plan.
+
+    `schedule` holds options of the schedule that outweigh those of the jobs' collectors. `context` is what the
+    submitting process offers an executor that works in it (`perfcore.jobs.runner.Context`); others ignore it.
+    """
 
     jobs: tuple[Job, ...]
-    schedule: Any
-    commands: Mapping[str, Sequence[str]] = EMPTY
+    schedule: Mapping[str, Any] = EMPTY
+    context: Any = None
+
+
+@attrs.frozen(kw_only=True)
+class Measured:
+    """What came of one job of a plan: a profile, or the error that ended it."""
+
+    job: Job
+    profile: Profile | None = None
+    error: PerfError | None = None
 
 
 @attrs.frozen(kw_only=True)

@@ -1,0 +1,152 @@
+"""Which profiles are compared: a target with the nearest ancestor that has a profile of the same configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from perfcore.errors import UsageError
+from perfcore.model import Entry, Pairing, Profile, Sample
+from perfcore.repository import Repository
+
+
+@attrs.frozen(kw_only=True)
+class Unpaired:
+    """A configuration of the target that could not be compared, and why."""
+
+    label: str
+    config_id: str
+    version: str
+    reason: str
+
+
+@attrs.frozen
+class _Key:
+    config_id: str
+    environment_id: str
+
+
+def of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration that a version was measured in."""
+    targets = _grouped(repository.entries(version))
+    baselines, elsewhere = _nearest(repository, version, set(targets))
+    for key, entries in targets.items():
+        if key in baselines:
+            base_version, base_entries = baselines[key]
+            yield _pair(
+                repository, _sample(repository, base_version, base_entries), _sample(repository, version, entries)
+            )
+        elif key.config_id in elsewhere:
+            yield _unpaired(entries[0], version, f"{elsewhere[key.config_id][:10]} was measured on another machine")
+        else:
+            yield _unpaired(entries[0], version, "no ancestor was measured in this configuration")
+
+
+def of_history(repository: Repository, versions: Sequence[str]) -> Iterator[Pairing]:
+    """Every version of a history (oldest first) against the one before it that has the same configuration."""
+    last: dict[_Key, Sample] = {}
+    for version in versions:
+        for key, entries in _grouped(repository.entries(version)).items():
+            sample = _sample(repository, version, entries)
+            if key in last:
+                yield _pair(repository, last[key], sample)
+            last[key] = sample
+
+
+def of_profiles(
+    repository: Repository | None, baseline: Sample, target: Sample, *, thresholds: dict[str, float] | None = None
+) -> Pairing:
+    """Two samples the user named. UsageError where they measure different things by different means."""
+    a, b = baseline.profiles[0], target.profiles[0]
+    if a.header.type != b.header.type:
+        raise UsageError(f"a profile of type {a.header.type} and one of type {b.header.type} cannot be compared")
+    if repository is not None:
+        return _pair(repository, baseline, target)
+    return _paired(baseline, target, thresholds or {})
+
+
+def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
+    """A profile of an uncommitted tree against its origin or the nearest ancestor."""
+    version = profile.origin or repository.version()
+    key = _Key(profile.config_id, profile.environment_id)
+    target = Sample(version=version, profiles=(profile,), dirty=profile.dirty)
+    own = _grouped(repository.entries(version)).get(key)
+    if own:
+        return _pair(repository, _sample(repository, version, own), target)
+    found, _ = _nearest(repository, version, {key})
+    if key in found:
+        base_version, entries = found[key]
+        return _pair(repository, _sample(repository, base_version, entries), target)
+    return Unpaired(
+        label=profile.label, config_id=key.config_id, version=version, reason="no version was measured in this configuration"
+    )
+
+
+def thresholds_of(repository: Repository) -> dict[str, float]:
+    """The smallest changes that matter, by metric, as configured; the key "" is the default."""
+    configured = {str(key): float(value) for key, value in repository.config.get("check.thresholds").items()}
+    default = repository.config.get("check.threshold")
+    return configured if default is None else {"": float(default), **configured}
+
+
+def _grouped(entries: Sequence[Entry]) -> dict[_Key, list[Entry]]:
+    groups: dict[_Key, list[Entry]] = {}
+    for entry in entries:
+        if entry.config_id:
+            groups.setdefault(_Key(entry.config_id, entry.environment_id), []).append(entry)
+    return groups
+
+
+def _nearest(
+    repository: Repository, version: str, wanted: set[_Key]
+) -> tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]:
+    """(nearest ancestor of each key with its entries, configurations found only on other machines)."""
+    found: dict[_Key, tuple[str, list[Entry]]] = {}
+    elsewhere: dict[str, str] = {}
+    configs = {key.config_id for key in wanted}
+    if not wanted:
+        return found, elsewhere
+    for ancestor, entries in repository.walk(version):
+        if ancestor.id == version or not entries:
+            continue
+        for key, group in _grouped(entries).items():
+            if key in wanted and key not in found:
+                found[key] = (ancestor.id, group)
+            elif key.config_id in configs:
+                elsewhere.setdefault(key.config_id, ancestor.id)
+        if len(found) == len(wanted):
+            break
+    return found, elsewhere
+
+
+def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample:
+    return Sample(version=version, profiles=tuple(repository.store.load(entry.profile) for entry in entries))
+
+
+def _pair(repository: Repository, baseline: Sample, target: Sample) -> Pairing:
+    return _paired(baseline, target, thresholds_of(repository))
+
+
+def _paired(baseline: Sample, target: Sample, thresholds: dict[str, float]) -> Pairing:
+    return Pairing(
+        baseline=baseline,
+        target=target,
+        config_id=target.profiles[0].config_id,
+        interleaved=bool(_sessions(baseline) & _sessions(target)),
+        thresholds=thresholds,
+    )
+
+
+def _sessions(sample: Sample) -> set[object]:
+    """The sessions in which the runs of a sample were taken; jobs of one plan share theirs."""
+    found: set[object] = set()
+    for profile in sample.profiles:
+        table = profile.table("runs")
+        column = table.get("session") if table is not None else None
+        found |= set(column or ())
+    return found - {None}
+
+
+def _unpaired(entry: Entry, version: str, reason: str) -> Unpaired:
+    return Unpaired(label=entry.label, config_id=entry.config_id, version=version, reason=reason)

@@ -1,0 +1,1 @@
+"""From a job matrix to pending profiles: matrix, schedule, trees, runner, executor."""
