@@ -258,13 +258,20 @@ class Listed(NamedTuple):
 
 @runtime_checkable
 class Storage(Protocol):
-    """Bytes by key, made with `Driver(place)`. A key is a relative path with `/`, of letters, digits and `._-+@`.
+    """Bytes by key, made with `Driver(place)`.
+
+    A key is one name or several joined by `/`, each of ASCII letters, digits and `._-+@`, that neither begins
+    with `-` nor ends with `.`; names of up to 200 characters work. Anything else is refused with StorageError
+    before the place is touched. Keys that differ only in case may be the same, and a key may be refused that
+    begins with another one and a slash.
 
     Many processes use one place at once, and any of them may be killed at any instant: a key then holds the
-    old bytes or the new ones, whole. What a method returned from is durable.
+    old bytes or the new ones, whole. What a method returned from is durable. Reading and listing never write.
 
         tag = storage.create("objects/ab/cdef", b"1")
         storage.replace("objects/ab/cdef", b"2", tag)
+
+    A tag is opaque and belongs to its key. Whichever method gave it, `replace` and `delete` take it.
     """
 
     def read(self, key: str) -> Stored:
@@ -283,11 +290,25 @@ class Storage(Protocol):
         """Remove; ConflictError unless the key still has this tag; KeyMissingError where it is gone."""
 
     def touch(self, key: str) -> None:
-        """Make a key look new, so that it outlives a collection of garbage. KeyMissingError where it is gone."""
+        """Make a key look new, so that it outlives a collection of garbage; also makes sure that it is durable,
+        whoever wrote it. KeyMissingError where it is gone."""
 
     def list(self, prefix: str) -> Iterator[Listed]:
-        """All keys that begin with the prefix, sorted; nothing for one that is not there. The tag of a listed
-        key also changes with `touch`."""
+        """All keys that begin with the prefix, a string like any other (`objects/a` finds `objects/ab/c`),
+        sorted; nothing for one that is not there, StorageError for one that no key can begin with. The tag of a
+        listed key also changes with `touch`. A key that is there all the time is listed once, whatever else
+        changes meanwhile; what was listed may be gone by the time it is asked for."""
+        ...
+
+    @optional
+    def warnings(self) -> Sequence[str]:
+        """What people should know about the place before they rely on it, each in one line."""
+        ...
+
+    @optional
+    def prune(self, before: int) -> int:
+        """Remove what killed processes left behind and nobody wrote to since that time (ns since 1970 UTC),
+        which is never a key; gives how many. Called by `perf gc`."""
         ...
 
 
