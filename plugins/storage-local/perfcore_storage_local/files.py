@@ -1,0 +1,205 @@
+"""Files and folders, durably: what returned survives a kill and a power cut."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import sys
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, TypeVar
+
+from perfcore.errors import StorageError
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+if sys.platform == "darwin":
+    import fcntl
+
+T = TypeVar("T")
+
+# A folder where a key's file would be is no file of that key; a file in place of its folder holds no keys.
+MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+# Without O_NONBLOCK, a pipe somebody put there would hold the reader for ever.
+_READ = os.O_RDONLY | _PLAIN | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
+_WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN | _NO_LINK
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+_TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
+_JUNCTION = 0xA0000003
+_BUSY_SECONDS = 2.0
+
+_SPACE = "make room and try again; nothing was changed"
+_PERMISSION = "check who owns the place and whether it may be written"
+_HINTS = {
+    errno.ENOSPC: _SPACE,
+    getattr(errno, "EDQUOT", errno.ENOSPC): _SPACE,
+    errno.EFBIG: "the limit on the size of files (`ulimit -f`) or the file system's own is too low",
+    errno.EACCES: _PERMISSION,
+    errno.EPERM: _PERMISSION,
+    errno.EROFS: "the place is mounted read-only",
+    errno.ENAMETOOLONG: "use shorter names",
+    errno.EXDEV: "all folders of a place must be on one file system",
+    errno.EIO: "the disk or its connection is failing; save what is there",
+    errno.ELOOP: "a place holds no links; to keep it elsewhere, link the place as a whole",
+}
+
+
+@contextmanager
+def explained(doing: str, path: str) -> Iterator[None]:
+    """Turns what the operating system refuses into a StorageError that names the file and the cause."""
+    try:
+        yield
+    except OSError as error:
+        cause = error.strerror or str(error)
+        if isinstance(error.filename, str) and error.filename != path:
+            cause += f" ({error.filename})"
+        hint = _HINTS.get(error.errno or 0)
+        raise StorageError(f"cannot {doing} {printable(path)}: {printable(cause)}", hint=hint) from error
+    except MemoryError as error:
+        raise StorageError(f"cannot {doing} {printable(path)}: it does not fit into memory") from error
+
+
+def read(path: str) -> bytes:
+    """All bytes of a regular file. Never follows a link, never waits at a pipe."""
+    fd = _patiently(_open_to_read, path)
+    try:
+        check_regular(os.fstat(fd), path)
+        with open(fd, "rb", buffering=0, closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def temporary(folder: str, data: bytes) -> Iterator[str]:
+    """A file in `folder` that holds the data durably, gone afterwards unless it was renamed."""
+    path = os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
+    try:
+        _write(path, data)
+        yield path
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of this name was made by `temporary`."""
+    return _TEMPORARY.fullmatch(name) is not None
+
+
+def rename(source: str, target: str) -> None:
+    """Put `source` in the place of `target`, which other processes may be reading."""
+    _patiently(os.replace, source, target)
+
+
+def remove(path: str) -> None:
+    _patiently(os.unlink, path)
+
+
+def make_newer(path: str, modified: int) -> None:
+    """Set the time of a file to now, and in any case to another one than `modified`: file systems keep times
+    to 1 ns, 100 ns, 1 µs, 1 s or 2 s."""
+    for step in (1, 100, 1_000, 1_000_000_000, 2_000_000_000):
+        moment = max(time.time_ns(), modified + step)
+        try:
+            os.utime(path, ns=(moment, moment))
+        except PermissionError:
+            os.utime(path)  # the one time that may be given to somebody else's file is now
+        if os.lstat(path).st_mtime_ns != modified:
+            return
+
+
+def sync(fd: int) -> None:
+    """Wait until the disk has it. Some network and FUSE file systems cannot say so, which is no failure."""
+    try:
+        if sys.platform == "darwin":
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the cache of the disk
+        else:
+            os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+
+
+def sync_path(path: str) -> None:
+    """`sync` for a folder, or for a file that is not open. Windows has no such thing for folders and wants a
+    file opened for writing; its file system journals names by itself."""
+    if sys.platform != "win32":
+        fd = os.open(path, os.O_RDONLY | _PLAIN)
+        try:
+            sync(fd)
+        finally:
+            os.close(fd)
+
+
+def is_link(status: os.stat_result) -> bool:
+    """A symbolic link, or the junction that Windows has beside it."""
+    return stat.S_ISLNK(status.st_mode) or getattr(status, "st_reparse_tag", 0) == _JUNCTION
+
+
+def check_regular(status: os.stat_result, path: str) -> None:
+    """An OSError unless it is a file with bytes of its own."""
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if is_link(status):
+        raise OSError(errno.ELOOP, "it is a link", path)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "it is not a regular file", path)
+
+
+def check_folder(path: str) -> None:
+    """FileNotFoundError or NotADirectoryError unless it is a folder. A link to one is refused: a store may
+    come with a cloned repository, and collecting garbage through its links would delete files elsewhere."""
+    status = os.lstat(path)
+    if is_link(status):
+        raise OSError(errno.ELOOP, "it is a link", path)
+    if not stat.S_ISDIR(status.st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+
+def _open_to_read(path: str) -> int:
+    try:
+        return os.open(path, _READ)
+    except PermissionError as error:
+        if os.path.isdir(path):  # what Windows says of a folder
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path) from error
+        raise
+
+
+def _write(path: str, data: bytes) -> None:
+    fd = os.open(path, _WRITE, 0o666)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(fd, rest) :]
+        _stamp(fd)
+        sync(fd)
+    finally:
+        os.close(fd)
+
+
+def _stamp(fd: int) -> None:
+    """Give the file a time of its own. The kernel's clock ticks every few milliseconds and inodes are used
+    again, so two writes could otherwise look the same to `stat`."""
+    if os.utime in os.supports_fd:
+        now = time.time_ns()
+        os.utime(fd, ns=(now, now))
+
+
+def _patiently(action: Callable[..., T], *arguments: str) -> T:
+    """Windows refuses to replace or remove a file that is open elsewhere, and to open it in that instant."""
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            return action(*arguments)
+        except PermissionError:
+            if sys.platform != "win32" or time.monotonic() >= deadline:
+                raise
+        time.sleep(0.005)

@@ -1,0 +1,81 @@
+"""Which strings are keys, and which tags a stored file has."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING
+
+from perfcore.errors import StorageError
+from perfcore.text import clip, printable
+
+if TYPE_CHECKING:
+    import os
+
+TMP, LOCKS = "tmp", "locks"
+OWN = (TMP, LOCKS)
+
+_BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
+# Windows opens a device under these names in any folder, and drops a dot at the end of a name. They are
+# refused everywhere, so that a place can be moved to any system.
+_DEVICE = r"(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z))"
+_SEGMENT = rf"{_DEVICE}{_BEGUN}(?<!\.)"
+_IS_SEGMENT = re.compile(_SEGMENT)
+_IS_KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
+_IS_PREFIX = re.compile(rf"(?:{_SEGMENT}/)*(?:{_BEGUN})?")
+_RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
+
+
+def check_key(key: str) -> None:
+    """StorageError for anything that is not a key."""
+    if not _IS_KEY.fullmatch(key):
+        raise _refusal("a key", key)
+
+
+def check_writable(key: str) -> None:
+    """The same, and for keys in the folders that the driver keeps for itself."""
+    check_key(key)
+    if key.partition("/")[0].lower() in OWN:
+        raise StorageError(
+            f"'{_shown(key)}' cannot be written: '{TMP}' and '{LOCKS}' belong to the storage itself",
+            hint="choose another folder",
+        )
+
+
+def check_prefix(prefix: str) -> None:
+    """StorageError for what no key can begin with."""
+    if not _IS_PREFIX.fullmatch(prefix):
+        raise _refusal("the beginning of a key", prefix)
+
+
+def is_segment(name: str) -> bool:
+    """Whether a file of this name can be part of a key."""
+    return _IS_SEGMENT.fullmatch(name) is not None
+
+
+def content_tag(data: bytes) -> str:
+    """The tag that `read`, `create` and `replace` give: the same for the same bytes."""
+    return hashlib.blake2b(data, digest_size=16).hexdigest()
+
+
+def stat_tag(status: os.stat_result) -> str:
+    """The tag that `list` gives: another one whenever the file was written or touched. The dots tell it from
+    a content tag."""
+    return f"{status.st_mtime_ns:x}.{status.st_size:x}.{status.st_ino:x}"
+
+
+def is_stat_tag(tag: str) -> bool:
+    return "." in tag
+
+
+def shard(key: str, shards: int) -> int:
+    """The lock of a key. Letters count as lower case: on some file systems `A` and `a` are one file."""
+    return hashlib.blake2b(key.lower().encode(), digest_size=1).digest()[0] % shards
+
+
+def _refusal(role: str, text: str) -> StorageError:
+    return StorageError(f"'{_shown(text)}' is not {role}", hint=f"keys are {_RULE}")
+
+
+def _shown(text: str) -> str:
+    return clip(printable(text), 100)

@@ -1,0 +1,75 @@
+"""Walk a place in the order of its keys, one folder in memory at a time."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import TYPE_CHECKING
+
+from perfcore.hookspecs import Listed
+from perfcore_storage_local import files
+from perfcore_storage_local.keys import OWN, is_segment, stat_tag
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SETTLED_NS = 2_000_000_000
+
+
+def walk(folder: str, start: str, partial: str) -> Iterator[Listed]:
+    """The files below `folder`, whose keys begin with `start`, if the next part of their key begins with
+    `partial`. What is not a folder is listed, whatever it is: `read` tells what is wrong with it."""
+    levels = [_entries(folder, start, partial)]
+    while levels:
+        for key, path, is_folder in levels[-1]:
+            if is_folder:
+                levels.append(_entries(path, f"{key}/"))
+                break
+            row = _row(key, path)
+            if row is not None:
+                yield row
+        else:
+            levels.pop()
+
+
+def _entries(folder: str, start: str, partial: str = "") -> Iterator[tuple[str, str, bool]]:
+    """(key, path, whether it is a folder), sorted by key: a folder counts as its name with a slash."""
+    with files.explained("list", folder):
+        names = _names(folder)
+    hidden = () if start else OWN
+    kept = [n for n in names if n.startswith(partial) and is_segment(n) and n.lower() not in hidden]
+    for name in sorted(kept, key=lambda name: f"{name}/" if names[name] else name):
+        yield start + name, f"{folder}{os.sep}{name}", names[name]
+
+
+def _names(folder: str) -> dict[str, bool]:
+    """The names in a folder, with whether each is a folder itself.
+
+    A folder that is being written is read twice: some file systems (btrfs) give a replaced file a new place
+    in its folder, and one reading may pass between the old and the new.
+    """
+    found: dict[str, bool] = {}
+    try:
+        for _ in range(2):
+            with os.scandir(folder) as entries:
+                found.update((entry.name, _is_folder(entry)) for entry in entries)
+            if time.time_ns() - os.stat(folder).st_mtime_ns > _SETTLED_NS:
+                break
+    except files.MISSING:
+        return {}
+    return found
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    if not entry.is_dir(follow_symlinks=False):
+        return False
+    return os.name != "nt" or not files.is_link(entry.stat(follow_symlinks=False))
+
+
+def _row(key: str, path: str) -> Listed | None:
+    with files.explained("list", path):
+        try:
+            status = os.lstat(path)
+        except files.MISSING:
+            return None
+    return Listed(key, status.st_size, status.st_mtime_ns, stat_tag(status))
