@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -86,7 +87,7 @@ def numeric(draw: st.DrawFn) -> tuple[str, Oracle]:
         number = draw(st.decimals(-4, 4, places=1))
         bound: Any = float(number)
     else:
-        number = draw(st.decimals(-6, 6, places=1) | INTS)
+        number = draw(st.decimals(-6, 6, places=1) | INTS.map(Decimal))
         bound = Fraction(number)
     compare, flipped = SIGNS[sign], draw(st.booleans())
     if flipped:
