@@ -1,0 +1,131 @@
+"""A storage without a place, for tests."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
+from perfcore.hookspecs import Listed, Stored
+from perfcore.text import printable
+
+_BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
+_NAME = rf"{_BEGUN}(?<!\.)"
+_KEY = re.compile(rf"{_NAME}(?:/{_NAME})*")
+_PREFIX = re.compile(rf"(?:{_NAME}/)*(?:{_BEGUN})?")
+
+
+@attrs.define
+class _Held:
+    data: bytes
+    tag: str
+    modified: int
+    listing_tag: str
+
+
+class MemoryStorage:
+    """Bytes by key in a dict, with the laws of `perfcore.hookspecs.Storage`; one instance may be used by many
+    threads at once.
+
+        store = Store(MemoryStorage())
+
+    Tests of stores may look into it and break it: `damage` changes bytes behind the storage's back, `age` makes
+    every key look as if it had been written earlier.
+    """
+
+    def __init__(self, place: Path = Path()) -> None:
+        self.place = place
+        self._held: dict[str, _Held] = {}
+        self._serial = itertools.count(1)
+        self._newest = 0
+        self._lock = threading.Lock()
+
+    def read(self, key: str) -> Stored:
+        with self._lock:
+            held = self._get(key)
+            return Stored(held.data, held.tag)
+
+    def create(self, key: str, data: bytes) -> str:
+        with self._lock:
+            if _checked(key) in self._held:
+                raise KeyExistsError(f"{key} is there already")
+            return self._put(key, data)
+
+    def replace(self, key: str, data: bytes, tag: str | None) -> str:
+        with self._lock:
+            if tag is None and _checked(key) in self._held:
+                raise ConflictError(f"{key} is there by now")
+            if tag is not None:
+                try:
+                    self._check_tag(key, tag)
+                except KeyMissingError as error:
+                    raise ConflictError(f"{key} is gone by now") from error
+            return self._put(key, data)
+
+    def delete(self, key: str, tag: str) -> None:
+        with self._lock:
+            self._check_tag(key, tag)
+            del self._held[key]
+
+    def touch(self, key: str) -> None:
+        with self._lock:
+            held = self._get(key)
+            held.modified, held.listing_tag = self._now(), self._tag("l")
+
+    def list(self, prefix: str) -> Iterator[Listed]:
+        if not _PREFIX.fullmatch(prefix):
+            raise StorageError(f"no key begins with '{printable(prefix)}'")
+        with self._lock:
+            found = [
+                Listed(key, len(held.data), held.modified, held.listing_tag)
+                for key, held in sorted(self._held.items())
+                if key.startswith(prefix)
+            ]
+        return iter(found)
+
+    def damage(self, key: str, data: bytes) -> None:
+        """Other bytes under a key that is there, as a failing disk would leave them."""
+        with self._lock:
+            self._get(key).data = data
+
+    def age(self, nanoseconds: int) -> None:
+        """Make all that is there look so much older."""
+        with self._lock:
+            for held in self._held.values():
+                held.modified -= nanoseconds
+
+    def _get(self, key: str) -> _Held:
+        try:
+            return self._held[_checked(key)]
+        except KeyError:
+            raise KeyMissingError(f"there is no {key}") from None
+
+    def _check_tag(self, key: str, tag: str) -> None:
+        held = self._get(key)
+        if tag not in (held.tag, held.listing_tag):
+            raise ConflictError(f"{key} was changed by somebody else", hint="read it again and retry")
+
+    def _put(self, key: str, data: bytes) -> str:
+        tag = self._tag("c")
+        self._held[key] = _Held(bytes(data), tag, self._now(), self._tag("l"))
+        return tag
+
+    def _tag(self, kind: str) -> str:
+        return f"{kind}{next(self._serial)}"
+
+    def _now(self) -> int:
+        """The time, later than every one that was given before."""
+        self._newest = max(time.time_ns(), self._newest + 1)
+        return self._newest
+
+
+def _checked(key: str) -> str:
+    if not _KEY.fullmatch(key):
+        raise StorageError(f"'{printable(key)}' is not a key")
+    return key
