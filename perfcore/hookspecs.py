@@ -290,13 +290,13 @@ class Storage(Protocol):
         """Remove; ConflictError unless the key still has this tag; KeyMissingError where it is gone."""
 
     def touch(self, key: str) -> None:
-        """Make a key look new, so that it outlives a collection of garbage; also makes sure that it is durable,
-        whoever wrote it. KeyMissingError where it is gone."""
+        """Make a key look new, so that it outlives a collection of garbage; also makes sure that it is
+        durable, whoever wrote it. KeyMissingError where it is gone."""
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """All keys that begin with the prefix, a string like any other (`objects/a` finds `objects/ab/c`),
-        sorted; nothing for one that is not there, StorageError for one that no key can begin with. The tag of a
-        listed key also changes with `touch`. A key that is there all the time is listed once, whatever else
+        sorted; nothing for one that is not there, StorageError for one that no key can begin with. The tag of
+        a listed key also changes with `touch`. A key that is there all the time is listed once, whatever else
         changes meanwhile; what was listed may be gone by the time it is asked for."""
         ...
 
