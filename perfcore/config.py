@@ -41,6 +41,7 @@ KEYS: Mapping[str, Key] = {
     "storage.name": Key("text", "local", "Where profiles are kept."),
     "plugins.disabled": Key("texts", [], "Plugins that are never used: name, kind:name or distribution."),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
+    "execute.shell": Key("flag", False, "Whether a shell runs them."),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
@@ -261,6 +262,8 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
         if kind == "list":
             return list(value) if isinstance(value, list | tuple) else [value]
         if kind == "mapping" and isinstance(value, Mapping):
+            return value
+        if kind == "flag" and isinstance(value, bool):
             return value
         if kind == "text":
             return _text(value)

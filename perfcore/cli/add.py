@@ -1,0 +1,50 @@
+"""`perf add`: register profiles."""
+
+from __future__ import annotations
+
+from typing import Annotated, Optional
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.errors import PerfError, UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def add(
+    ctx: typer.Context,
+    profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", help="0@p, 0@p-3@p, a name, a file.")] = None,  # noqa: UP045
+    version: Annotated[Optional[str], typer.Option("--version", "-v", metavar="REV", help="The version they belong to.")] = None,  # noqa: UP045
+    every: Annotated[bool, typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", "-k", help="Leave the source where it is.")] = False,
+) -> None:
+    """Register profiles with a version (default: the one that is checked out).
+
+    A profile that was measured for another version is refused. Its file is removed once the index is durable.
+    """
+    console: Console = ctx.obj
+    repository = console.repository
+    if every == bool(profiles):
+        raise UsageError("name the profiles, or say --all")
+    target = repository.version(version) if version else None
+    if every:
+        from perfcore.store.lookup import pending_refs
+
+        refs = [r for r in pending_refs(repository.pending()) if not (r.pending and r.pending.profile and r.pending.profile.dirty)]
+    else:
+        refs = list({ref.name: ref for name in profiles or () for ref in repository.find(name)}.values())
+    failed: PerfError | None = None
+    for ref in refs:
+        origin = ref.pending.profile.origin if every and ref.pending and ref.pending.profile else None
+        try:
+            where, entry = repository.register(ref, target or origin, keep=keep)
+        except PerfError as error:
+            if failed is not None or len(refs) > 1:
+                console.say(f"perf: {ref.title}: {error}")
+            failed = error
+            continue
+        console.line(f"{entry.profile} registered for {where[:10]}: {entry.name}")
+    if failed is not None:
+        raise failed

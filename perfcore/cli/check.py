@@ -1,0 +1,136 @@
+"""`perf check`: what became slower or faster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Optional
+
+import attrs
+import typer
+
+from perfcore.checking import pairing as pairings
+from perfcore.checking import report
+from perfcore.checking.pairing import Unpaired
+from perfcore.cli.console import Console
+from perfcore.errors import NotFoundError, PluginError, UsageError
+from perfcore.model import Change, Pairing, Sample
+from perfcore.repository import Repository
+from perfcore.store.lookup import Ref
+from perfcore.text import printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+DEGRADED = 1
+
+
+@app.command()
+def check(
+    ctx: typer.Context,
+    what: Annotated[Optional[list[str]], typer.Argument(metavar="[REV | A..B | PROFILE [PROFILE]]", help="A version (default: the head), a range of versions, a pending profile, or two profiles: baseline and target.", show_default=False)] = None,  # noqa: UP045
+    every: Annotated[bool, typer.Option("--all", "-a", help="Every version of the branch against the one before.")] = False,
+    method: Annotated[Optional[str], typer.Option("--method", "-m", metavar="NAME", help="The check to use (default: check.name).")] = None,  # noqa: UP045
+    threshold: Annotated[Optional[float], typer.Option("--threshold", min=0, metavar="X", help="The smallest relative change that matters: 0.05 is 5 %.")] = None,  # noqa: UP045
+    verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Compare a version with its nearest ancestor that was measured in the same way.
+
+    The exit code is 1 if a primary metric (CPU time, where there is one) degraded, and 0 if none did.
+    """
+    console: Console = ctx.obj
+    repository = console.repository
+    words = [word for word in what or [] if word != "profiles"]
+    found = list(_pairs(repository, words, every))
+    unpaired = [item for item in found if isinstance(item, Unpaired)]
+    changes = _compare(console, [p for p in found if isinstance(p, Pairing)], method, threshold)
+    console.plugins.emit("check_done", changes=tuple(changes))
+    if as_json:
+        console.json(report.as_json(changes, unpaired))
+    else:
+        _print(console, changes, unpaired, verbose)
+    if report.degraded(changes):
+        raise typer.Exit(DEGRADED)
+
+
+def _pairs(repository: Repository, words: Sequence[str], every: bool) -> Iterable[Pairing | Unpaired]:
+    if every or (len(words) == 1 and ".." in words[0] and "@" not in words[0]):
+        if every and words:
+            raise UsageError("--all takes no further argument")
+        return pairings.of_history(repository, _range(repository, words[0] if words else None))
+    if len(words) == 2:
+        baseline, target = (_sample(repository, repository.find(word)) for word in words)
+        return [pairings.of_profiles(repository, baseline, target)]
+    if len(words) > 2:
+        raise UsageError(f"at most two profiles are compared, got {len(words)}")
+    if words and "@p" in words[0]:
+        return [pairings.of_dirty(repository, repository.load(ref)) for ref in repository.find(words[0])]
+    version = repository.version(words[0] if words else None)
+    if not repository.entries(version):
+        raise NotFoundError(
+            f"version {version[:10]} has no profiles: there is nothing to check",
+            hint="measure and register it: perf collect time --add -- COMMAND",
+        )
+    return pairings.of_version(repository, version)
+
+
+def _range(repository: Repository, text: str | None) -> list[str]:
+    """The measured versions of a range A..B (after A, up to B), with A's as the first baseline, oldest first."""
+    start, _, end = (text or "").partition("..")
+    stop = repository.version(start) if start else None
+    found = []
+    for version, entries in repository.walk(repository.version(end or None)):
+        if entries:
+            found.append(version.id)
+        if version.id == stop:
+            break
+    if not found:
+        raise NotFoundError("none of these versions has a profile", hint="perf collect time --all --add -- COMMAND")
+    return found[::-1]
+
+
+def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
+    profiles = tuple(repository.load(ref) for ref in refs)
+    version = refs[0].version or profiles[0].origin
+    return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
+
+
+def _compare(
+    console: Console, pairs: Sequence[Pairing], method: str | None, threshold: float | None
+) -> list[Change]:
+    name = method or str(console.repository.config.get("check.name"))
+    found, driver = console.plugins.make("check", name, console.repository.config.plugin_options("check", name))
+    if not hasattr(driver, "compare"):
+        raise PluginError(f"{found} does not compare two versions")
+    phases = console.plugins.phases(found, driver)
+    changes: list[Change] = []
+    for number, pairing in enumerate(pairs):
+        console.progress(number, len(pairs), pairing.label)
+        if threshold is not None:
+            pairing = attrs.evolve(pairing, thresholds={"": threshold})
+        changes += phases.call("compare", pairing=pairing)
+    console.clear_progress()
+    return changes
+
+
+def _print(console: Console, changes: Sequence[Change], unpaired: Sequence[Unpaired], verbose: bool) -> None:
+    for line in report.lines(changes, unpaired, everything=verbose):
+        console.line(_painted(console, line))
+    if verbose:
+        for line in _evidence(changes):
+            console.line(line)
+    console.line()
+    console.line(report.conclusion(changes))
+
+
+def _painted(console: Console, line: str) -> str:
+    word = line.split(" ", 1)[0]
+    color = {"slower": "red", "worse": "red", "faster": "green", "better": "green"}.get(word)
+    return console.paint(line, color) if color else line
+
+
+def _evidence(changes: Sequence[Change]) -> Iterator[str]:
+    yield ""
+    for change in changes:
+        if change.evidence:
+            yield f"{change.target} {printable(change.metric)}: {printable(change.evidence)}"
+
+

@@ -1,0 +1,134 @@
+"""`perf collect`: measure commands with one collector."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import attrs
+import typer
+from typer.core import TyperGroup
+
+from perfcore.cli.app import named
+from perfcore.cli.console import Console
+from perfcore.cli.measuring import Request, measure, select_versions
+from perfcore.cli.options import with_settings
+from perfcore.errors import UsageError
+from perfcore.jobs import matrix
+from perfcore.jobs.schedule import Schedule, split_options
+from perfcore.model import Job, Step
+from perfcore.plugins import settings_of
+
+
+class Collectors(TyperGroup):
+    """The collectors that are installed, each a command with the options of its Settings."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(ctx.obj.plugins.names("collector"))
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        _, driver = ctx.obj.plugins.load("collector", name)
+        settings = settings_of(driver)
+        single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+        single.command(
+            help=(inspect.getdoc(driver) or "").strip(),
+            context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
+        )(with_settings(_collect(name), [Schedule, *([settings] if settings else [])]))
+        return named(single, name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        names = self.list_commands(ctx)
+        with formatter.section("Collectors"):
+            formatter.write_dl([(name, f"`perf collect {name} --help`") for name in names] or [("(none)", "")])
+
+
+app = typer.Typer(
+    cls=Collectors,
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Measure commands with one collector; the profiles become pending.",
+)
+
+
+@app.callback()
+def collectors() -> None: ...
+
+
+def _collect(collector: str) -> Any:
+    def collect(
+        ctx: typer.Context,
+        argv: Annotated[Optional[list[str]], typer.Argument(metavar="[--] COMMAND [ARG]...", help="The command.", show_default=False)] = None,  # noqa: UP045
+        command: Annotated[Optional[list[str]], typer.Option("--command", "-c", metavar="TEXT", help="A command as one text, instead of COMMAND; several are interleaved.")] = None,  # noqa: UP045
+        workload: Annotated[Optional[list[str]], typer.Option("--workload", "-w", metavar="WORD", help="Added to each command as its last argument; each in turn.")] = None,  # noqa: UP045
+        version: Annotated[Optional[list[str]], typer.Option("--version", "-v", metavar="REV", help="Measure this version, in a tree of its own; several are interleaved.")] = None,  # noqa: UP045
+        since: Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")] = None,  # noqa: UP045
+        every: Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")] = False,
+        missing: Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")] = False,
+        shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+        cwd: Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")] = None,  # noqa: UP045
+        env: Annotated[Optional[list[str]], typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command.")] = None,  # noqa: UP045
+        postprocess: Annotated[Optional[list[str]], typer.Option("--postprocess", "-p", metavar="NAME", help="Apply this postprocessor, with its configured options.")] = None,  # noqa: UP045
+        register: Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")] = False,
+        no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+        *,
+        values: dict[str, Any],
+    ) -> None:
+        console: Console = ctx.obj
+        repository = console.repository
+        schedule, options = split_options(values)
+        place = cwd if cwd is not None else _below(repository.cwd, repository.root)
+        step = Step(name=collector, params=options)
+        steps = tuple(Step(name=name) for name in postprocess or ())
+        jobs = [
+            attrs.evolve(job, cwd=place, env=_variables(env or []), collector=step, postprocessors=steps)
+            for job in _commands(argv or [], command or [], workload or [], shell)
+        ]
+        pre_run: tuple[str, ...] = ()
+        if not no_build:
+            repository.trust.require(repository.config.origin("execute.pre_run"))
+            pre_run = tuple(repository.config.get("execute.pre_run"))
+        measure(
+            console,
+            Request(
+                jobs=tuple(jobs),
+                versions=select_versions(repository, version or [], since, every),
+                schedule=schedule,
+                pre_run=pre_run,
+                shell=bool(repository.config.get("execute.shell")),
+                register=register,
+                missing=missing,
+                as_json=as_json,
+            ),
+        )
+
+    return collect
+
+
+def _commands(argv: list[str], texts: list[str], workloads: list[str], shell: bool) -> list[Job]:
+    if argv and texts:
+        raise UsageError("a command stands either after `--` or in --command, not in both")
+    words = [[text] if shell else matrix.split(text, "--command") for text in texts] or [argv]
+    return [
+        matrix.command(command, workload=load, shell=shell)
+        for command in words
+        for load in ([[load] for load in workloads] or [[]])
+    ]
+
+
+def _variables(settings: list[str]) -> dict[str, str]:
+    variables = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
+        variables[name] = value
+    return variables
+
+
+def _below(cwd: Path, root: Path) -> Path:
+    """Where the user stands, seen from the root of the tree."""
+    return cwd.relative_to(root) if cwd.is_relative_to(root) else Path()

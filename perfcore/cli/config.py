@@ -1,0 +1,151 @@
+"""`perf config`: read, change and trust the configuration."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from perfcore import config as configuration
+from perfcore.cli.console import Console
+from perfcore.config import LOCAL_FILE, PROJECT_FILE
+from perfcore.errors import NotFoundError, PerfError, UsageError
+from perfcore.repository import load_config
+from perfcore.text import printable, printable_lines
+
+app = typer.Typer(no_args_is_help=True, help="Read, change and trust the configuration: user < project < local.", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+User = Annotated[bool, typer.Option("--user", help="The user's file.")]
+Project = Annotated[bool, typer.Option("--project", help=f"The project's versioned file, {PROJECT_FILE}.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("get")
+def get(
+    ctx: typer.Context,
+    key: Annotated[Optional[str], typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,  # noqa: UP045
+    as_json: AsJson = False,
+) -> None:
+    """Print the value of a key, or of all that are set, with the layer each comes from."""
+    console: Console = ctx.obj
+    config = _config(console)
+    if key is None:
+        rows = list(config.flat())
+        if as_json:
+            console.json({"schema": 1, "values": {k: {"value": v, "layer": layer} for k, v, layer in rows}})
+        for name, value, layer in rows if not as_json else ():
+            console.line(f"{printable(name)} = {printable(str(value))}  ({layer})")
+        return
+    configuration.check_key(key)
+    value = config.get(key)
+    if value is None:
+        raise NotFoundError(f"{key} is not set")
+    if as_json:
+        console.json({"schema": 1, "key": key, "value": value})
+    else:
+        console.line(printable(str(value)) if not isinstance(value, list) else "\n".join(printable(str(v)) for v in value))
+
+
+@app.command("set")
+def set_(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Such as execute.pre_run.")],
+    value: Annotated[str, typer.Argument(metavar="VALUE", help="A value in YAML: 3, text, [a, b].")],
+    user: User = False,
+    project: Project = False,
+) -> None:
+    """Set a key in the repository's own file (or the user's, or the project's). What you set you trust."""
+    console: Console = ctx.obj
+    configuration.check_key(key)
+    path = _path(console, user, project)
+    data = configuration.set_value(path, key, configuration.parse_yaml(value.encode(), key))
+    if not user:
+        console.repository.trust.add(configuration.digest(data))
+
+
+@app.command("unset")
+def unset(
+    ctx: typer.Context,
+    key: Annotated[str, typer.Argument(metavar="KEY")],
+    user: User = False,
+    project: Project = False,
+) -> None:
+    """Remove a key, so that the layer below is used."""
+    console: Console = ctx.obj
+    data = configuration.set_value(_path(console, user, project), key, None)
+    if not user:
+        console.repository.trust.add(configuration.digest(data))
+
+
+@app.command("edit")
+def edit(ctx: typer.Context, user: User = False, project: Project = False) -> None:
+    """Open a configuration file in your editor; it is checked before it is kept."""
+    console: Console = ctx.obj
+    path = _path(console, user, project)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draft = path.with_name(f"{path.name}.draft")
+    if not draft.exists():
+        draft.write_bytes(configuration.read_bytes(path) or b"")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    try:
+        code = subprocess.call([*shlex.split(editor), str(draft)])
+    except OSError as error:
+        raise PerfError(f"cannot start the editor {editor!r}: {error.strerror}", hint="set EDITOR") from error
+    if code:
+        raise PerfError(f"{editor} ended with {code}; {path} is as it was, your draft is {draft}")
+    try:
+        layer = configuration.read_layer("local", draft)
+    except PerfError as error:
+        raise type(error)(f"{error}; {path} is as it was", hint="run the command again to go on with your draft") from error
+    configuration.write_atomically(path, draft.read_bytes())
+    draft.unlink()
+    if not user and layer.digest:
+        console.repository.trust.add(layer.digest)
+
+
+@app.command("trust")
+def trust(
+    ctx: typer.Context,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Show what the project's files want to run, and trust exactly this content of them."""
+    console: Console = ctx.obj
+    repository = console.repository
+    waiting = [
+        layer
+        for layer in repository.config.layers
+        if layer.name in ("project", "local") and layer.running and not repository.trust.holds(layer.digest)
+    ]
+    if not waiting:
+        console.say("there is nothing that needs to be trusted")
+        return
+    for layer in waiting:
+        assert layer.path is not None
+        console.line(f"{layer.path}:")
+        data = configuration.read_bytes(layer.path) or b""
+        if configuration.digest(data) != layer.digest:
+            raise UsageError(f"{layer.path} has just changed; look again")
+        console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
+        if not yes and not console.confirm("run what this says?"):
+            raise PerfError("nothing was trusted", hint="--yes trusts without a question")
+        repository.trust.add(layer.digest)
+        console.say(f"trusted {layer.path}")
+
+
+def _config(console: Console) -> Any:
+    try:
+        return console.repository.config
+    except NotFoundError:
+        return load_config(None, console.places)
+
+
+def _path(console: Console, user: bool, project: bool) -> Path:
+    if user and project:
+        raise UsageError("--user and --project name two files")
+    if user:
+        return console.places.config
+    return console.repository.root / PROJECT_FILE if project else console.repository.perf / LOCAL_FILE

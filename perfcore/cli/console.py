@@ -1,0 +1,133 @@
+"""What a command writes to and reads from: output, progress, questions, and the repository it works on."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from perfcore.errors import UsageError
+from perfcore.plugins import Plugins
+from perfcore.repository import Repository, UserPlaces
+from perfcore.text import clip, printable, printable_lines
+
+_COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
+_PATIENCE = 1.0
+
+
+class Console:
+    """The output of one command (it is the `Output` of views and plugins' commands), and its repository."""
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        debug: bool = False,
+        observers: bool = True,
+        disabled: tuple[str, ...] = (),
+        color: bool | None = None,
+    ) -> None:
+        self.directory = directory
+        self.debug = debug
+        self.path: Path | None = None
+        self.plugins = Plugins(disabled=disabled, observers=observers, warn=self.warn)
+        terminal = sys.stdout.isatty()
+        self.width: int | None = shutil.get_terminal_size().columns if terminal else None
+        self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color
+        self._warned: set[str] = set()
+        self._line = 0
+        self._since = time.monotonic()
+
+    @functools.cached_property
+    def places(self) -> UserPlaces:
+        return UserPlaces.default()
+
+    @functools.cached_property
+    def repository(self) -> Repository:
+        return Repository.open(self.directory, plugins=self.plugins, places=self.places)
+
+    def write(self, text: str) -> None:
+        """To the file that was asked for, or to standard output, as it is."""
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(text)
+        else:
+            self.clear_progress()
+            sys.stdout.write(text)
+
+    def write_bytes(self, data: bytes) -> None:
+        if self.path is not None:
+            with self.path.open("ab") as file:
+                file.write(data)
+        else:
+            sys.stdout.flush()
+            sys.stdout.buffer.write(data)
+            sys.stdout.buffer.flush()
+
+    def line(self, text: str = "") -> None:
+        self.write(text + "\n")
+
+    def json(self, value: Any) -> None:
+        """One JSON document; it should hold a schema version."""
+        self.line(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+
+    def say(self, text: str) -> None:
+        """To people, on standard error."""
+        self.clear_progress()
+        sys.stderr.write(printable_lines(text) + "\n")
+
+    def warn(self, text: str) -> None:
+        """A warning, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.say(f"warning: {text}")
+
+    def paint(self, text: str, color: str) -> str:
+        """The text in a colour, on terminals."""
+        return f"\x1b[{_COLORS[color]}m{text}\x1b[0m" if self.color else text
+
+    def output_to(self, path: Path | None, *, force: bool = False) -> None:
+        """Send what is written to a new file."""
+        if path is None:
+            return
+        if path.exists() and not force:
+            raise UsageError(f"{path} is there already", hint="--force replaces it")
+        path.write_bytes(b"")
+        self.path = path
+        self.width, self.color = None, False
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        """How far a long work is, on terminals, once it takes longer than a second."""
+        if not sys.stderr.isatty() or time.monotonic() - self._since < _PATIENCE:
+            return
+        place = f"{done + 1}/{total}" if total else f"{done + 1}"
+        shown = clip(f"{place} {printable(text)}", shutil.get_terminal_size().columns - 1)
+        sys.stderr.write(f"\r\x1b[K{shown}")
+        sys.stderr.flush()
+        self._line = len(shown)
+
+    def clear_progress(self) -> None:
+        if self._line:
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()
+            self._line = 0
+
+    def confirm(self, question: str) -> bool:
+        """Ask, on a terminal; elsewhere the answer is no."""
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return False
+        self.clear_progress()
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def disabled_by_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """The plugins in PERF_DISABLED_PLUGINS, separated by commas or blanks."""
+    return tuple(environ.get("PERF_DISABLED_PLUGINS", "").replace(",", " ").split())

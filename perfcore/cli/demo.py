@@ -1,0 +1,139 @@
+"""`perf demo`: the whole tour on a small real repository."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.errors import PerfError, UsageError
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+_SLOW = 9
+_FAST_INDEX = """def index(words):
+    places = {}
+    for place, word in enumerate(words):
+        places.setdefault(word, []).append(place)
+    return places
+"""
+_SLOW_INDEX = """def index(words):
+    places = {}
+    for place, word in enumerate(words):
+        places[word] = places.get(word, []) + [place]
+    return places
+"""
+_MAIN = """import sys
+
+
+def words(count):
+    state, found = 12345, []
+    for _ in range(count):
+        state = (1103515245 * state + 12345) % 2147483648
+        found.append("w%d" % (state >> 16 & 127))
+    return found
+
+
+{index}
+
+{extra}
+if __name__ == "__main__":
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 60000
+    print(len(index(words(count))))
+"""
+_SUBJECTS = (
+    "Index the words of a text",
+    "Say what the program is for",
+    "Count the words too",
+    "Name the longest word",
+    "Write the usage down",
+    "Tell how often a word stands",
+    "Sort the words by their places",
+    "Add a licence",
+    "Describe the input",
+    "Build the lists without changing them",
+    "Print the words that stand once",
+    "Mention the version",
+    "Explain the numbers",
+    "Thank the first users",
+    "Prepare the release",
+)
+
+
+@app.command()
+def demo(
+    ctx: typer.Context,
+    directory: Annotated[Path, typer.Argument(help="A folder that is made for it.")] = Path("perf-demo"),
+) -> None:
+    """Make a small git repository of fifteen commits, one of which is slower; measure all of them; find it.
+
+    Every command is printed before it is run, so that you can go on by hand.
+    """
+    console: Console = ctx.obj
+    place = console.directory / directory
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise UsageError(f"{directory} is there already", hint="name another folder: perf demo FOLDER")
+    if "git" not in console.plugins.names("vcs"):
+        raise PerfError("the demo needs the git plugin", hint="pip install perfcore-vcs-git")
+    place.mkdir(parents=True, exist_ok=True)
+    _make_history(place)
+    console.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")
+    command = f"{Path(sys.executable).name} index.py"
+    _perf(console, place, "init")
+    _perf(console, place, "collect time --all --repeat 5 --add -- " + command)
+    _perf(console, place, "log --short")
+    code = _perf(console, place, "check --all", allowed=(0, 1))
+    _perf(console, place, "status")
+    console.line()
+    slow = _git(place, "log", "--format=%h %s", "--grep", _SUBJECTS[_SLOW]).strip()
+    verdict = "found it: the exit code was 1" if code == 1 else "did not find it: the machine may be too busy"
+    console.line(f"The commit that was made slower is {slow}; perf check {verdict}.")
+    console.line(f"Go on by hand: cd {shlex.quote(str(directory))}")
+    if code != 1:
+        raise PerfError("the slow commit was not found", hint="perf check --all --verbose tells what was measured")
+
+
+def _make_history(place: Path) -> None:
+    _git(place, "init", "--quiet", "--initial-branch=main")
+    for number, subject in enumerate(_SUBJECTS):
+        (place / "index.py").write_text(_program(number))
+        (place / "NOTES").write_text("\n".join(_SUBJECTS[: number + 1]) + "\n")
+        _git(place, "add", "index.py", "NOTES")
+        _git(place, "commit", "--quiet", "--message", subject, date=1_760_000_000 + 86_400 * number)
+
+
+def _program(number: int) -> str:
+    """The program as of a commit: from the slow one on, every word's list of places is copied to append to it."""
+    extra = "\n".join(f"# {subject}" for subject in _SUBJECTS[1 : number + 1]) + "\n\n"
+    return _MAIN.format(index=_SLOW_INDEX if number >= _SLOW else _FAST_INDEX, extra=extra)
+
+
+def _perf(console: Console, place: Path, words: str, allowed: tuple[int, ...] = (0,)) -> int:
+    console.line()
+    console.line(console.paint(f"$ perf {words}", "bold"))
+    sys.stdout.flush()
+    code = subprocess.call([sys.executable, "-m", "perfcore", *shlex.split(words)], cwd=place)
+    if code not in allowed:
+        raise PerfError(f"`perf {words}` ended with exit code {code}")
+    return code
+
+
+def _git(place: Path, *words: str, date: int = 0) -> str:
+    """Run git with an identity and configuration of its own: the user's settings neither matter nor change."""
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    for role in ("AUTHOR", "COMMITTER"):
+        environ |= {f"GIT_{role}_NAME": "Demo", f"GIT_{role}_EMAIL": "demo@example.org", f"GIT_{role}_DATE": f"{date} +0000"}
+    try:
+        done = subprocess.run(["git", *words], cwd=place, env=environ, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise PerfError(f"git cannot be started: {error.strerror}", hint="install git") from error
+    if done.returncode:
+        raise PerfError(f"git {words[0]} failed: {done.stderr.strip()}")
+    return done.stdout

@@ -1,0 +1,40 @@
+"""`perf gc`: remove what nothing refers to."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated, Optional
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.errors import UsageError
+from perfcore.settings import parse_seconds
+from perfcore.store.sweep import collect_garbage
+from perfcore.text import plural, quantity
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def gc(
+    ctx: typer.Context,
+    grace: Annotated[Optional[str], typer.Option("--grace", metavar="TIME", help="Keep what was touched since (default: gc.grace, two weeks).")] = None,  # noqa: UP045
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
+) -> None:
+    """Remove objects that no version, pending profile or note refers to, once their grace is over."""
+    console: Console = ctx.obj
+    repository = console.repository
+    try:
+        seconds = parse_seconds(grace) if grace is not None else float(repository.config.get("gc.grace"))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    before = time.time_ns() - int(seconds * 1e9)
+    swept = collect_garbage(repository.store, older_than=before, dry_run=dry_run)
+    prune = getattr(repository.store.storage, "prune", None)
+    if prune is not None and not dry_run:
+        prune(min(before, time.time_ns() - 3_600_000_000_000))
+    for key in swept.removed if dry_run else ():
+        console.line(key)
+    verb = "would remove" if dry_run else "removed"
+    console.say(f"{verb} {plural(len(swept.removed), 'object')} ({quantity(swept.bytes, 'B')}), {swept.kept:,} kept")

@@ -1,0 +1,62 @@
+"""How profiles are listed: as cells for people and as JSON."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import attrs
+
+from perfcore.model import Entry
+from perfcore.store.pending import Pending
+from perfcore.text import clip, printable
+
+_LABEL = 60
+
+
+def entry_cells(entry: Entry) -> tuple[str, ...]:
+    tags = f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else ""
+    made = "+".join((entry.collector or entry.type, *entry.postprocessors))
+    return entry.profile[:10], printable(made), moment(entry.created), clip(printable(entry.label), _LABEL), tags
+
+
+def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
+    profile = waiting.profile
+    if profile is None:
+        return "damaged", "", waiting.name, clip(printable(waiting.damage), 100)
+    made = "+".join((profile.collector.name, *(tool.name for tool in profile.postprocessors)))
+    state = "uncommitted changes" if profile.dirty else ""
+    if profile.origin and profile.origin != head:
+        state = ", ".join(filter(None, (f"of {profile.origin[:10]}", state)))
+    return printable(made), moment(profile.created), clip(printable(profile.label), _LABEL), state
+
+
+def entry_json(number: int, entry: Entry) -> dict[str, Any]:
+    return {"number": f"{number}@i", **attrs.asdict(entry)}
+
+
+def pending_json(number: int, waiting: Pending) -> dict[str, Any]:
+    row: dict[str, Any] = {"number": f"{number}@p", "name": waiting.name}
+    profile = waiting.profile
+    if profile is None:
+        return {**row, "damage": waiting.damage}
+    return {
+        **row,
+        "type": profile.header.type,
+        "created": profile.created,
+        "cmd": profile.header.cmd,
+        "args": profile.header.args,
+        "workload": profile.header.workload,
+        "collector": profile.collector.name,
+        "origin": profile.origin,
+        "dirty": profile.dirty,
+        "config_id": profile.config_id,
+    }
+
+
+def moment(nanoseconds: int) -> str:
+    """Local date and time, to the second."""
+    try:
+        return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(nanoseconds / 1e9))
+    except (OverflowError, ValueError, OSError):
+        return "?"

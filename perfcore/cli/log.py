@@ -1,0 +1,115 @@
+"""`perf log`: versions and their profiles, streamed."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterator
+from typing import Annotated, Any, Optional
+
+import typer
+
+from perfcore.cli import listing
+from perfcore.cli.console import Console
+from perfcore.model import Entry, MinorVersion
+from perfcore.text import align, plural, printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+SCHEMA = 1
+
+
+@app.command()
+def log(
+    ctx: typer.Context,
+    head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,  # noqa: UP045
+    short: Annotated[bool, typer.Option("--short", "-s", help="One line a version.")] = False,
+    count_only: Annotated[bool, typer.Option("--count-only", "-c", help="Only how many versions and profiles.")] = False,
+    last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,  # noqa: UP045
+    branches: Annotated[bool, typer.Option("--branches", "-b", help="The branches and their heads.")] = False,
+    measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document a line.")] = False,
+) -> None:
+    """Show the versions back from REV (default: the head) with their profiles."""
+    console: Console = ctx.obj
+    if branches:
+        _print_branches(console, as_json)
+        return
+    start = console.repository.version(head)
+    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
+    if measured:
+        rows = (row for row in rows if row[1])
+    if last is not None:
+        rows = itertools.islice(rows, last)
+    if count_only:
+        _print_count(console, rows, as_json)
+        return
+    for version, entries in rows:
+        if as_json:
+            console.write(_as_json_line(version, entries))
+        elif short:
+            console.line(_short(console, version, entries))
+        else:
+            _print_long(console, version, entries)
+
+
+def _short(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {printable(version.subject)}"
+
+
+def _print_long(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> None:
+    console.line(console.paint(f"version {version.id}", "yellow"))
+    console.line(f"Author: {printable(version.author)} <{printable(version.email)}>")
+    console.line(f"Date:   {listing.moment(version.date * 1_000_000_000)}")
+    console.line(f"\n    {printable(version.subject)}\n")
+    rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
+    console.write("".join(f"{line}\n" for line in align(rows)) + ("\n" if rows else ""))
+
+
+def _print_count(console: Console, rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]], as_json: bool) -> None:
+    versions = profiles = measured = 0
+    for _, entries in rows:
+        versions += 1
+        profiles += len(entries)
+        measured += bool(entries)
+    if as_json:
+        console.json({"schema": SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
+    else:
+        console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
+
+
+def _print_branches(console: Console, as_json: bool) -> None:
+    repository = console.repository
+    current = repository.vcs.get_head_major_version().name
+    branches = list(repository.vcs.walk_major_versions())
+    if as_json:
+        rows = [{"name": b.name, "head": b.head, "current": b.name == current} for b in branches]
+        console.json({"schema": SCHEMA, "branches": rows})
+        return
+    cells = []
+    for branch in branches:
+        entries = repository.entries(branch.head) if branch.head else ()
+        mark = "*" if branch.name == current else " "
+        cells.append((mark, printable(branch.name), (branch.head or "")[:10], _kinds(entries)))
+    console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))
+
+
+def _kinds(entries: tuple[Entry, ...]) -> str:
+    """`2 time` for the profiles of a version."""
+    counts = Counter(entry.collector or entry.type for entry in entries)
+    return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(counts.items())) or "-"
+
+
+def _as_json_line(version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    import json
+
+    row: dict[str, Any] = {
+        "schema": SCHEMA,
+        "version": version.id,
+        "parents": list(version.parents),
+        "author": version.author,
+        "email": version.email,
+        "date": version.date,
+        "subject": version.subject,
+        "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
+    }
+    return json.dumps(row, ensure_ascii=False) + "\n"

@@ -1,0 +1,106 @@
+"""Command-line options made from Settings classes, so that an option is declared in one place."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Optional
+
+import typer
+
+from perfcore.errors import UsageError
+from perfcore.plugins import Plugins, settings_of
+from perfcore.settings import Option, options_of
+
+_METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
+
+
+def with_settings(function: Callable[..., Any], settings: Sequence[type[Any]]) -> Callable[..., Any]:
+    """The function with an option for every field of the Settings classes, behind its own parameters.
+
+    It must have a parameter `values`, in which it gets those that were given, as a dict by key.
+    """
+    parameters = [p for name, p in inspect.signature(function, eval_str=True).parameters.items() if name != "values"]
+    taken = {parameter.name for parameter in parameters}
+    found: dict[str, Option] = {}
+    for cls in settings:
+        for option in options_of(cls):
+            if option.name in taken or option.name in found:
+                raise UsageError(f"two options are called {option.flag}")
+            found[option.name] = option
+
+    def command(**arguments: Any) -> Any:
+        given = {name: arguments.pop(name) for name in found}
+        values = {name: value for name, value in given.items() if value not in (None, [], ())}
+        return function(**arguments, values=values)
+
+    made = [*parameters, *(_parameter(option) for option in found.values())]
+    command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in made}
+    command.__doc__ = function.__doc__
+    command.__name__ = function.__name__
+    return command
+
+
+def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str | None) -> tuple[list[str], str, list[str]]:
+    """(words before, plugin name, words after) of a command line such as `show 0@p table --head 5`. Without the
+    name of a plugin the default is taken, and the options begin with the first word that looks like one."""
+    names = plugins.names(kind)
+    for place, word in enumerate(words):
+        if word in names:
+            return list(words[:place]), word, list(words[place + 1 :])
+    start = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+    if default is None:
+        listed = f"there are {', '.join(names)}" if names else f"no {kind} is installed"
+        raise UsageError(f"say which {kind}", hint=listed)
+    return list(words[:start]), default, list(words[start:])
+
+
+def run_plugin_command(
+    plugins: Plugins, kind: str, name: str, words: Sequence[str], function: Callable[..., Any], prog: str
+) -> Any:
+    """Parse the rest of a command line with the options of a plugin and call `function(values=...)`."""
+    _, driver = plugins.load(kind, name)
+    settings = settings_of(driver)
+    inner = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    doc = (inspect.getdoc(driver) or "").strip()
+    inner.command(help=doc, context_settings={"help_option_names": ["-h", "--help"]})(
+        with_settings(function, [settings] if settings else [])
+    )
+    return inner(args=list(words), prog_name=prog, standalone_mode=False)
+
+
+def _parameter(option: Option) -> inspect.Parameter:
+    info = option.info
+    flag = option.flag
+    if option.type is bool and not option.many:
+        annotation: Any = Optional[bool]  # noqa: UP045  (Typer reads the object at run time)
+        declarations = [*info.flags, f"{flag}/--no-{flag[2:]}"]
+    else:
+        annotation = Optional[list[str]] if option.many else Optional[str]  # noqa: UP045
+        declarations = [*info.flags, flag]
+    metavar = info.metavar or ("|".join(info.choices) if info.choices else None)
+    metavar = metavar or ("SECONDS" if info.unit == "s" else _METAVARS.get(option.type.__name__, "TEXT"))
+    annotated = Annotated[
+        annotation,
+        typer.Option(
+            *declarations,
+            help=_help(option),
+            metavar=None if option.type is bool else metavar,
+            envvar=info.env,
+            show_default=False,
+        ),
+    ]
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotated)
+
+
+def _help(option: Option) -> str:
+    info, parts = option.info, []
+    if option.required:
+        parts.append("required")
+    elif option.default not in (None, (), "", False):
+        shown = ", ".join(map(str, option.default)) if isinstance(option.default, tuple) else option.default
+        parts.append(f"default: {shown:g}" if isinstance(shown, float) else f"default: {shown}")
+    if info.unit and info.unit != "s":
+        parts.append(f"in {info.unit}")
+    return f"{info.help} [{'; '.join(parts)}]" if parts else info.help

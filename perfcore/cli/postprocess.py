@@ -1,0 +1,50 @@
+"""`perf postprocess`: a new profile of an old one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Optional
+
+import attrs
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.cli.options import run_plugin_command, split_plugin
+from perfcore.errors import UsageError
+from perfcore.jobs.runner import postprocess as apply
+from perfcore.model import Step
+from perfcore.store.lookup import Ref
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+)
+def postprocess(
+    ctx: typer.Context,
+    words: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Argument(metavar="PROFILE... POSTPROCESSOR [OPTIONS]", help="Profiles, a postprocessor, its options."),
+    ] = None,
+) -> None:
+    """Apply a postprocessor to profiles; each result becomes a pending profile of the same version."""
+    console: Console = ctx.obj
+    names, postprocessor, rest = split_plugin(words or [], console.plugins, "postprocessor", None)
+    if not names and not {"-h", "--help"} & set(rest):
+        raise UsageError("say which profile", hint="`perf status` lists them")
+
+    def transform(values: dict[str, Any]) -> None:
+        repository = console.repository
+        step = Step(name=postprocessor, params=values)
+        for ref in [ref for name in names for ref in repository.find(name)]:
+            profile = repository.load(ref)
+            made = apply(profile, [step], console.plugins, repository.config.plugin_options)
+            saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=_sources(ref)))
+            console.say(f"{ref.name} -> {saved.name}")
+
+    prog = f"perf postprocess {' '.join(names) or 'PROFILE'} {postprocessor}"
+    run_plugin_command(console.plugins, "postprocessor", postprocessor, rest, transform, prog)
+
+
+def _sources(ref: Ref) -> tuple[str, ...]:
+    return (ref.entry.profile,) if ref.entry is not None else ()

@@ -1,0 +1,44 @@
+"""`perf rm`: take profiles away."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.errors import UsageError
+from perfcore.store import pending
+from perfcore.text import printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command()
+def rm(
+    ctx: typer.Context,
+    profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="0@i, REV:0@i, 0@p, a tag, a name.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
+) -> None:
+    """Take profiles off their version, or drop pending ones.
+
+    The object of a registered profile stays until `perf gc` finds it unused for longer than its grace.
+    """
+    console: Console = ctx.obj
+    repository = console.repository
+    refs = list({ref.name: ref for name in profiles for ref in repository.find(name)}.values())
+    for ref in refs:
+        if ref.entry is not None:
+            console.line(f"{ref.entry.profile} of {ref.version}: {printable(ref.entry.name)}")
+        elif ref.pending is not None:
+            console.line(f"{ref.pending.name} (pending)")
+        else:
+            raise UsageError(f"{ref.path} is a file outside the store", hint="rm removes files")
+    if dry_run:
+        return
+    for ref in refs:
+        if ref.entry is not None and ref.version is not None:
+            repository.unregister(ref.version, ref.entry)
+        elif ref.pending is not None:
+            pending.remove(repository.store, ref.pending)
+    console.say(f"removed {len(refs)}")

@@ -1,0 +1,75 @@
+"""`perf status`: where we are."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from perfcore.cli import listing
+from perfcore.cli.console import Console
+from perfcore.errors import VersionError
+from perfcore.repository import Repository
+from perfcore.text import align, plural, printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+SCHEMA = 1
+
+
+@app.command()
+def status(
+    ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+) -> None:
+    """Show the current version, its profiles, and the pending ones."""
+    console: Console = ctx.obj
+    repository = console.repository
+    if as_json:
+        console.json(_as_json(repository))
+    else:
+        _print(console, repository)
+
+
+def _print(console: Console, repository: Repository) -> None:
+    head = _head(repository)
+    major = repository.vcs.get_head_major_version()
+    place = f"on {printable(major.name)}" if major.name else "detached"
+    if head is None:
+        console.line(f"{place}, no version yet")
+    else:
+        info = repository.vcs.get_minor_version_info(head)
+        console.line(f"{place} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
+    entries = repository.entries(head) if head else ()
+    console.line()
+    if entries:
+        console.line(f"{plural(len(entries), 'profile')} of this version:")
+        rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
+        console.write("".join(f"{line}\n" for line in align(rows)))
+    else:
+        console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
+    pending = repository.pending()
+    if pending:
+        console.line()
+        console.line(f"{plural(len(pending), 'pending profile')} (register: perf add 0@p; drop: perf rm 0@p):")
+        rows = [(f"  {i}@p", *listing.pending_cells(waiting, head)) for i, waiting in enumerate(pending)]
+        console.write("".join(f"{line}\n" for line in align(rows)))
+
+
+def _as_json(repository: Repository) -> dict[str, Any]:
+    head = _head(repository)
+    major = repository.vcs.get_head_major_version()
+    return {
+        "schema": SCHEMA,
+        "root": str(repository.root),
+        "vcs": repository.vcs_name,
+        "major": major.name or None,
+        "version": head,
+        "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.entries(head) if head else ())],
+        "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
+    }
+
+
+def _head(repository: Repository) -> str | None:
+    try:
+        return repository.version()
+    except VersionError:
+        return None

@@ -1,0 +1,42 @@
+"""`perf tag`: give profiles names."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Optional
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.errors import UsageError
+from perfcore.text import align, printable
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
+
+
+@app.command()
+def tag(
+    ctx: typer.Context,
+    name: Annotated[Optional[str], typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,  # noqa: UP045
+    profile: Annotated[Optional[str], typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)] = None,  # noqa: UP045
+    delete: Annotated[bool, typer.Option("--delete", "-d", help="Take the tag off.")] = False,
+) -> None:
+    """Tag a registered profile, or list all tags. A tag names a profile wherever one is wanted."""
+    console: Console = ctx.obj
+    repository = console.repository
+    if name is None:
+        rows = [
+            (printable(t), entry.profile[:10], version[:10], printable(entry.label))
+            for version, entry in repository.everywhere()
+            for t in entry.tags
+        ]
+        console.write("".join(f"{line}\n" for line in align(sorted(rows))))
+        return
+    if not _TAG.fullmatch(name) or not name.isprintable():
+        raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front")
+    ref = repository.find_one(profile or (name if delete else "0@i"))
+    if ref.entry is None or ref.version is None:
+        raise UsageError("only registered profiles can be tagged", hint="`perf add` registers")
+    entry = repository.tag(ref.version, ref.entry, add=() if delete else (name,), remove=(name,) if delete else ())
+    console.line(f"{entry.profile} of {ref.version}: {', '.join(map(printable, entry.tags)) or 'no tags'}")
