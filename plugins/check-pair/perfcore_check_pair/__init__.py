@@ -1,0 +1,50 @@
+"""Compares two samples of runs of one configuration: same, slower, faster, or cannot tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.settings import option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfcore.model import Change, Pairing
+
+
+@attrs.frozen
+class PairSettings:
+    """What a change must be to count."""
+
+    threshold: float = option(
+        0.02, help="Smallest relative change that matters (0.02 is 2 %), where none is configured.", minimum=0
+    )
+    wall_threshold: float = option(0.05, help="The same for wall time.", minimum=0)
+    blocks_factor: float = option(
+        5.0, help="How many times wider the threshold is for runs that were not taken in turn.", minimum=1
+    )
+    alpha: float = option(0.05, help="A change needs a p-value below this.", minimum=1e-6, maximum=0.5)
+    confidence: float = option(0.95, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
+    constant_runs: int = option(
+        3, help="Runs of each side after which a value that never varied counts as exact.", minimum=1
+    )
+    resamples: int = option(4000, help="Samples the bootstrap draws.", minimum=200, maximum=1_000_000)
+    across_environments: bool = option(
+        False, help="Decide also between profiles that were measured in different environments."
+    )
+
+
+class PairCheck:
+    """The check `pair`: CPU time decides, wall time and whatever else was measured stand beside it."""
+
+    Settings = PairSettings
+
+    def __init__(self, settings: PairSettings) -> None:
+        self.settings = settings
+
+    def compare(self, pairing: Pairing) -> Sequence[Change]:
+        from perfcore_check_pair.comparison import compare
+
+        return compare(pairing, self.settings)

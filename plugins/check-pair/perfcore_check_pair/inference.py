@@ -1,0 +1,162 @@
+"""Two tests and two bootstrap intervals, for logarithms of amounts.
+
+Everything here mirrors: swapping the sides swaps the signs and keeps the p-value. NumPy at the top is meant:
+the driver imports this module when it compares. `scipy.stats` has the same tests, takes 0.6 s to import, and
+falls back to an approximation where values are tied; the tests of this package hold these against it.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+Positions: TypeAlias = NDArray[np.intp]
+
+# Below these sizes the distribution of the test is counted out, above it is close to normal.
+_EXACT_PAIRS, _EXACT_RUNS = 60, 50
+# What one matrix of resampled positions may hold; beyond it fewer samples are drawn.
+_MOST_DRAWS = 20_000_000
+
+
+@attrs.frozen
+class Estimate:
+    """The logarithm of a ratio with its interval, and the p-value of the hypothesis that it is 0."""
+
+    center: float
+    low: float
+    high: float
+    p_value: float
+
+
+def compare_pairs(differences: Array, confidence: float, resamples: int) -> Estimate:
+    """Of the differences of pairs: Wilcoxon's signed-rank test, and the midmean with its interval."""
+    ordered = np.sort(differences)
+    positions = _resampled_middles(len(ordered), resamples // 2, 0)
+    draws = ordered[positions].mean(axis=1)
+    mirrored = ordered[len(ordered) - 1 - positions].mean(axis=1)
+    low, high = _interval(np.concatenate([draws, mirrored]), confidence)
+    center = midmean(ordered)
+    return Estimate(center, min(low, center), max(high, center), signed_rank(differences))
+
+
+def compare_groups(baseline: Array, target: Array, confidence: float, resamples: int) -> Estimate:
+    """Of two groups: the test of Mann and Whitney, and the difference of the midmeans with its interval."""
+    halves = []
+    for streams in ((1, 2), (2, 1)):
+        means = [
+            np.sort(values)[_resampled_middles(len(values), resamples // 2, stream)].mean(axis=1)
+            for values, stream in zip((baseline, target), streams, strict=True)
+        ]
+        size = min(len(means[0]), len(means[1]))
+        halves.append(means[1][:size] - means[0][:size])
+    low, high = _interval(np.concatenate(halves), confidence)
+    center = midmean(target) - midmean(baseline)
+    return Estimate(center, min(low, center), max(high, center), rank_sum(baseline, target))
+
+
+def midmean(values: Array) -> float:
+    """The mean of the middle half: nearly as steady as the mean of normal noise, and deaf to outliers."""
+    return float(np.sort(values)[_middle(len(values))].mean())
+
+
+def signed_rank(differences: Array) -> float:
+    """Two-sided p-value of Wilcoxon's signed-rank test, ties and all; equal pairs are left out."""
+    differences = differences[differences != 0]
+    if not len(differences):
+        return 1.0
+    ranks = _doubled_ranks(np.abs(differences))
+    statistic = int(ranks[differences > 0].sum())
+    if len(ranks) <= _EXACT_PAIRS:
+        return _two_sided(_subset_sums(ranks), statistic)
+    # Doubled ranks move in steps of 2, hence a correction for continuity of 1.
+    spread = math.sqrt(float((ranks.astype(float) ** 2).sum()) / 4)
+    return _normal_tails((abs(statistic - ranks.sum() / 2) - 1) / spread)
+
+
+def rank_sum(baseline: Array, target: Array) -> float:
+    """Two-sided p-value of the test of Mann and Whitney, ties and all."""
+    ranks = _doubled_ranks(np.concatenate([baseline, target]))
+    statistic = int(ranks[: len(baseline)].sum())
+    if len(ranks) <= _EXACT_RUNS:
+        return _two_sided(_subset_sums_of_size(ranks, len(baseline)), statistic)
+    first, second, both = len(baseline), len(target), len(ranks)
+    spread = math.sqrt(first * second / (both - 1) * float(ranks.var()))
+    if spread == 0:
+        return 1.0
+    return _normal_tails((abs(statistic - first * float(ranks.mean())) - 1) / spread)
+
+
+def fewest_pairs(alpha: float) -> int:
+    """The smallest number of pairs with which the signed-rank test can fall below alpha."""
+    return next(n for n in range(1, 2000) if 2.0 ** (1 - n) < alpha)
+
+
+def fewest_runs(alpha: float) -> int:
+    """The smallest number of runs a side with which the test of Mann and Whitney can fall below alpha."""
+    return next(n for n in range(1, 2000) if 2 / math.comb(2 * n, n) < alpha)
+
+
+def _middle(size: int) -> slice:
+    return slice(size // 4, size - size // 4)
+
+
+@functools.lru_cache(maxsize=6)
+def _resampled_middles(size: int, resamples: int, stream: int) -> Positions:
+    """For each sample drawn with replacement from `size` sorted values, the positions of its middle half.
+
+    They depend on their number only, so that one comparison has one answer, for every metric and in any unit.
+    """
+    count = min(resamples, max(100, _MOST_DRAWS // size))
+    kind = np.uint16 if size <= 2**16 else np.uint32
+    drawn = np.random.default_rng((size, stream)).integers(0, size, (count, size), dtype=kind)
+    drawn.sort(axis=1, kind="stable")
+    return drawn[:, _middle(size)].astype(np.intp)
+
+
+def _interval(draws: Array, confidence: float) -> tuple[float, float]:
+    low, high = np.quantile(draws, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _doubled_ranks(values: Array) -> NDArray[np.int64]:
+    """Twice the ranks from 1, tied values sharing their mean: whole numbers."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    doubled: NDArray[np.int64] = (2 * last - counts + 1)[inverse]
+    return doubled
+
+
+def _subset_sums(ranks: NDArray[np.int64]) -> Array:
+    """How likely each sum of ranks is where every rank is in or out with even odds."""
+    chances = np.zeros(int(ranks.sum()) + 1)
+    chances[0] = 1
+    for rank in ranks:
+        shifted = np.zeros_like(chances)
+        shifted[rank:] = chances[:-rank]
+        chances = (chances + shifted) / 2
+    return chances
+
+
+def _subset_sums_of_size(ranks: NDArray[np.int64], size: int) -> Array:
+    """How likely each sum of `size` of the ranks is where every choice of them is as likely."""
+    ways = np.zeros((size + 1, int(ranks.sum()) + 1))
+    ways[0, 0] = 1
+    for rank in ranks:
+        ways[1:, rank:] += ways[:-1, :-rank].copy()
+    chances: Array = ways[size] / ways[size].sum()
+    return chances
+
+
+def _two_sided(chances: Array, statistic: int) -> float:
+    tail = min(chances[: statistic + 1].sum(), chances[statistic:].sum())
+    return min(1.0, 2 * float(tail))
+
+
+def _normal_tails(z: float) -> float:
+    return math.erfc(max(z, 0.0) / math.sqrt(2))

@@ -1,0 +1,172 @@
+"""From profiles to one amount per run and metric.
+
+A run's amount is the sum over its rows. A profile that does not know runs is one run; where only some rows
+name their run, the others do not count. A value that is missing, NaN or infinite is no amount.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from perfcore.profile import bitmap
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from perfcore.model import Profile, Sample
+    from perfcore.profile.table import Column, Table, Value
+
+Array: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
+Key: TypeAlias = tuple[str, int]
+Indexes: TypeAlias = list[int]
+
+
+@attrs.frozen
+class Run:
+    """What is known of one run: `key` is its session and block, where it has them."""
+
+    key: Key | None = None
+    position: int = 0
+    disturbed: bool = False
+    exit: int | None = None
+
+
+@attrs.frozen(eq=False)
+class Metric:
+    """The amounts of one metric, one per run, NaN where a run has none."""
+
+    amounts: Array
+    units: frozenset[str]
+    better: frozenset[str]
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """All runs of a sample, in order, with their metrics in the order of their columns."""
+
+    runs: tuple[Run, ...]
+    metrics: Mapping[str, Metric]
+
+
+def read(sample: Sample) -> Runs:
+    """The runs of all the sample's profiles, one after the other."""
+    parts = [_read_profile(profile) for profile in sample.profiles]
+    names = dict.fromkeys(name for part in parts for name in part.metrics)
+    joined = tuple(run for part in parts for run in part.runs)
+    return Runs(joined, {name: _join(name, parts) for name in names})
+
+
+def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Indexes] | None:
+    """Which runs are partners: those of one session and block; else, where both sides are known to be
+    interleaved, those of one number. None where nothing says so."""
+    keyed = _by_key(baseline), _by_key(target)
+    shared = [key for key in keyed[0] if key in keyed[1]]
+    couples = [couple for key in shared for couple in zip(keyed[0][key], keyed[1][key], strict=False)]
+    if not couples and interleaved:
+        couples = [(i, i) for i in range(min(len(baseline.runs), len(target.runs)))]
+    if not couples:
+        return None
+    return [first for first, _ in couples], [second for _, second in couples]
+
+
+def _join(name: str, parts: Sequence[Runs]) -> Metric:
+    there = [part.metrics[name] for part in parts if name in part.metrics]
+    amounts = [
+        part.metrics[name].amounts if name in part.metrics else np.full(len(part.runs), np.nan)
+        for part in parts
+    ]
+    return Metric(
+        np.concatenate(amounts),
+        frozenset().union(*(metric.units for metric in there)),
+        frozenset().union(*(metric.better for metric in there)),
+    )
+
+
+def _by_key(runs: Runs) -> dict[Key, Indexes]:
+    found: dict[Key, Indexes] = {}
+    for index, run in enumerate(runs.runs):
+        if run.key is not None:
+            found.setdefault(run.key, []).append(index)
+    return {key: sorted(indexes, key=lambda i: runs.runs[i].position) for key, indexes in found.items()}
+
+
+def _read_profile(profile: Profile) -> Runs:
+    table = profile.table("resources")
+    if table is None or not table.rows:
+        return Runs((), {})
+    rows, groups, numbers = _rows_of_runs(table)
+    known = _known_runs(profile.table("runs"))
+    kept = [i for i, number in enumerate(numbers) if not known.get(number, {}).get("warmup")]
+    metrics = {}
+    for column in table.values():
+        if column.dtype != "str":
+            amounts = _sums(column, rows, groups, len(numbers))[kept]
+            unit = column.unit or profile.header.units.get(column.name, "")
+            metrics[column.name] = Metric(amounts, frozenset([unit]), frozenset([column.spec.better]))
+    return Runs(tuple(_run(known.get(numbers[i], {})) for i in kept), metrics)
+
+
+def _rows_of_runs(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Value]]:
+    """The rows that count, the run of each as an index, and the runs' numbers. A profile without runs is one,
+    with the number None."""
+    column = table.get("run")
+    there = _there(column) if column is not None else np.zeros(table.rows, dtype=bool)
+    rows = np.flatnonzero(there)
+    if column is None or not len(rows):
+        return np.arange(table.rows), np.zeros(table.rows, dtype=np.intp), [None]
+    first, groups = np.unique(np.asarray(column.data)[rows], return_index=True, return_inverse=True)[1:]
+    return rows, groups, [column[int(rows[i])] for i in first]
+
+
+def _sums(column: Column, rows: NDArray[np.intp], groups: NDArray[np.intp], count: int) -> Array:
+    """The sum of each run's values, NaN where it has none or one of them is no number."""
+    values = np.asarray(column.data)[rows].astype(np.float64)
+    there = _present(column)[rows]
+    sums: Array = np.zeros(count)
+    with np.errstate(over="ignore", invalid="ignore"):
+        np.add.at(sums, groups[there], values[there])
+    sums[np.bincount(groups[there], minlength=count) == 0] = np.nan
+    sums[~np.isfinite(sums)] = np.nan
+    return sums
+
+
+def _there(column: Column) -> Flags:
+    there = _present(column)
+    return there & np.isfinite(np.asarray(column.data)) if column.dtype == "f64" else there
+
+
+def _present(column: Column) -> Flags:
+    if column.valid is None:
+        return np.ones(len(column), dtype=bool)
+    return np.frombuffer(bitmap.flags(column.valid, len(column)), dtype=np.bool_)
+
+
+def _known_runs(table: Table | None) -> Mapping[Value, Mapping[str, Value]]:
+    if table is None or table.get("run") is None:
+        return {}
+    return {row["run"]: row for row in _rows(table)}
+
+
+def _rows(table: Table) -> Iterator[Mapping[str, Value]]:
+    """The rows by the names of their columns, for the columns a run is known by."""
+    wanted = ("run", "session", "block", "position", "warmup", "disturbed", "exit")
+    columns = [column for column in table.columns if column.name in wanted]
+    for values in zip(*columns, strict=True):
+        yield dict(zip((column.name for column in columns), values, strict=True))
+
+
+def _run(known: Mapping[str, Value]) -> Run:
+    session, block = known.get("session"), known.get("block")
+    key = (str(session), _whole(block) or 0) if session and block is not None else None
+    return Run(
+        key, _whole(known.get("position")) or 0, bool(known.get("disturbed")), _whole(known.get("exit"))
+    )
+
+
+def _whole(value: Value) -> int | None:
+    return int(value) if isinstance(value, int) else None

@@ -1,0 +1,207 @@
+"""The rule: when a difference is a change, when it is none, and when nobody can tell.
+
+Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold.
+Runs taken in blocks: the machine drifts between blocks and no test sees that, so the threshold is wider and
+the whole interval has to lie beyond it. Either way `same` means that the whole interval is within it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+
+from perfcore_check_pair import wording
+from perfcore_check_pair.inference import (
+    compare_groups,
+    compare_pairs,
+    fewest_pairs,
+    fewest_runs,
+    midmean,
+)
+
+if TYPE_CHECKING:
+    from perfcore.model import ChangeKind
+    from perfcore_check_pair import PairSettings
+    from perfcore_check_pair.inference import (
+        Estimate,
+    )
+    from perfcore_check_pair.samples import Array
+
+# Ratios that differ less than this differ by rounding; equal ones have to tie.
+_DECIMALS = 12
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Question:
+    """The amounts of one metric on both sides; of `paired` ones, items k of both belong together.
+
+    `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
+    code; `notes` are facts about the amounts that the reader should know.
+    """
+
+    baseline: Array
+    target: Array
+    paired: bool
+    threshold: float
+    higher_is_better: bool = False
+    unit: str = ""
+    obstacle: str | None = None
+    doubt: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """What becomes of a question; the fields are those of a Change."""
+
+    kind: ChangeKind
+    evidence: str
+    baseline_value: float | None = None
+    target_value: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    confidence: float | None = None
+    p_value: float | None = None
+
+
+def decide(question: Question, settings: PairSettings) -> Verdict:
+    """The verdict, with the evidence for it."""
+    if question.obstacle:
+        return Verdict(kind="cannot tell", evidence=question.obstacle)
+    verdict = _decide(question, settings)
+    values = median(question.baseline), median(question.target)
+    parts = [
+        wording.sizes(len(question.baseline), len(question.target), question.paired),
+        *question.notes,
+        wording.values(*values, question.unit),
+        verdict.evidence,
+    ]
+    if question.doubt:
+        verdict = attrs.evolve(verdict, kind="cannot tell")
+        parts.append(wording.doubted(question.doubt))
+    evidence = "; ".join(part for part in parts if part)
+    return attrs.evolve(verdict, evidence=evidence, baseline_value=values[0], target_value=values[1])
+
+
+def median(amounts: Array) -> float | None:
+    """The median; halves first, so that amounts near the end of the range do not overflow."""
+    if not len(amounts):
+        return None
+    ordered = np.sort(amounts)
+    low, high = float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
+    return low if low == high else low / 2 + high / 2
+
+
+def _decide(question: Question, settings: PairSettings) -> Verdict:
+    baseline, target = question.baseline, question.target
+    if not (len(baseline) and len(target)):
+        return Verdict(kind="cannot tell", evidence=wording.absent(len(baseline), len(target)))
+    if _constant(question, settings):
+        return _decide_constants(question)
+    if min(baseline.min(), target.min()) <= 0:
+        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO)
+    fewest = fewest_pairs(settings.alpha) if question.paired else fewest_runs(settings.alpha)
+    if min(len(baseline), len(target)) < fewest:
+        evidence = wording.too_few(question.paired, fewest, settings.alpha, settings.constant_runs)
+        return Verdict(kind="cannot tell", evidence=evidence, ratio=_ratio(_center(question)))
+    return _decide_noisy(question, settings, fewest)
+
+
+def _constant(question: Question, settings: PairSettings) -> bool:
+    """Whether neither side ever varied, in enough runs to believe it."""
+    sides = (question.baseline, question.target)
+    return all(len(side) >= settings.constant_runs and side.min() == side.max() for side in sides)
+
+
+def _decide_constants(question: Question) -> Verdict:
+    """Exact values need no test."""
+    before, after = float(question.baseline[0]), float(question.target[0])
+    if before == after:
+        return Verdict(kind="same", evidence=wording.EXACT_SAME, ratio=1.0 if before else None)
+    if before < 0 or after < 0:
+        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO)
+    if not (before and after):
+        return Verdict(kind=_kind(after - before, question), evidence=wording.EXACT_ZERO)
+    logarithm = _logarithm(after) - _logarithm(before)
+    changed = abs(logarithm) > math.log1p(question.threshold)
+    return Verdict(
+        kind=_kind(logarithm, question) if changed else "same",
+        evidence=wording.exact(logarithm, question.threshold, changed),
+        ratio=_ratio(logarithm),
+    )
+
+
+def _decide_noisy(question: Question, settings: PairSettings, fewest: int) -> Verdict:
+    threshold = question.threshold * (1 if question.paired else settings.blocks_factor)
+    band = math.log1p(threshold)
+    estimate = _estimate(question, settings)
+    nearest = _nearest(estimate)
+    reach = nearest if not question.paired else abs(estimate.center)
+    parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence)]
+    kind: ChangeKind = "cannot tell"
+    if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
+        kind = _kind(estimate.center, question)
+        parts.append(wording.beyond(threshold, question.paired))
+    elif max(-estimate.low, estimate.high) <= band:
+        kind = "same"
+        parts.append(wording.within(threshold))
+    else:
+        parts.append(wording.undecided(threshold, _needed(question, estimate, band, fewest), question.paired))
+    if not question.paired:
+        parts.append(wording.BLOCKS)
+    return Verdict(
+        kind=kind,
+        evidence="; ".join(parts),
+        ratio=_ratio(estimate.center),
+        low=_ratio(estimate.low),
+        high=_ratio(estimate.high),
+        confidence=settings.confidence,
+        p_value=estimate.p_value,
+    )
+
+
+def _estimate(question: Question, settings: PairSettings) -> Estimate:
+    baseline, target = np.log(question.baseline), np.log(question.target)
+    if question.paired:
+        differences = np.round(target - baseline, _DECIMALS)
+        return compare_pairs(differences, settings.confidence, settings.resamples)
+    return compare_groups(baseline, target, settings.confidence, settings.resamples)
+
+
+def _center(question: Question) -> float:
+    baseline, target = np.log(question.baseline), np.log(question.target)
+    return midmean(target - baseline) if question.paired else midmean(target) - midmean(baseline)
+
+
+def _nearest(estimate: Estimate) -> float:
+    """How far from no change the interval begins; 0 where it holds 1."""
+    return max(estimate.low, -estimate.high, 0.0)
+
+
+def _needed(question: Question, estimate: Estimate, band: float, fewest: int) -> int | None:
+    """How many runs a side would decide, if the estimate stays and the interval shrinks with their root; None
+    where the change is as large as the threshold, and no number would."""
+    count = min(len(question.baseline), len(question.target))
+    half = (estimate.high - estimate.low) / 2
+    size = abs(estimate.center)
+    margin = band - size if size <= band else size if question.paired else size - band
+    if margin <= half / 100:
+        return None
+    return max(fewest, count + max(2, count // 4), math.ceil(count * (half / margin) ** 2))
+
+
+def _kind(direction: float, question: Question) -> ChangeKind:
+    return "degradation" if (direction > 0) != question.higher_is_better else "optimization"
+
+
+def _logarithm(amount: float) -> float:
+    return float(np.log(amount))
+
+
+def _ratio(logarithm: float) -> float | None:
+    """None where the ratio is beyond what a float can hold."""
+    return math.exp(logarithm) if abs(logarithm) < 700 else None

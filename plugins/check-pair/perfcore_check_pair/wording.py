@@ -1,0 +1,109 @@
+"""What a verdict rests on, in words a person can act on."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from perfcore.text import percent, plural, printable, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from perfcore_check_pair.inference import Estimate
+
+NO_RATIO = "amounts of zero or less have no ratio"
+EXACT_SAME = "every run of both sides has this value"
+EXACT_ZERO = "neither side ever varied, and one of them is zero"
+BLOCKS = "the runs were not taken in turn, so the machine may have drifted between: measure both in turn"
+_MOST_RUNS = 10_000
+
+
+def sizes(baseline: int, target: int, paired: bool) -> str:
+    """`12 interleaved pairs` or `12 and 15 runs`."""
+    if paired and baseline == target:
+        return plural(baseline, "interleaved pair")
+    return f"{baseline:,} and {plural(target, 'run')}"
+
+
+def values(baseline: float | None, target: float | None, unit: str) -> str:
+    if baseline is None and target is None:
+        return ""
+    return f"median {quantity(baseline, unit)} → {quantity(target, unit)}"
+
+
+def test(p_value: float, paired: bool) -> str:
+    return f"{'signed-rank' if paired else 'rank-sum'} p={p_value:.2g}"
+
+
+def interval(estimate: Estimate, confidence: float) -> str:
+    """`+5.8 % (95 %: +5.1 % to +6.3 %)`."""
+    low, high = change(estimate.low), change(estimate.high)
+    return f"{change(estimate.center)} ({confidence * 100:g} %: {low} to {high})"
+
+
+def change(logarithm: float) -> str:
+    return percent(math.exp(min(logarithm, 700.0)))
+
+
+def share(threshold: float) -> str:
+    return f"{threshold * 100:.3g} %"
+
+
+def beyond(threshold: float, paired: bool) -> str:
+    return f"{'more' if paired else 'all of it more'} than {share(threshold)}"
+
+
+def within(threshold: float) -> str:
+    return f"all of it within {share(threshold)}"
+
+
+def undecided(threshold: float, needed: int | None, paired: bool) -> str:
+    """Why nobody can tell yet, and what would help."""
+    text = f"a change of {share(threshold)} is neither shown nor excluded"
+    if needed is None or needed > _MOST_RUNS:
+        return f"{text}, and more runs will hardly decide it: choose another threshold or a quieter machine"
+    return f"{text}; about {needed:,} {'pairs' if paired else 'runs of each side'} would tell"
+
+
+def too_few(paired: bool, fewest: int, alpha: float, constant_runs: int) -> str:
+    what = "interleaved pairs" if paired else "runs of each side"
+    text = f"too few: a change at p<{alpha:g} takes {fewest} {what} or more"
+    return f"{text} ({constant_runs} where no value ever varies)" if constant_runs < fewest else text
+
+
+def exact(logarithm: float, threshold: float, changed: bool) -> str:
+    text = f"neither side ever varied: {change(logarithm)}"
+    return f"{text}, {'more than' if changed else 'within'} {share(threshold)}"
+
+
+def absent(baseline: int, target: int) -> str:
+    if baseline or target:
+        return f"only the {'baseline' if baseline else 'target'} has amounts of it"
+    return "there are no amounts of it"
+
+
+def without_value(counts: Sequence[int], paired: bool) -> str:
+    """Of runs that have no amount of the metric."""
+    return f"{_left_out(counts, paired)} left out for want of a value" if any(counts) else ""
+
+
+def disturbed(counts: Sequence[int], paired: bool, left_out: bool) -> str:
+    """Of runs that the machine disturbed."""
+    if not any(counts):
+        return ""
+    if left_out:
+        return f"{_left_out(counts, paired)} left out that the machine disturbed"
+    return f"{_left_out(counts, paired)} disturbed by the machine and kept, since too few would be left"
+
+
+def doubted(doubt: str) -> str:
+    return f"{doubt}, so a difference need not come from the code"
+
+
+def listing(names: Iterable[str]) -> str:
+    return ", ".join(sorted(printable(name) for name in names))
+
+
+def _left_out(counts: Sequence[int], paired: bool) -> str:
+    return plural(counts[0], "pair") if paired else f"{counts[0]:,} and {plural(counts[1], 'run')}"
