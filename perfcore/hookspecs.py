@@ -160,17 +160,17 @@ class Vcs(Protocol):
 class Collector(Protocol):
     """Measures one command, one run at a time. The core owns the schedule: repeats, warm-up, budget, order.
 
-        class Wall:
-            def before(self, job):
-                return Session(job, columns=[ColumnSpec("wall", "i64", "ns", "value")])
+    class Wall:
+        def before(self, job):
+            return Session(job, columns=[ColumnSpec("wall", "i64", "ns", "value")])
 
-            def collect(self, session, run):
-                start = time.perf_counter_ns()
-                run.exitcode = subprocess.call(session.job.argv, cwd=session.job.cwd)
-                run.rows.add(wall=time.perf_counter_ns() - start)
+        def collect(self, session, run):
+            start = time.perf_counter_ns()
+            run.exitcode = subprocess.call(session.job.argv, cwd=session.job.cwd)
+            run.rows.add(wall=time.perf_counter_ns() - start)
 
-            def after(self, session, outcome):
-                pass
+        def after(self, session, outcome):
+            pass
     """
 
     def before(self, job: Job) -> Session:
@@ -261,7 +261,7 @@ class Storage(Protocol):
     """Bytes by key, made with `Driver(place)`.
 
     A key is one name or several joined by `/`, each of ASCII letters, digits and `._-+@`, that neither begins
-    with `-` nor ends with `.`; names of up to 200 characters work. Anything else is refused with StorageError
+    with `-` nor ends with `.`; names of up to 150 characters work. Anything else is refused with StorageError
     before the place is touched. Keys that differ only in case may be the same, and a key may be refused that
     begins with another one and a slash.
 
