@@ -9,8 +9,9 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     "B": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
-    "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e4, "k"), (1, "")),
+    "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")),
 }
+_PLAIN = 10_000
 
 
 def printable(text: str) -> str:
@@ -21,15 +22,23 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
+def encodable(text: str) -> str:
+    """The text as it can be stored: bytes that are no UTF-8 (in names of files, in arguments) as escapes."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+
+
 def printable_lines(text: str) -> str:
     """The same for text of several lines: newlines stay, tabs become blanks."""
     return "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
 
 
 def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
-    """`12.3 ms` for 12_345_678 in ns. Units without a scale of their own stay as they are."""
+    """`12.3 ms` for 12_345_678 in ns. Units without a scale of their own stay as they are, as do counts below
+    ten thousand."""
     if value is None:
         return "-"
+    if unit == "" and abs(value) < _PLAIN:
+        return _digits(value, digits)
     scales = _SCALES.get(unit)
     if scales is None:
         return f"{_digits(value, digits)} {printable(unit)}".rstrip()

@@ -1,0 +1,45 @@
+"""How things are written for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfcore.text import align, clip, printable, quantity, width
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "shown"),
+    [
+        (12_345_678, "ns", "12.3 ms"),
+        (999, "ns", "999 ns"),
+        (0, "ns", "0 ns"),
+        (-1_500, "ns", "-1.5 µs"),
+        (0.25, "s", "250 ms"),
+        (2**20, "B", "1 MiB"),
+        (9_999, "", "9999"),
+        (70_000, "", "70k"),
+        (-70_000, "", "-70k"),
+        (5_000_000, "", "5M"),
+        (0.5, "", "0.5"),
+        (3, "widgets", "3 widgets"),
+        (float("nan"), "ns", "nan ns"),
+        (None, "ns", "-"),
+    ],
+)
+def test_quantities_are_in_the_unit_that_fits(value: float | None, unit: str, shown: str) -> None:
+    assert quantity(value, unit) == shown
+
+
+def test_what_moves_the_cursor_is_shown_as_an_escape() -> None:
+    assert printable("a\x1b[2J\n\u202eb") == "a\\x1b[2J\\n\\u202eb"
+    assert printable("naïve 日本") == "naïve 日本"
+
+
+def test_clipped_text_fits_and_says_that_it_was_cut() -> None:
+    assert clip("function", 8) == "function"
+    assert clip("function", 5) == "func…"
+    assert width(clip("日本語日本語", 5)) <= 5
+
+
+def test_columns_are_aligned_by_the_places_that_characters_take() -> None:
+    assert align([["日本", "1"], ["abc", "22"]], right=(1,)) == ["日本   1", "abc   22"]
