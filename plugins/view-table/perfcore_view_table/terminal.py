@@ -1,0 +1,114 @@
+"""Tables for the terminal: aligned, no wider than it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.text import clip, plural, printable, width
+from perfcore_view_table.cells import chunks, for_people, is_number, title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from perfcore.hookspecs import Output
+    from perfcore_view_table.cells import Cells
+    from perfcore_view_table.selection import Selection
+
+_GAP = "  "
+_LEAST = 8
+
+
+@attrs.define
+class _Laid:
+    """A column on its way to the screen: its widest cell has `natural` columns, it is shown in `width`."""
+
+    title: str
+    cells: Cells
+    right: bool
+    natural: int
+    width: int = 0
+
+    @property
+    def least(self) -> int:
+        """How far it may shrink: numbers are never cut."""
+        longest = max(self.natural, width(self.title))
+        return min(longest, max(_LEAST, self.natural) if self.right else _LEAST)
+
+    def fill(self, cell: str) -> str:
+        shown = clip(cell, self.width)
+        blanks = " " * (self.width - width(shown))
+        return blanks + shown if self.right else shown + blanks
+
+
+def write(selections: Sequence[Selection], output: Output, *, raw: bool) -> None:
+    """One table after the other, with the names of the profiles where there are several."""
+    for number, selection in enumerate(selections):
+        if len(selections) > 1:
+            name = printable(selection.name)
+            output.write("\n" * (number > 0) + (clip(name, output.width) if output.width else name) + "\n")
+        _write_table(selection, output, raw=raw)
+        for text in _remarks(selection):
+            output.say(text)
+
+
+def _write_table(selection: Selection, output: Output, *, raw: bool) -> None:
+    script = for_people(raw=raw)
+    laid = [
+        _lay(title(column, raw=raw), script.cells(column), is_number(column), selection.rows)
+        for column in selection.table.columns
+    ]
+    shown = _fitted(laid, output.width)
+    if len(shown) < len(laid):
+        left_out = ", ".join(clip(column.title, 40) for column in laid[len(shown) :])
+        count = plural(len(laid) - len(shown), "column")
+        output.say(f"no room for {count}: {left_out}; --columns chooses")
+    if not shown:
+        return
+    heading = _GAP.join(column.fill(column.title) for column in shown).rstrip()
+    output.write((f"\x1b[1m{heading}\x1b[0m" if output.color else heading) + "\n")
+    for rows in chunks(selection.rows):
+        lines = zip(*(map(column.fill, column.cells(rows)) for column in shown), strict=True)
+        output.write("".join(_GAP.join(line).rstrip() + "\n" for line in lines))
+
+
+def _lay(heading: str, cells: Cells, right: bool, rows: Sequence[int]) -> _Laid:
+    natural = max((width(cell) for part in chunks(rows) for cell in cells(part)), default=0)
+    return _Laid(heading, cells, right, natural)
+
+
+def _fitted(columns: Sequence[_Laid], available: int | None) -> list[_Laid]:
+    """The columns with their widths: the widest give way first; those for which there is no place at all are
+    left out, beginning with the last."""
+    for column in columns:
+        column.width = max(column.natural, width(column.title))
+    if available is None:
+        return list(columns)
+    kept = list(columns)
+    while len(kept) > 1 and _total(kept, lambda column: column.least) > available:
+        kept.pop()
+    for column in kept:
+        column.width = min(column.width, max(available, 1))
+    while _total(kept, lambda column: column.width) > available:
+        shrinking = [column for column in kept if column.width > column.least]
+        if not shrinking:
+            break
+        max(shrinking, key=lambda column: column.width).width -= 1
+    return kept
+
+
+def _total(columns: Sequence[_Laid], measure: Callable[[_Laid], int]) -> int:
+    return sum(map(measure, columns)) + len(_GAP) * (len(columns) - 1)
+
+
+def _remarks(selection: Selection) -> list[str]:
+    """What the reader should know of rows that are not there."""
+    name, rest = printable(selection.name), selection.matched - len(selection.rows)
+    if not selection.table.columns:
+        return [f"{name}: the table has no columns"]
+    if selection.matched == 0:
+        return [f"{name}: the table is empty" if selection.table.rows == 0 else f"{name}: no row matches"]
+    if selection.bounded and rest:
+        return [f"{name}: {plural(rest, 'more row')}; --head {selection.matched} shows all"]
+    return []

@@ -1,0 +1,95 @@
+"""The driver: what is asked for, selected from each profile and written in one form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.settings import option
+from perfcore.text import printable
+from perfcore_view_table import document, markdown, separated, terminal
+from perfcore_view_table.selection import select
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from perfcore.hookspecs import Output
+    from perfcore.model import Subject
+    from perfcore_view_table.selection import Selection
+
+TERMINAL_ROWS = 40
+
+
+@attrs.frozen
+class TableSettings:
+    """Which rows and columns, in which order and form."""
+
+    table: str = option("resources", help="The table that is shown.")
+    columns: tuple[str, ...] = option(
+        (), help="Only these columns, in this order; repeated, or separated by commas.", metavar="NAME"
+    )
+    filter: str | None = option(
+        None, help="Only rows for which it is true: wall > 10ms and uid like 'parse%'.", metavar="EXPRESSION"
+    )
+    sort: tuple[str, ...] = option(
+        (), help="Order by these columns; -NAME for descending. Missing values come last.", metavar="NAME"
+    )
+    head: int | None = option(
+        None, help=f"Only the first N rows. In the terminal {TERMINAL_ROWS} unless said, else all.", minimum=0
+    )
+    tail: int | None = option(None, help="Only the last N rows.", minimum=0)
+    format: str = option(
+        "auto",
+        help="auto is a table for the terminal; csv and json hold exact values.",
+        choices=("auto", "csv", "markdown", "json"),
+    )
+    raw: bool = option(False, help="Exact numbers for people too, instead of such as 12.3 ms.")
+
+    def __attrs_post_init__(self) -> None:
+        if self.head is not None and self.tail is not None:
+            raise UsageError("either the head or the tail of a table is shown, not both")
+
+
+class TableView:
+    """Any table of profiles: aligned in the terminal, or as CSV, Markdown, JSON."""
+
+    Settings = TableSettings
+
+    def __init__(self, settings: TableSettings | None = None) -> None:
+        self.settings = settings or TableSettings()
+
+    def render(self, subject: Subject, output: Output) -> None:
+        """Write the table of every profile that has it."""
+        selections = list(self._selections(subject, output))
+        match self.settings.format:
+            case "csv":
+                separated.write(selections, output)
+            case "json":
+                document.write(selections, self.settings.table, output)
+            case "markdown":
+                markdown.write(selections, output, raw=self.settings.raw)
+            case _:
+                terminal.write(selections, output, raw=self.settings.raw)
+
+    def _selections(self, subject: Subject, output: Output) -> Iterator[Selection]:
+        """Profiles that lack the table are named where others have it."""
+        if not subject.profiles:
+            raise NotFoundError("there is no profile to show")
+        with_table = [profile for profile in subject.profiles if self.settings.table in profile.tables]
+        if not with_table:
+            raise _no_table(self.settings.table, subject)
+        most = TERMINAL_ROWS if self.settings.format == "auto" else None
+        for number, profile in enumerate(subject.profiles):
+            name = subject.names[number] if number < len(subject.names) else profile.label
+            if self.settings.table in profile.tables:
+                yield select(profile, name, self.settings, most)
+            else:
+                output.say(f"{printable(name)} has no table {printable(self.settings.table)!r}")
+
+
+def _no_table(wanted: str, subject: Subject) -> NotFoundError:
+    known = sorted({printable(name) for profile in subject.profiles for name in profile.tables})
+    hints = [nearest(printable(wanted), known), f"tables: {', '.join(known) or 'none'}"]
+    return NotFoundError(f"there is no table {printable(wanted)!r}", hint="; ".join(filter(None, hints)))
