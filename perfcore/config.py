@@ -56,7 +56,17 @@ KEYS: Mapping[str, Key] = {
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
 }
-_PLUGIN_SECTIONS = ("vcs", "collector", "postprocessor", "view", "storage", "check", "format", "workload", "executor")
+_PLUGIN_SECTIONS = (
+    "vcs",
+    "collector",
+    "postprocessor",
+    "view",
+    "storage",
+    "check",
+    "format",
+    "workload",
+    "executor",
+)
 _PLUGIN_SECTIONS_MORE = ("diff", "aggregate", "notifier", "command")
 
 

@@ -115,7 +115,9 @@ class Plugins:
 
     def emit(self, event: str, **arguments: Any) -> list[Any]:
         """Tell an event to everybody who listens; their failures are warnings."""
-        return [answer for found, listener in self.observing(event) for answer in self._told(found, listener, arguments)]
+        return [
+            answer for found, listener in self.observing(event) for answer in self._told(found, listener, arguments)
+        ]
 
     def observing(self, target: str) -> list[tuple[Found, Callable[..., Any]]]:
         """The observers of a phase (`collector.collect`) or event, loaded; broken ones are warned about."""
@@ -157,7 +159,7 @@ class Plugins:
         from stevedore.exception import MultipleMatches, NoMatches
 
         try:
-            manager = DriverManager(
+            manager: DriverManager[Any] = DriverManager(
                 KINDS[kind].group, name, on_load_failure_callback=_reraise, warn_on_missing_entrypoint=False
             )
         except (NoMatches, MultipleMatches, ImportError, AttributeError):
@@ -225,7 +227,10 @@ class guard:  # noqa: N801  (reads as a statement)
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, PerfError):
             raise PluginError(
-                _brief(error), plugin=str(self.found), phase=self.phase, hint="run again with --debug for the traceback"
+                _brief(error),
+                plugin=str(self.found),
+                phase=self.phase,
+                hint="run again with --debug for the traceback",
             ) from error
 
 
@@ -251,9 +256,7 @@ def owner_of(error: BaseException) -> str | None:
 @functools.cache
 def _scan(group: str, kind: str) -> tuple[Found, ...]:
     """What the metadata of all installed distributions announce, read directly."""
-    found = {
-        _found(kind, point, point.dist) for point in metadata.entry_points(group=group)
-    }
+    found = {_found(kind, point, point.dist) for point in metadata.entry_points(group=group)}
     return tuple(sorted(found, key=lambda f: (f.name, f.distribution)))
 
 
@@ -270,8 +273,7 @@ def _distribution_of(point: metadata.EntryPoint) -> metadata.Distribution | None
     try:
         distribution = metadata.distribution(guess)
     except metadata.PackageNotFoundError:
-        found = [other for other in metadata.entry_points(group=point.group, name=point.name)]
-        return found[0].dist if found else None
+        return next((other.dist for other in metadata.entry_points(group=point.group, name=point.name)), None)
     return distribution
 
 
@@ -284,7 +286,10 @@ def _import(found: Found) -> Any:
         raise PluginError(f"module {module} has no {attribute}", plugin=str(found), phase="loading") from error
     except Exception as error:
         raise PluginError(
-            f"cannot be imported: {_brief(error)}", plugin=str(found), phase="loading", hint=_platform_hint(found)
+            f"cannot be imported: {_brief(error)}",
+            plugin=str(found),
+            phase="loading",
+            hint=_platform_hint(found),
         ) from error
 
 
@@ -356,7 +361,9 @@ def _check(kind: Kind, driver: Any, found: Found) -> None:
     missing = [method for method in kind.required if not callable(getattr(driver, method, None))]
     if missing:
         raise PluginError(
-            f"{driver.__qualname__} lacks {', '.join(missing)} of the kind {kind.name}", plugin=str(found), phase="loading"
+            f"{driver.__qualname__} lacks {', '.join(missing)} of the kind {kind.name}",
+            plugin=str(found),
+            phase="loading",
         )
     try:
         _manager(kind).register(object.__new__(driver), name=found.name)  # only its methods are looked at
@@ -375,7 +382,10 @@ def _check_observer(found: Found, observer: Any) -> None:
     else:
         known = [*EVENTS, *(f"{k.name}.{m}" for k in KINDS.values() for m in k.wrapped)]
         raise PluginError(
-            f"there is nothing called {target!r} to observe", plugin=str(found), phase="loading", hint=nearest(target, known)
+            f"there is nothing called {target!r} to observe",
+            plugin=str(found),
+            phase="loading",
+            hint=nearest(target, known),
         )
     if not callable(observer):
         raise PluginError(f"{found.target} cannot be called", plugin=str(found), phase="loading")
@@ -468,7 +478,8 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
     usual = {"collector": "collect", "vcs": "vcs"}.get(kind, kind)
     return PluginError(
-        f"there is no {kind} {name!r}", hint=f"{hint}; it may be in a distribution such as perfcore-{usual}-{name}"
+        f"there is no {kind} {name!r}",
+        hint=f"{hint}; it may be in a distribution such as perfcore-{usual}-{name}",
     )
 
 

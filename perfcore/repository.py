@@ -1,9 +1,9 @@
 """One opened repository: the API of scripts, of plugins and of the command line.
 
-    repository = Repository.open(Path.cwd())
-    head = repository.version()
-    for entry in repository.entries(head):
-        print(entry.label, entry.profile)
+repository = Repository.open(Path.cwd())
+head = repository.version()
+for entry in repository.entries(head):
+    print(entry.label, entry.profile)
 """
 
 from __future__ import annotations
@@ -141,9 +141,7 @@ class Repository:
     def store(self) -> Store:
         name = str(self.config.get("storage.name"))
         try:
-            _, driver = self.plugins.make(
-                "storage", name, self.config.plugin_options("storage", name), place=self.perf
-            )
+            _, driver = self.plugins.make("storage", name, self.config.plugin_options("storage", name), place=self.perf)
         except PluginError as error:
             if name == "local" and not self.plugins.names("storage"):
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
@@ -346,7 +344,11 @@ class Repository:
 
 
 def load_config(
-    root: Path | None, places: UserPlaces, *, local: Layer | None = None, overrides: Mapping[str, Any] | None = None
+    root: Path | None,
+    places: UserPlaces,
+    *,
+    local: Layer | None = None,
+    overrides: Mapping[str, Any] | None = None,
 ) -> Config:
     """All layers for a working tree; outside of one only the user's."""
     layers = [read_layer("user", places.config)]

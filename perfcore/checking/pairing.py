@@ -35,7 +35,9 @@ def of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpai
         if key in baselines:
             base_version, base_entries = baselines[key]
             yield _pair(
-                repository, _sample(repository, base_version, base_entries), _sample(repository, version, entries)
+                repository,
+                _sample(repository, base_version, base_entries),
+                _sample(repository, version, entries),
             )
         elif key.config_id in elsewhere:
             yield _unpaired(entries[0], version, f"{elsewhere[key.config_id][:10]} was measured on another machine")
@@ -55,7 +57,11 @@ def of_history(repository: Repository, versions: Sequence[str]) -> Iterator[Pair
 
 
 def of_profiles(
-    repository: Repository | None, baseline: Sample, target: Sample, *, thresholds: dict[str, float] | None = None
+    repository: Repository | None,
+    baseline: Sample,
+    target: Sample,
+    *,
+    thresholds: dict[str, float] | None = None,
 ) -> Pairing:
     """Two samples the user named. UsageError where they measure different things by different means."""
     a, b = baseline.profiles[0], target.profiles[0]
@@ -79,7 +85,10 @@ def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
         base_version, entries = found[key]
         return _pair(repository, _sample(repository, base_version, entries), target)
     return Unpaired(
-        label=profile.label, config_id=key.config_id, version=version, reason="no version was measured in this configuration"
+        label=profile.label,
+        config_id=key.config_id,
+        version=version,
+        reason="no version was measured in this configuration",
     )
 
 

@@ -40,7 +40,7 @@ def word(change: Change) -> str:
 def lines(changes: Sequence[Change], unpaired: Sequence[Unpaired], *, everything: bool) -> list[str]:
     """A table: primary metrics, and the others where they changed or `everything` is wanted."""
     shown = [c for c in changes if everything or c.primary or c.kind in ("degradation", "optimization")]
-    rows = [("", "metric", "baseline", "", "target", "", "change", "interval", "command")]
+    rows: list[tuple[str, ...]] = [("", "metric", "baseline", "", "target", "", "change", "interval", "command")]
     rows += [_row(change) for change in shown]
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]

@@ -15,9 +15,16 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @app.command()
 def add(
     ctx: typer.Context,
-    profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", help="0@p, 0@p-3@p, a name, a file.")] = None,  # noqa: UP045
-    version: Annotated[Optional[str], typer.Option("--version", "-v", metavar="REV", help="The version they belong to.")] = None,  # noqa: UP045
-    every: Annotated[bool, typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for.")] = False,
+    profiles: Annotated[
+        Optional[list[str]], typer.Argument(metavar="PROFILE...", help="0@p, 0@p-3@p, a name, a file.")
+    ] = None,
+    version: Annotated[
+        Optional[str], typer.Option("--version", "-v", metavar="REV", help="The version they belong to.")
+    ] = None,
+    every: Annotated[
+        bool,
+        typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for."),
+    ] = False,
     keep: Annotated[bool, typer.Option("--keep", "-k", help="Leave the source where it is.")] = False,
 ) -> None:
     """Register profiles with a version (default: the one that is checked out).
@@ -32,7 +39,11 @@ def add(
     if every:
         from perfcore.store.lookup import pending_refs
 
-        refs = [r for r in pending_refs(repository.pending()) if not (r.pending and r.pending.profile and r.pending.profile.dirty)]
+        refs = [
+            r
+            for r in pending_refs(repository.pending())
+            if not (r.pending and r.pending.profile and r.pending.profile.dirty)
+        ]
     else:
         refs = list({ref.name: ref for name in profiles or () for ref in repository.find(name)}.values())
     failed: PerfError | None = None

@@ -33,7 +33,7 @@ class Verbs(TyperGroup):
             module = importlib.import_module(f"perfcore.cli.{VERBS[name].module}")
             return named(module.app, name)
         if name in _plugin_verbs(ctx):
-            found, driver = _console(ctx).plugins.make("command", name)
+            _, driver = _console(ctx).plugins.make("command", name)
             return named(driver.app(), name)
         hint = nearest(name, self.list_commands(ctx))
         raise UsageError(f"perf has no command {name!r}", hint=hint or "`perf --help` lists them")
@@ -159,5 +159,3 @@ def _console(ctx: Any) -> Console:
 def _plugin_verbs(ctx: Any) -> list[str]:
     console = _console(ctx)
     return [name for name in console.plugins.names("command") if name not in VERBS] if console.plugins.observers else []
-
-

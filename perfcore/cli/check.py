@@ -25,10 +25,25 @@ DEGRADED = 1
 @app.command()
 def check(
     ctx: typer.Context,
-    what: Annotated[Optional[list[str]], typer.Argument(metavar="[REV | A..B | PROFILE [PROFILE]]", help="A version (default: the head), a range of versions, a pending profile, or two profiles: baseline and target.", show_default=False)] = None,  # noqa: UP045
-    every: Annotated[bool, typer.Option("--all", "-a", help="Every version of the branch against the one before.")] = False,
-    method: Annotated[Optional[str], typer.Option("--method", "-m", metavar="NAME", help="The check to use (default: check.name).")] = None,  # noqa: UP045
-    threshold: Annotated[Optional[float], typer.Option("--threshold", min=0, metavar="X", help="The smallest relative change that matters: 0.05 is 5 %.")] = None,  # noqa: UP045
+    what: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[REV | A..B | PROFILE [PROFILE]]",
+            help="A version (default: the head), a range, a pending profile, or two profiles: baseline, target.",
+            show_default=False,
+        ),
+    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", "-a", help="Every version of the branch against the one before.")
+    ] = False,
+    method: Annotated[
+        Optional[str],
+        typer.Option("--method", "-m", metavar="NAME", help="The check to use (default: check.name)."),
+    ] = None,
+    threshold: Annotated[
+        Optional[float],
+        typer.Option("--threshold", min=0, metavar="X", help="The smallest relative change that matters: 0.05 is 5 %."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -93,9 +108,7 @@ def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
     return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
 
 
-def _compare(
-    console: Console, pairs: Sequence[Pairing], method: str | None, threshold: float | None
-) -> list[Change]:
+def _compare(console: Console, pairs: Sequence[Pairing], method: str | None, threshold: float | None) -> list[Change]:
     name = method or str(console.repository.config.get("check.name"))
     found, driver = console.plugins.make("check", name, console.repository.config.plugin_options("check", name))
     if not hasattr(driver, "compare"):
@@ -132,5 +145,3 @@ def _evidence(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         if change.evidence:
             yield f"{change.target} {printable(change.metric)}: {printable(change.evidence)}"
-
-

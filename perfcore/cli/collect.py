@@ -60,17 +60,60 @@ def collectors() -> None: ...
 def _collect(collector: str) -> Any:
     def collect(
         ctx: typer.Context,
-        argv: Annotated[Optional[list[str]], typer.Argument(metavar="[--] COMMAND [ARG]...", help="The command.", show_default=False)] = None,  # noqa: UP045
-        command: Annotated[Optional[list[str]], typer.Option("--command", "-c", metavar="TEXT", help="A command as one text, instead of COMMAND; several are interleaved.")] = None,  # noqa: UP045
-        workload: Annotated[Optional[list[str]], typer.Option("--workload", "-w", metavar="WORD", help="Added to each command as its last argument; each in turn.")] = None,  # noqa: UP045
-        version: Annotated[Optional[list[str]], typer.Option("--version", "-v", metavar="REV", help="Measure this version, in a tree of its own; several are interleaved.")] = None,  # noqa: UP045
-        since: Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")] = None,  # noqa: UP045
+        argv: Annotated[
+            Optional[list[str]],
+            typer.Argument(metavar="[--] COMMAND [ARG]...", help="The command.", show_default=False),
+        ] = None,
+        command: Annotated[
+            Optional[list[str]],
+            typer.Option(
+                "--command",
+                "-c",
+                metavar="TEXT",
+                help="A command as one text, instead of COMMAND; several are interleaved.",
+            ),
+        ] = None,
+        workload: Annotated[
+            Optional[list[str]],
+            typer.Option(
+                "--workload",
+                "-w",
+                metavar="WORD",
+                help="Added to each command as its last argument; each in turn.",
+            ),
+        ] = None,
+        version: Annotated[
+            Optional[list[str]],
+            typer.Option(
+                "--version",
+                "-v",
+                metavar="REV",
+                help="Measure this version, in a tree of its own; several are interleaved.",
+            ),
+        ] = None,
+        since: Annotated[
+            Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")
+        ] = None,
         every: Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")] = False,
         missing: Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")] = False,
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
-        cwd: Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")] = None,  # noqa: UP045
-        env: Annotated[Optional[list[str]], typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command.")] = None,  # noqa: UP045
-        postprocess: Annotated[Optional[list[str]], typer.Option("--postprocess", "-p", metavar="NAME", help="Apply this postprocessor, with its configured options.")] = None,  # noqa: UP045
+        cwd: Annotated[
+            Optional[Path],
+            typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in."),
+        ] = None,
+        env: Annotated[
+            Optional[list[str]],
+            typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
+        ] = None,
+        postprocess: Annotated[
+            Optional[list[str]],
+            typer.Option(
+                "--postprocess",
+                "-p",
+                metavar="NAME",
+                help="Apply this postprocessor, with its configured options.",
+            ),
+        ] = None,
         register: Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")] = False,
         no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
         as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,

@@ -17,7 +17,13 @@ from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.repository import load_config
 from perfcore.text import printable, printable_lines
 
-app = typer.Typer(no_args_is_help=True, help="Read, change and trust the configuration: user < project < local.", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Read, change and trust the configuration: user < project < local.",
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 
 User = Annotated[bool, typer.Option("--user", help="The user's file.")]
 Project = Annotated[bool, typer.Option("--project", help=f"The project's versioned file, {PROJECT_FILE}.")]
@@ -27,7 +33,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("get")
 def get(
     ctx: typer.Context,
-    key: Annotated[Optional[str], typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,  # noqa: UP045
+    key: Annotated[Optional[str], typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the value of a key, or of all that are set, with the layer each comes from."""
@@ -47,7 +53,9 @@ def get(
     if as_json:
         console.json({"schema": 1, "key": key, "value": value})
     else:
-        console.line(printable(str(value)) if not isinstance(value, list) else "\n".join(printable(str(v)) for v in value))
+        console.line(
+            printable(str(value)) if not isinstance(value, list) else "\n".join(printable(str(v)) for v in value)
+        )
 
 
 @app.command("set")
@@ -100,7 +108,9 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     try:
         layer = configuration.read_layer("local", draft)
     except PerfError as error:
-        raise type(error)(f"{error}; {path} is as it was", hint="run the command again to go on with your draft") from error
+        raise type(error)(
+            f"{error}; {path} is as it was", hint="run the command again to go on with your draft"
+        ) from error
     configuration.write_atomically(path, draft.read_bytes())
     draft.unlink()
     if not user and layer.digest:

@@ -129,7 +129,11 @@ def _git(place: Path, *words: str, date: int = 0) -> str:
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
     for role in ("AUTHOR", "COMMITTER"):
-        environ |= {f"GIT_{role}_NAME": "Demo", f"GIT_{role}_EMAIL": "demo@example.org", f"GIT_{role}_DATE": f"{date} +0000"}
+        environ |= {
+            f"GIT_{role}_NAME": "Demo",
+            f"GIT_{role}_EMAIL": "demo@example.org",
+            f"GIT_{role}_DATE": f"{date} +0000",
+        }
     try:
         done = subprocess.run(["git", *words], cwd=place, env=environ, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -18,7 +18,10 @@ def export(
     ctx: typer.Context,
     profile: Annotated[str, typer.Argument(metavar="PROFILE", help="0@i, 0@p, REV:0@i, a tag, a name, an id, a path.")],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")],
-    format_name: Annotated[Optional[str], typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own).")] = None,  # noqa: UP045
+    format_name: Annotated[
+        Optional[str],
+        typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own)."),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
     """Write a profile to a file that holds all of it."""

@@ -19,7 +19,10 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @app.command()
 def gc(
     ctx: typer.Context,
-    grace: Annotated[Optional[str], typer.Option("--grace", metavar="TIME", help="Keep what was touched since (default: gc.grace, two weeks).")] = None,  # noqa: UP045
+    grace: Annotated[
+        Optional[str],
+        typer.Option("--grace", metavar="TIME", help="Keep what was touched since (default: gc.grace, two weeks)."),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
 ) -> None:
     """Remove objects that no version, pending profile or note refers to, once their grace is over."""

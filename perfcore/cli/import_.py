@@ -19,8 +19,13 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @app.command("import")
 def import_(
     ctx: typer.Context,
-    words: Annotated[list[str], typer.Argument(metavar="[FORMAT] FILE...", help="A format (default: found out) and files.")],
-    version: Annotated[Optional[str], typer.Option("--version", "-v", metavar="REV", help="The version they were measured for.")] = None,  # noqa: UP045
+    words: Annotated[
+        list[str], typer.Argument(metavar="[FORMAT] FILE...", help="A format (default: found out) and files.")
+    ],
+    version: Annotated[
+        Optional[str],
+        typer.Option("--version", "-v", metavar="REV", help="The version they were measured for."),
+    ] = None,
     register: Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")] = False,
 ) -> None:
     """Read profiles from files; they become pending.

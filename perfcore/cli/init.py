@@ -15,7 +15,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @app.command()
 def init(
     ctx: typer.Context,
-    vcs: Annotated[Optional[str], typer.Option("--vcs", metavar="NAME", help="Use this VCS, not the one found.")] = None,  # noqa: UP045
+    vcs: Annotated[
+        Optional[str], typer.Option("--vcs", metavar="NAME", help="Use this VCS, not the one found.")
+    ] = None,
     init_vcs: Annotated[bool, typer.Option("--init-vcs", help="Make a repository too where there is none.")] = False,
 ) -> None:
     """Make a performance history (.perf) beside the repository of this folder.

@@ -17,7 +17,13 @@ _LABEL = 60
 def entry_cells(entry: Entry) -> tuple[str, ...]:
     tags = f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else ""
     made = "+".join((entry.collector or entry.type, *entry.postprocessors))
-    return entry.profile[:10], printable(made), moment(entry.created), clip(printable(entry.label), _LABEL), tags
+    return (
+        entry.profile[:10],
+        printable(made),
+        moment(entry.created),
+        clip(printable(entry.label), _LABEL),
+        tags,
+    )
 
 
 def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:

@@ -21,10 +21,12 @@ SCHEMA = 1
 @app.command()
 def log(
     ctx: typer.Context,
-    head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,  # noqa: UP045
+    head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
     short: Annotated[bool, typer.Option("--short", "-s", help="One line a version.")] = False,
-    count_only: Annotated[bool, typer.Option("--count-only", "-c", help="Only how many versions and profiles.")] = False,
-    last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,  # noqa: UP045
+    count_only: Annotated[
+        bool, typer.Option("--count-only", "-c", help="Only how many versions and profiles.")
+    ] = False,
+    last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="The branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document a line.")] = False,

@@ -116,7 +116,13 @@ def _placed(
                 console.progress(number, len(batch), f"preparing {(version or 'the working tree')[:12]}")
             tree = repository.root if version is None or trees is None else trees.get(version)
             timeout = float(repository.config.get("execute.timeout"))
-            build(request.pre_run, tree, shell=request.shell, timeout=timeout, version=version or "(working tree)")
+            build(
+                request.pre_run,
+                tree,
+                shell=request.shell,
+                timeout=timeout,
+                version=version or "(working tree)",
+            )
         except PerfError as error:
             failures.append(error)
             console.say(f"perf: {error} (left out)")
@@ -143,7 +149,13 @@ def _inside(tree: Path, cwd: Path) -> Path:
 
 def _has(repository: Repository, version: str, job: Job) -> bool:
     """Whether a version has a profile of this command under this collector and these postprocessors."""
-    wanted = (job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors))
+    wanted = (
+        job.cmd,
+        job.args,
+        job.workload,
+        job.collector.name,
+        tuple(step.name for step in job.postprocessors),
+    )
     return any(
         (e.cmd, e.args, e.workload, e.collector, e.postprocessors) == wanted for e in repository.entries(version)
     )
@@ -162,7 +174,11 @@ def _submit(console: Console, repository: Repository, plan: Plan) -> Iterator[Me
 
 
 def _save(
-    console: Console, repository: Repository, request: Request, done: Iterator[Measured], failures: list[PerfError]
+    console: Console,
+    repository: Repository,
+    request: Request,
+    done: Iterator[Measured],
+    failures: list[PerfError],
 ) -> Iterator[Kept]:
     for measured in done:
         if measured.profile is None:
@@ -220,9 +236,7 @@ def _print_lines(console: Console, kept: Sequence[Kept]) -> None:
     rows = []
     for item in kept:
         bad, counted = disturbed(item.profile)
-        metrics = [
-            f"{s.metric} {quantity(s.median, s.unit)} {_spread(s)}" for s in summarize(item.profile)[:2]
-        ]
+        metrics = [f"{s.metric} {quantity(s.median, s.unit)} {_spread(s)}" for s in summarize(item.profile)[:2]]
         version = item.job.version[:10] if item.job.version else ""
         rows.append((version, *metrics, f"{plural(counted, 'run')}{_disturbed(bad)}", printable(item.profile.label)))
     console.write("".join(f"{line}\n" for line in align(rows)))
@@ -231,7 +245,13 @@ def _print_lines(console: Console, kept: Sequence[Kept]) -> None:
 def _cells(summary: Summary) -> tuple[str, ...]:
     extremes = f"{quantity(summary.low, summary.unit)} … {quantity(summary.high, summary.unit)}"
     outliers = plural(summary.outliers, "outlier") if summary.outliers else ""
-    return f"  {printable(summary.metric)}", quantity(summary.median, summary.unit), _spread(summary), extremes, outliers
+    return (
+        f"  {printable(summary.metric)}",
+        quantity(summary.median, summary.unit),
+        _spread(summary),
+        extremes,
+        outliers,
+    )
 
 
 def _spread(summary: Summary) -> str:

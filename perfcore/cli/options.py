@@ -42,7 +42,9 @@ def with_settings(function: Callable[..., Any], settings: Sequence[type[Any]]) -
     return command
 
 
-def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str | None) -> tuple[list[str], str, list[str]]:
+def split_plugin(
+    words: Sequence[str], plugins: Plugins, kind: str, default: str | None
+) -> tuple[list[str], str, list[str]]:
     """(words before, plugin name, words after) of a command line such as `show 0@p table --head 5`. Without the
     name of a plugin the default is taken, and the options begin with the first word that looks like one."""
     names = plugins.names(kind)
@@ -74,10 +76,10 @@ def _parameter(option: Option) -> inspect.Parameter:
     info = option.info
     flag = option.flag
     if option.type is bool and not option.many:
-        annotation: Any = Optional[bool]  # noqa: UP045  (Typer reads the object at run time)
+        annotation: Any = Optional[bool]
         declarations = [*info.flags, f"{flag}/--no-{flag[2:]}"]
     else:
-        annotation = Optional[list[str]] if option.many else Optional[str]  # noqa: UP045
+        annotation = Optional[list[str]] if option.many else Optional[str]
         declarations = [*info.flags, flag]
     metavar = info.metavar or ("|".join(info.choices) if info.choices else None)
     metavar = metavar or ("SECONDS" if info.unit == "s" else _METAVARS.get(option.type.__name__, "TEXT"))

@@ -13,7 +13,13 @@ from perfcore.plugins import Described
 from perfcore.settings import options_of
 from perfcore.text import align, printable
 
-app = typer.Typer(no_args_is_help=True, help="What is installed, and whether it works.", rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What is installed, and whether it works.",
+    rich_markup_mode=None,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 SCHEMA = 1
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
@@ -21,7 +27,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 @app.command("list")
 def list_(
     ctx: typer.Context,
-    kind: Annotated[Optional[str], typer.Argument(metavar="[KIND]", help="Only this kind.", show_default=False)] = None,  # noqa: UP045
+    kind: Annotated[Optional[str], typer.Argument(metavar="[KIND]", help="Only this kind.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """List plugins by kind. Each is imported; one that cannot be used says why."""
@@ -48,7 +54,9 @@ def show(
     console: Console = ctx.obj
     kind, _, plain = name.rpartition(":")
     every = list(console.plugins.describe())
-    found = [d for d in every if d.found.name in (plain, name) and (not kind or d.found.kind == kind or d.found.name == name)]
+    found = [
+        d for d in every if d.found.name in (plain, name) and (not kind or d.found.kind == kind or d.found.name == name)
+    ]
     if not found:
         raise NotFoundError(f"there is no plugin {name!r}", hint=nearest(plain, [d.found.name for d in every]))
     if as_json:
@@ -74,7 +82,9 @@ def _print(console: Console, described: Described) -> None:
         return
     rows = []
     for option in options_of(described.settings):
-        default = "required" if option.required else f"default {option.default}" if option.default not in (None, ()) else ""
+        default = (
+            "required" if option.required else f"default {option.default}" if option.default not in (None, ()) else ""
+        )
         rows.append((f"  {option.flag}", option.info.unit, default, option.info.help))
     console.write("".join(f"{line}\n" for line in align(rows)))
 

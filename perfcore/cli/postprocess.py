@@ -18,12 +18,16 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 
 @app.command(
-    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+    }
 )
 def postprocess(
     ctx: typer.Context,
     words: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        Optional[list[str]],
         typer.Argument(metavar="PROFILE... POSTPROCESSOR [OPTIONS]", help="Profiles, a postprocessor, its options."),
     ] = None,
 ) -> None:

@@ -26,22 +26,46 @@ app = typer.Typer(
     help="Measure a job matrix, or a job of its own, for one version or many.",
 )
 
-Version = Annotated[Optional[list[str]], typer.Option("--version", "-v", metavar="REV", help="Measure this version, in a tree of its own; several are interleaved.")]  # noqa: UP045
-Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]  # noqa: UP045
+Version = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--version",
+        "-v",
+        metavar="REV",
+        help="Measure this version, in a tree of its own; several are interleaved.",
+    ),
+]
+Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
-Repeat = Annotated[Optional[int], typer.Option("--repeat", "-r", min=1, metavar="N", help="How many runs, whatever the matrix says.")]  # noqa: UP045
-Warmup = Annotated[Optional[int], typer.Option("--warmup", min=0, metavar="N", help="How many runs come first and are not counted.")]  # noqa: UP045
-Budget = Annotated[Optional[str], typer.Option("--budget", "-t", metavar="SECONDS", help="Measure for this long instead of a number of runs.")]  # noqa: UP045
+Repeat = Annotated[
+    Optional[int],
+    typer.Option("--repeat", "-r", min=1, metavar="N", help="How many runs, whatever the matrix says."),
+]
+Warmup = Annotated[
+    Optional[int],
+    typer.Option("--warmup", min=0, metavar="N", help="How many runs come first and are not counted."),
+]
+Budget = Annotated[
+    Optional[str],
+    typer.Option("--budget", "-t", metavar="SECONDS", help="Measure for this long instead of a number of runs."),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("matrix")
 def run_matrix(
     ctx: typer.Context,
-    file: Annotated[Optional[Path], typer.Argument(metavar="[FILE]", help="A YAML file with the matrix; default: the configuration.", show_default=False)] = None,  # noqa: UP045
+    file: Annotated[
+        Optional[Path],
+        typer.Argument(
+            metavar="[FILE]",
+            help="A YAML file with the matrix; default: the configuration.",
+            show_default=False,
+        ),
+    ] = None,
     version: Version = None,
     since: Since = None,
     every: Every = False,
@@ -81,10 +105,26 @@ def run_matrix(
 def run_job(
     ctx: typer.Context,
     cmd: Annotated[list[str], typer.Option("--cmd", "-b", metavar="TEXT", help="A command; several are interleaved.")],
-    args: Annotated[Optional[list[str]], typer.Option("--args", metavar="TEXT", help="Arguments; each in turn.")] = None,  # noqa: UP045
-    workload: Annotated[Optional[list[str]], typer.Option("--workload", "-w", metavar="TEXT", help="A workload; each in turn.")] = None,  # noqa: UP045
-    collector: Annotated[Optional[list[str]], typer.Option("--collector", "-c", metavar="NAME", help="A collector, with its configured options (default: time).")] = None,  # noqa: UP045
-    postprocessor: Annotated[Optional[list[str]], typer.Option("--postprocessor", "-p", metavar="NAME", help="A postprocessor, with its configured options.")] = None,  # noqa: UP045
+    args: Annotated[
+        Optional[list[str]], typer.Option("--args", metavar="TEXT", help="Arguments; each in turn.")
+    ] = None,
+    workload: Annotated[
+        Optional[list[str]],
+        typer.Option("--workload", "-w", metavar="TEXT", help="A workload; each in turn."),
+    ] = None,
+    collector: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--collector",
+            "-c",
+            metavar="NAME",
+            help="A collector, with its configured options (default: time).",
+        ),
+    ] = None,
+    postprocessor: Annotated[
+        Optional[list[str]],
+        typer.Option("--postprocessor", "-p", metavar="NAME", help="A postprocessor, with its configured options."),
+    ] = None,
     version: Version = None,
     since: Since = None,
     every: Every = False,
@@ -169,7 +209,10 @@ def _of_config(repository: Repository, *, run: bool) -> Matrix:
 
 def _with_build(parsed: Matrix, repository: Repository) -> Matrix:
     repository.trust.require(repository.config.origin("execute.pre_run"))
-    execute = {"pre_run": repository.config.get("execute.pre_run"), "shell": repository.config.get("execute.shell")}
+    execute = {
+        "pre_run": repository.config.get("execute.pre_run"),
+        "shell": repository.config.get("execute.shell"),
+    }
     return attrs.evolve(parsed, execute=execute)
 
 
@@ -180,5 +223,3 @@ def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dic
         raise UsageError(str(error)) from error
     given = {"repeat": repeat, "warmup": warmup, "budget": seconds}
     return {key: value for key, value in given.items() if value is not None}
-
-

@@ -17,9 +17,7 @@ SCHEMA = 1
 
 
 @app.command()
-def status(
-    ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
-) -> None:
+def status(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show the current version, its profiles, and the pending ones."""
     console: Console = ctx.obj
     repository = console.repository

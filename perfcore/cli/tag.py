@@ -18,8 +18,10 @@ _TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
 @app.command()
 def tag(
     ctx: typer.Context,
-    name: Annotated[Optional[str], typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,  # noqa: UP045
-    profile: Annotated[Optional[str], typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)] = None,  # noqa: UP045
+    name: Annotated[Optional[str], typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,
+    profile: Annotated[
+        Optional[str], typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)
+    ] = None,
     delete: Annotated[bool, typer.Option("--delete", "-d", help="Take the tag off.")] = False,
 ) -> None:
     """Tag a registered profile, or list all tags. A tag names a profile wherever one is wanted."""

@@ -64,7 +64,9 @@ def parse(values: Mapping[str, Any], *, where: str) -> Matrix:
     return Matrix(
         commands=commands,
         collectors=collectors or (Step(name="time"),),
-        postprocessors=tuple(_step(item, where, "postprocessors") for item in _list(values.get("postprocessors"), where)),
+        postprocessors=tuple(
+            _step(item, where, "postprocessors") for item in _list(values.get("postprocessors"), where)
+        ),
         schedule=_mapping(values.get("schedule"), where, "schedule"),
         execute=_mapping(values.get("execute"), where, "execute"),
     )
@@ -106,7 +108,10 @@ def _commands(values: Mapping[str, Any], where: str) -> Iterator[Job]:
 
 
 def _of_bin(
-    entry: Mapping[str, Any], everywhere: list[tuple[str, list[str]]], workloads: list[tuple[str, list[str]]], where: str
+    entry: Mapping[str, Any],
+    everywhere: list[tuple[str, list[str]]],
+    workloads: list[tuple[str, list[str]]],
+    where: str,
 ) -> Iterator[Job]:
     shell = bool(entry.get("shell", False))
     name, argv = _words(entry.get("name"), where, "name", shell)

@@ -92,7 +92,10 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
         params, identity = _params(cls, values, f"postprocessor {step.name}")
         profile = attrs.evolve(
             result,
-            postprocessors=(*source.postprocessors, Tool(name=step.name, version=found.version, params=params)),
+            postprocessors=(
+                *source.postprocessors,
+                Tool(name=step.name, version=found.version, params=params),
+            ),
             config_id=environment.config_id({"of": source.config_id, "postprocessor": step.name, "params": identity}),
         )
     return profile
@@ -122,9 +125,7 @@ def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
     _, driver = context.plugins.make("collector", job.collector.name, theirs)
     params, identity = _params(cls, theirs, where)
     tool = Tool(name=job.collector.name, version=found.version, params={**to_params(chosen), **params})
-    return _Arm(
-        job=job, schedule=chosen, tool=tool, identity=identity, phases=context.plugins.phases(found, driver)
-    )
+    return _Arm(job=job, schedule=chosen, tool=tool, identity=identity, phases=context.plugins.phases(found, driver))
 
 
 def _params(cls: type[Any], values: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -151,15 +152,14 @@ def _before(arm: _Arm, workspace: Path) -> None:
 def _take_turns(arms: list[_Arm], context: Context, session: str) -> None:
     total = sum(0 if arm.schedule.budget else arm.schedule.repeat + arm.schedule.warmup for arm in arms)
     budgeted = any(arm.schedule.budget for arm in arms)
-    done = 0
-    for turn in schedules.turns([arm.schedule for arm in arms], time.monotonic):
+    turns = schedules.turns([arm.schedule for arm in arms], time.monotonic)
+    for done, turn in enumerate(turns):
         arm = arms[turn.job]
         if arm.error is None:
             context.progress(done, 0 if budgeted else total, arm.job.label)
             _take(arm, turn, session)
         elif all(a.error for a in arms):
             return
-        done += 1
     for arm in arms:
         for _ in range(min(arm.retried, arm.schedule.retry_disturbed)):
             if arm.error is None:
@@ -218,7 +218,8 @@ def _finish(arm: _Arm, context: Context) -> Measured:
     try:
         profile = _profile(arm, context.machine)
         return Measured(
-            job=arm.job, profile=postprocess(profile, arm.job.postprocessors, context.plugins, context.options)
+            job=arm.job,
+            profile=postprocess(profile, arm.job.postprocessors, context.plugins, context.options),
         )
     except PerfError as error:
         return Measured(job=arm.job, error=error)

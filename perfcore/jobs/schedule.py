@@ -25,7 +25,11 @@ class Schedule:
     repeat: int = option(10, help="How many runs are measured.", minimum=1, maximum=10_000_000, flags=("-r",))
     warmup: int = option(1, help="How many runs come first and are not counted.", minimum=0, maximum=1_000_000)
     budget: float | None = option(
-        None, help="Measure for this long instead of a number of runs.", unit="s", minimum=0.001, flags=("-t",)
+        None,
+        help="Measure for this long instead of a number of runs.",
+        unit="s",
+        minimum=0.001,
+        flags=("-t",),
     )
     order: str = option(
         "interleaved", help="How several jobs share the time.", choices=("interleaved", "blocks", "random")

@@ -31,6 +31,14 @@ def flags(bits: bytes, rows: int) -> bytes:
     return bytes(spread[:rows])
 
 
+def cut(bits: bytes, start: int, stop: int) -> bytes:
+    """The bitmap of the rows start to stop - 1."""
+    rows = max(0, stop - start)
+    first = start >> 3
+    whole = int.from_bytes(bits[first : (stop + 7) >> 3], "little") >> (start & 7)
+    return (whole & ((1 << rows) - 1)).to_bytes((rows + 7) // 8, "little")
+
+
 def count(bits: bytes, rows: int) -> int:
     """How many of the first `rows` values are there."""
     return flags(bits, rows).count(1)

@@ -237,17 +237,17 @@ def _decode_column(wire: _WireColumn, where: str) -> Column:
     return builder.build(len(wire.values))
 
 
-def _special(value: Any) -> Value:
-    if isinstance(value, str) and value in ("nan", "inf", "-inf"):
-        return float(value)
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value  # type: ignore[no-any-return]
+def _special(value: Value) -> Value:
+    if isinstance(value, str):
+        return float(value) if value in ("nan", "inf", "-inf") else value
+    return float(value) if type(value) is int else value
 
 
-def _typed(value: Any, wire: _WireColumn, where: str) -> Value:
+def _typed(value: Value, wire: _WireColumn, where: str) -> Value:
     wanted = {"i64": int, "u64": int, "bool": bool, "str": str}[wire.dtype]
     if value is not None and type(value) is not wanted:
         raise FormatError(f"{where}: column {wire.name!r} is {wire.dtype} and holds {value!r}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _wire_header(header: Header) -> _WireHeader:

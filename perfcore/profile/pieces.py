@@ -137,9 +137,7 @@ def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
     return head, end
 
 
-def _decode_column(
-    head: _ColumnHead, rows: int, data: bytes, offset: int, where: str
-) -> tuple[Column, int]:
+def _decode_column(head: _ColumnHead, rows: int, data: bytes, offset: int, where: str) -> tuple[Column, int]:
     width = WIDTHS[head.dtype]
     if len(head.planes) != width:
         raise FormatError(f"{where}: column {head.name!r} has {len(head.planes)} planes, not {width}")

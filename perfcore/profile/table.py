@@ -1,13 +1,12 @@
 """Tables of typed columns.
 
-A column is a typed buffer (it speaks the buffer protocol, so NumPy and Polars wrap it without copying) with an
-optional validity bitmap: a missing value is absent, never 0 or NaN. Text is coded by a dictionary.
+A column is a typed buffer (it speaks the buffer protocol, so NumPy and Polars wrap it without copying) with
+an optional validity bitmap: a missing value is absent, never 0 or NaN. Text is coded by a dictionary.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
@@ -16,6 +15,8 @@ from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
     import polars
 
 DType = Literal["i64", "u64", "f64", "bool", "str"]
@@ -25,6 +26,20 @@ Value: TypeAlias = int | float | bool | str | None
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
 _INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+_TYPES: Mapping[type, tuple[DType, ...]] = {
+    int: ("i64", "u64"),
+    float: ("f64",),
+    bool: ("bool",),
+    str: ("str",),
+}
+_BUFFERS: Mapping[tuple[str, int], DType] = {
+    ("q", 8): "i64",
+    ("l", 8): "i64",
+    ("Q", 8): "u64",
+    ("L", 8): "u64",
+    ("d", 8): "f64",
+    ("?", 1): "bool",
+}
 
 
 @attrs.frozen
@@ -75,9 +90,9 @@ class Column:
         return f"<Column {self.name} {self.dtype} {self.unit or '-'} {len(self)} rows>"
 
     def __getitem__(self, row: int) -> Value:
-        if self.valid is not None and not bitmap.get(self.valid, row):
-            return None
         value: Value = self.data[row]
+        if self.valid is not None and not bitmap.get(self.valid, row % len(self)):
+            return None
         return self.dictionary[int(value)] if self.dtype == "str" else value  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Value]:
@@ -88,21 +103,19 @@ class Column:
                 values = iter([""] * len(self))
         if self.valid is None:
             return values
-        return (v if there else None for v, there in zip(values, bitmap.flags(self.valid, len(self)), strict=True))
+        return (v if there else None for v, there in zip(values, _flags(self), strict=True))
 
     def take(self, rows: Sequence[int]) -> Column:
         """The column with only these rows, in this order."""
-        data = array(_array_code(self.dtype), [self.data[row] for row in rows])
+        data = array(_array_code(self.dtype), map(self.data.__getitem__, rows))
         valid = None
         if self.valid is not None:
-            valid = bitmap.pack(bytes(bitmap.get(self.valid, row) for row in rows))
+            valid = bitmap.pack(bytes(map(_flags(self).__getitem__, rows)))
         return Column(self.spec, _view(data, self.dtype), valid, self.dictionary)
 
     def slice(self, start: int, stop: int) -> Column:
         """Rows start to stop - 1; shares the buffer."""
-        valid = self.valid
-        if valid is not None:
-            valid = bitmap.pack(bitmap.flags(valid, len(self))[start:stop])
+        valid = None if self.valid is None else bitmap.cut(self.valid, start, min(stop, len(self)))
         return Column(self.spec, self.data[start:stop], valid, self.dictionary)
 
     def same(self, other: Column) -> bool:
@@ -175,8 +188,8 @@ class Table:
         return Table(self.name, tuple(column.take(rows) for column in self.columns), len(rows))
 
     def slice(self, start: int, stop: int) -> Table:
-        stop = min(stop, self.rows)
-        return Table(self.name, tuple(c.slice(start, stop) for c in self.columns), max(0, stop - start))
+        rows = max(0, min(stop, self.rows) - start)
+        return Table(self.name, tuple(c.slice(start, start + rows) for c in self.columns), rows)
 
     def with_columns(self, *columns: Column) -> Table:
         """The table with these columns put in the place of those of their names, or at the end."""
@@ -219,7 +232,7 @@ def column(
 
 
 def from_buffer(spec: ColumnSpec, buffer: Any, valid: bytes | None = None, dictionary: Sequence[str] = ()) -> Column:
-    """A column over an existing buffer (bytes, array, NumPy array) of little-endian items of the dtype."""
+    """A column over an existing buffer (bytes, array, NumPy array) of items of the dtype."""
     raw = memoryview(buffer).cast("B")
     return Column(spec, raw.cast(CODES[spec.dtype]).toreadonly(), valid, tuple(dictionary))  # type: ignore[call-overload]
 
@@ -234,6 +247,8 @@ def concat(tables: Sequence[Table]) -> Table:
     first = tables[0]
     if len(tables) == 1:
         return first
+    if any(set(part.names) != set(first.names) for part in tables):
+        raise FormatError(f"table {first.name!r} changes its columns between pieces")
     columns = []
     for spec in (column.spec for column in first.columns):
         parts = [part[spec.name] for part in tables]
@@ -249,11 +264,13 @@ class ColumnBuilder:
     def __init__(self, name: str, spec: ColumnSpec | None = None) -> None:
         self.name = name
         self.spec = spec
-        self._dtype: DType | None = spec.dtype if spec else None
-        self._data: Any = _new_data(self._dtype) if self._dtype else None
-        self._missing: list[tuple[int, int]] = []
+        self._dtype: DType | None = None
+        self._data: Any = None
+        self._there = bytearray()  # a flag for each row up to the last missing one
         self._codes: dict[str, int] = {}
         self._rows = 0
+        if spec:
+            self._become(spec.dtype)
 
     def __len__(self) -> int:
         return self._rows
@@ -264,28 +281,27 @@ class ColumnBuilder:
             return
         if self._dtype == "str" and type(value) is str:
             self._data.append(self._codes.setdefault(value, len(self._codes)))
-        elif self._dtype == "i64" and type(value) is int and _INT_MIN <= value <= _INT_MAX:
+        elif (self._dtype == "f64" and type(value) is float) or (
+            self._dtype == "i64" and type(value) is int and _INT_MIN <= value <= _INT_MAX
+        ):
             self._data.append(value)
         else:
             self._append_slowly(value)
         self._rows += 1
 
     def extend(self, values: Sequence[Value]) -> None:
-        code = CODES.get(self._dtype or "")
-        if code in ("q", "Q", "d") and getattr(values, "typecode", None) == code:
-            self._data.extend(values)
-            self._rows += len(values)
-            return
-        for value in values:
-            self.append(value)
+        """Many values. Typed buffers (array, NumPy) of the column's dtype and lists of one type are quick."""
+        if not (self._extend_by_buffer(values) or self._extend_by_type(values)):
+            for value in values:
+                self.append(value)
 
     def skip(self, rows: int) -> None:
         """`rows` missing values."""
         if rows <= 0:
             return
-        self._missing.append((self._rows, rows))
         if self._data is not None:
-            self._data.extend(bytes(rows) if self._dtype == "bool" else array(self._data.typecode, [0]) * rows)
+            self._pad(rows)
+        self._mark(bytes(rows))
         self._rows += rows
 
     def build(self, rows: int) -> Column:
@@ -293,21 +309,76 @@ class ColumnBuilder:
         self.skip(rows - self._rows)
         dtype: DType = self._dtype or "f64"
         data = self._data if self._data is not None else array("d", bytes(8 * rows))
-        valid = None
-        if self._missing:
-            there = bytearray(b"\x01" * rows)
-            for start, count in self._missing:
-                there[start : start + count] = bytes(count)
-            valid = bitmap.pack(bytes(there))
-        spec = self.spec or ColumnSpec(self.name, dtype, role="value" if dtype in ("i64", "u64", "f64") else "dimension")
+        valid = bitmap.pack(self._there.ljust(rows, b"\x01")) if self._there else None
+        role: Role = "value" if dtype in ("i64", "u64", "f64") else "dimension"
+        spec = self.spec or ColumnSpec(self.name, dtype, role=role)
         return Column(spec, _view(data, dtype), valid, tuple(self._codes))
 
-    def _append_slowly(self, value: Value) -> None:
+    def _become(self, dtype: DType) -> None:
+        """Take on a dtype; the rows so far are missing."""
+        self._dtype = dtype
+        self._data = bytearray() if dtype == "bool" else array(CODES[dtype])
+        self._pad(self._rows)
+
+    def _pad(self, rows: int) -> None:
+        self._data.extend(bytes(rows) if self._dtype == "bool" else array(self._data.typecode, [0]) * rows)
+
+    def _mark(self, flags: bytes) -> None:
+        """Note which of the next rows are there."""
+        self._there.extend(b"\x01" * (self._rows - len(self._there)))
+        self._there.extend(flags)
+
+    def _extend_by_buffer(self, values: Any) -> bool:
+        try:
+            view = memoryview(values)
+        except TypeError:
+            return False
+        dtype = _BUFFERS.get((view.format, view.itemsize))
+        if view.ndim != 1 or dtype is None or dtype != (self._dtype or dtype):
+            return False
+        if self._dtype is None:
+            self._become(dtype)
+        if dtype == "bool":
+            self._data.extend(view.tobytes())
+        else:
+            self._data.frombytes(view.tobytes())
+        self._rows += len(view)
+        return True
+
+    def _extend_by_type(self, values: Sequence[Value]) -> bool:
+        """Append values that are all of one type, or missing, and fit the column as they are."""
+        kinds = set(map(type, values))
+        gaps = type(None) in kinds
+        fitting = _TYPES.get(next(iter(kinds - {type(None)}), type(None)), ())
+        dtype = self._dtype or next(iter(fitting), None)
+        if dtype not in fitting or len(kinds) - gaps != 1:
+            return False
+        try:
+            data = self._items(dtype, values, gaps)
+        except OverflowError:
+            return False
+        if self._dtype is None:
+            self._become(dtype)
+        self._data.extend(data)
+        if gaps:
+            self._mark(bytes(value is not None for value in values))
+        self._rows += len(values)
+        return True
+
+    def _items(self, dtype: DType, values: Any, gaps: bool) -> Any:
+        codes = self._codes
+        if dtype == "str":
+            return [0 if value is None else codes.setdefault(value, len(codes)) for value in values]
+        if gaps:
+            values = [0 if value is None else value for value in values]
+        return bytes(values) if dtype == "bool" else array(CODES[dtype], values)
+
+    def _append_slowly(self, value: Any) -> None:
+        if not isinstance(value, int | float | str) and hasattr(value, "item"):
+            value = value.item()  # a scalar of NumPy
         wanted = self._wanted(value)
         if self._dtype is None:
-            self._dtype = wanted
-            self._data = _new_data(wanted)
-            self._data.extend(bytes(self._rows) if wanted == "bool" else array(self._data.typecode, [0]) * self._rows)
+            self._become(wanted)
         elif wanted != self._dtype:
             value = self._reconcile(wanted, value)
         if self._dtype == "str":
@@ -315,8 +386,7 @@ class ColumnBuilder:
         else:
             self._data.append(value)
 
-    def _wanted(self, value: Value) -> DType:
-        kind: Any = type(value)
+    def _wanted(self, value: Any) -> DType:
         if isinstance(value, bool):
             return "bool"
         if isinstance(value, int):
@@ -327,19 +397,19 @@ class ColumnBuilder:
             return "f64"
         if isinstance(value, str):
             return "str"
-        raise FormatError(f"column {self.name!r} cannot hold a value of type {kind.__name__}")
+        raise FormatError(f"column {self.name!r} cannot hold a value of type {type(value).__name__}")
 
     def _reconcile(self, wanted: DType, value: Any) -> Value:
         """Change the column's dtype, or the value, so that both fit without loss."""
-        pair = {self._dtype, wanted}
+        whole = self._dtype in ("i64", "u64")
         if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:
             return float(value)
         if self._dtype == "u64" and wanted == "i64" and value >= 0:
             return int(value)
-        if self.spec is None and pair == {"i64", "f64"} and all(int(float(v)) == v for v in self._data):
+        if self.spec is None and whole and wanted == "f64" and all(int(float(v)) == v for v in self._data):
             self._data, self._dtype = array("d", self._data), "f64"
             return float(value)
-        if self.spec is None and pair == {"i64", "u64"} and all(v >= 0 for v in self._data):
+        if self.spec is None and self._dtype == "i64" and wanted == "u64" and all(v >= 0 for v in self._data):
             self._data, self._dtype = array("Q", self._data), "u64"
             return int(value)
         raise FormatError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")
@@ -390,17 +460,13 @@ class TableBuilder:
         return builder
 
 
-def _new_data(dtype: DType) -> Any:
-    return bytearray() if dtype == "bool" else array(CODES[dtype])
-
-
 def _array_code(dtype: DType) -> str:
     return "B" if dtype == "bool" else CODES[dtype]
 
 
 def _view(data: Any, dtype: DType) -> memoryview:
-    view = memoryview(data).toreadonly()
-    return view.cast("B").cast("?") if dtype == "bool" else view
+    view: Any = memoryview(data).toreadonly()
+    return view.cast("B").cast("?") if dtype == "bool" else view  # type: ignore[no-any-return]
 
 
 def _flags(column: Column) -> bytes:
@@ -412,14 +478,14 @@ def _concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
     if any(part.valid is not None for part in parts):
         valid = bitmap.pack(b"".join(_flags(part) for part in parts))
     if spec.dtype != "str":
-        data = b"".join(part.data.tobytes() for part in parts)
+        data = b"".join(part.data for part in parts)
         return Column(spec, memoryview(data).cast(CODES[spec.dtype]), valid)  # type: ignore[call-overload]
     codes: dict[str, int] = {}
     joined = array("I")
     for part in parts:
         moved = [codes.setdefault(text, len(codes)) for text in part.dictionary]
         if moved == list(range(len(moved))):
-            joined.frombytes(part.data.tobytes())
+            joined.frombytes(part.data.cast("B"))
         else:
             joined.extend(map((moved or [0]).__getitem__, part.data))
     return Column(spec, memoryview(joined).toreadonly(), valid, tuple(codes))

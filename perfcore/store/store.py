@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError, NotFoundError, StorageError
+from perfcore.errors import (
+    ConflictError,
+    FormatError,
+    KeyExistsError,
+    KeyMissingError,
+    NotFoundError,
+    StorageError,
+)
 from perfcore.hookspecs import Storage
 from perfcore.model import Entry, Profile
 from perfcore.profile import codec
@@ -110,7 +117,9 @@ class Store:
                 return placed[0]
             except KeyMissingError:
                 continue
-        raise StorageError(f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?")
+        raise StorageError(
+            f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?"
+        )
 
     def touch(self, ids: Iterable[str]) -> None:
         """Make objects look new. KeyMissingError for one that is not there."""

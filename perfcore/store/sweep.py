@@ -42,7 +42,9 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
     """
     listed = list(store.storage.list(OBJECTS))
     reachable, lists = _reachable(store, listed)
-    garbage = [row for row in listed if row.key not in lists and _id(row) not in reachable and row.modified < older_than]
+    garbage = [
+        row for row in listed if row.key not in lists and _id(row) not in reachable and row.modified < older_than
+    ]
     removed = []
     for row in garbage:
         if dry_run or _remove(store, row):
@@ -121,7 +123,9 @@ def _reachable(store: Store, listed: list[Listed]) -> tuple[set[str], set[str]]:
             found.update(notes.decode(data, f"list of notes {row.key}"))
     for waiting in pending.walk(store):
         if waiting.profile is None:
-            raise FormatError(waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known")
+            raise FormatError(
+                waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known"
+            )
         try:
             _, data = pending.read(store, waiting.name)
         except KeyMissingError:
@@ -154,5 +158,3 @@ def _id(row: Listed) -> str:
 
 def _key_id(key: str) -> str:
     return key.removeprefix(OBJECTS).replace("/", "")
-
-
