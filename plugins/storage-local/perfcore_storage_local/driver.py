@@ -188,16 +188,24 @@ class LocalStorage:
     def _make_folders(self, key: str) -> str:
         """The folder of a key, made and durable. One that another process made may not be, if it was killed
         before it got there, so each is seen to once."""
+        self._make_place()
         parent = self._root
-        if not os.path.isdir(parent):
-            os.mkdir(parent)
-            files.sync_path(os.path.dirname(parent))
         for path in self._folders(key):
             if self._make_folder(path) or path not in self._durable:
                 files.sync_path(parent)
                 self._durable.add(path)
             parent = path
         return parent
+
+    def _make_place(self) -> None:
+        if os.path.isdir(self._root):
+            return
+        try:
+            os.mkdir(self._root)
+        except FileExistsError:  # another process was faster, or there is something else
+            if not os.path.isdir(self._root):
+                raise
+        files.sync_path(os.path.dirname(self._root))
 
     def _make_folder(self, path: str) -> bool:
         """Whether it was not there."""

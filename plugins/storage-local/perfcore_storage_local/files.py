@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from perfcore.errors import StorageError
-from perfcore.text import printable
+from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -61,9 +61,9 @@ def explained(doing: str, path: str) -> Iterator[None]:
         if isinstance(error.filename, str) and error.filename != path:
             cause += f" ({error.filename})"
         hint = _HINTS.get(error.errno or 0)
-        raise StorageError(f"cannot {doing} {printable(path)}: {printable(cause)}", hint=hint) from error
+        raise StorageError(f"cannot {doing} {_shown(path)}: {_shown(cause)}", hint=hint) from error
     except MemoryError as error:
-        raise StorageError(f"cannot {doing} {printable(path)}: it does not fit into memory") from error
+        raise StorageError(f"cannot {doing} {_shown(path)}: it does not fit into memory") from error
 
 
 def read(path: str) -> bytes:
@@ -162,6 +162,10 @@ def check_folder(path: str) -> None:
         raise OSError(errno.ELOOP, "it is a link", path)
     if not stat.S_ISDIR(status.st_mode):
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+
+
+def _shown(text: str) -> str:
+    return clip(printable(text), 500)
 
 
 def _open_to_read(path: str) -> int:
