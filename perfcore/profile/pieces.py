@@ -1,23 +1,30 @@
 """Tables as bytes: pieces of at most 65,536 rows, each a JSON head and the columns as byte planes.
 
-A piece is a u32 (little endian) with the length of the head, the head, and the data. Every item of a column has
-a fixed width in bytes, little endian; plane k holds byte k of every item. The head gives for each plane either
-null (the plane stands in the data) or the byte that all of it consists of. Planes compress far better than items
-and cost two slices each. `docs/formats.md` describes every field.
+A piece is a u32 (little endian) with the length of the head, the head, and the data. Every item of a column
+has a fixed width in bytes, little endian; plane k holds byte k of every item. The head gives for each plane
+either null (the plane stands in the data) or the byte that all of it consists of. Planes compress far better
+than items and cost two slices each. `docs/formats.md` describes every field.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import operator
 import struct
+import sys
 from array import array
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 from perfcore.profile.table import CODES, WIDTHS, Column, ColumnSpec, DType, Role, Table, concat
+from perfcore.text import encodable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 FORMAT = 1
 PIECE_ROWS = 65_536
@@ -30,6 +37,12 @@ class Base(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     rows: int
+
+
+class Versioned(msgspec.Struct):
+    """As much of a JSON text as says whether the rest can be understood."""
+
+    format: int
 
 
 class _ColumnHead(msgspec.Struct, omit_defaults=True):
@@ -53,6 +66,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Head)
+_VERSION = msgspec.json.Decoder(Versioned)
 
 
 def split(table: Table) -> Iterator[Table]:
@@ -69,7 +83,7 @@ def encode(piece: Table, base: Base | None = None) -> bytes:
         head, parts = _encode_column(column)
         heads.append(head)
         data += parts
-    head_bytes = _ENCODER.encode(_Head(FORMAT, piece.name, piece.rows, heads, base))
+    head_bytes = _ENCODER.encode(_Head(FORMAT, encodable(piece.name), piece.rows, heads, base))
     return b"".join((_LENGTH.pack(len(head_bytes)), head_bytes, *data))
 
 
@@ -95,18 +109,22 @@ def join(pieces: Sequence[tuple[str, Table, Base | None]], where: str) -> Table:
     return concat([piece for _, piece, _ in pieces])
 
 
+def refuse_newer(data: bytes, known: int, where: str) -> None:
+    """FormatError if the JSON, perhaps otherwise unreadable, says that its format is a later one."""
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        found = _VERSION.decode(data).format
+        if found > known:
+            raise FormatError(f"{where} has format {found}, made by a newer perfcore", hint="upgrade perfcore")
+
+
 def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
     raw, dictionary = column.data.tobytes(), None
     if column.dtype == "str":
-        first = dict.fromkeys(column.data)
-        codes = {code: position for position, code in enumerate(first)}
-        raw = array("I", map(codes.__getitem__, column.data)).tobytes()
-        dictionary = [column.dictionary[code] if column.dictionary else "" for code in first]
+        raw, dictionary = _encode_texts(column)
     planes: list[int | None] = []
     parts = []
-    width = WIDTHS[column.dtype]
-    for k in range(width):
-        plane = raw[k::width]
+    for lane in _lanes(WIDTHS[column.dtype]):
+        plane = raw[lane]
         if not plane or plane.count(plane[0]) == len(plane):
             planes.append(plane[0] if plane else 0)
         else:
@@ -116,9 +134,33 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
         parts.append(column.valid)
     spec = column.spec
     head = _ColumnHead(
-        spec.name, spec.dtype, spec.unit, spec.role, spec.better, planes, column.valid is not None, dictionary
+        encodable(spec.name),
+        spec.dtype,
+        encodable(spec.unit),
+        spec.role,
+        spec.better,
+        planes,
+        column.valid is not None,
+        dictionary,
     )
     return head, parts
+
+
+def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
+    """(codes, dictionary) with the texts in the order in which they occur, and only those that do."""
+    there = None if column.valid is None else bitmap.flags(column.valid, len(column))
+    first = dict.fromkeys(column.data if there is None else itertools.compress(column.data, there))
+    dictionary = [encodable(column.dictionary[code]) for code in first]
+    if there is None and all(map(operator.eq, first, range(len(first)))):
+        return column.data.tobytes(), dictionary
+    moved = map({code: i for i, code in enumerate(first)}.get, column.data, itertools.repeat(0))
+    return array("I", moved if there is None else map(operator.mul, moved, there)).tobytes(), dictionary
+
+
+def _lanes(width: int) -> Iterator[slice]:
+    """Where the planes of items of this width are in memory, from the lowest byte up."""
+    for k in range(width):
+        yield slice(k if sys.byteorder == "little" else width - 1 - k, None, width)
 
 
 def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
@@ -129,9 +171,9 @@ def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
     try:
         head = _DECODER.decode(data[_LENGTH.size : end])
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        refuse_newer(data[_LENGTH.size : end], FORMAT, where)
         raise FormatError(f"{where} is damaged: {error}") from error
-    if head.format > FORMAT:
-        raise FormatError(f"{where} has format {head.format}, made by a newer perfcore", hint="upgrade perfcore")
+    refuse_newer(data[_LENGTH.size : end], FORMAT, where)
     if head.rows < 0 or head.rows * max(1, len(head.columns)) > MAX_CELLS:
         raise FormatError(f"{where} is damaged: it claims {head.rows:,} rows")
     return head, end
@@ -142,17 +184,17 @@ def _decode_column(head: _ColumnHead, rows: int, data: bytes, offset: int, where
     if len(head.planes) != width:
         raise FormatError(f"{where}: column {head.name!r} has {len(head.planes)} planes, not {width}")
     raw = bytearray(rows * width)
-    for k, constant in enumerate(head.planes):
+    for lane, constant in zip(_lanes(width), head.planes, strict=True):
         if constant is None:
             plane = data[offset : offset + rows]
             if len(plane) != rows:
                 raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
-            raw[k::width] = plane
+            raw[lane] = plane
             offset += rows
         elif not 0 <= constant <= 255:
             raise FormatError(f"{where}: column {head.name!r} repeats {constant}, which is no byte")
         elif constant:
-            raw[k::width] = bytes((constant,)) * rows
+            raw[lane] = bytes((constant,)) * rows
     valid = None
     if head.valid:
         size = (rows + 7) // 8
@@ -160,7 +202,7 @@ def _decode_column(head: _ColumnHead, rows: int, data: bytes, offset: int, where
         if len(valid) != size:
             raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
         offset += size
-    view = memoryview(bytes(raw)).cast(CODES[head.dtype])  # type: ignore[call-overload]
+    view = memoryview(raw).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
     spec = ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better)
     return Column(spec, view, valid, _checked_dictionary(head, view, rows, where)), offset
 
