@@ -1,0 +1,129 @@
+"""A fresh repository in a temporary folder, and the command line run in it as a user would run it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+
+@attrs.frozen(kw_only=True)
+class Done:
+    """A command that ran. Its repr is the whole run, so that a failing test tells everything."""
+
+    argv: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+    def __repr__(self) -> str:
+        return f"\n$ {' '.join(self.argv)}\n{self.out}{self.err}(exit code {self.code})\n"
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+
+class Project:
+    """A folder with `perf` and `git` at hand. Configuration, trust and caches are its own, below `home`."""
+
+    def __init__(self, path: Path, home: Path) -> None:
+        self.path = path
+        self.home = home
+        self.env = _environment(home)
+
+    def perf(self, *words: str, code: int | None = 0, **options: Any) -> Done:
+        """Run `perf` and expect an exit code; None accepts any. `cwd`, `env`, `input` as for subprocess.run."""
+        done = self.run(sys.executable, "-m", "perfcore", *words, **options)
+        assert code is None or done.code == code, done
+        return done
+
+    def git(self, *words: str, code: int | None = 0, **options: Any) -> Done:
+        done = self.run("git", *words, **options)
+        assert code is None or done.code == code, done
+        return done
+
+    def run(
+        self,
+        *argv: str,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        input: str | None = None,
+        timeout: float = 120,
+    ) -> Done:
+        done = subprocess.run(
+            argv,
+            cwd=cwd or self.path,
+            env={**self.env, **(env or {})},
+            input=input,
+            stdin=subprocess.DEVNULL if input is None else None,
+            capture_output=True,
+            encoding="utf-8",
+            errors="backslashreplace",
+            timeout=timeout,
+            check=False,
+        )
+        return Done(argv=argv, code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def commit(self, subject: str, **files: str) -> str:
+        """Write files (by name, dots as double underscores), commit everything and give the id."""
+        for name, text in files.items():
+            self.write(name.replace("__", "."), text)
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--allow-empty", "--message", subject)
+        return self.git("rev-parse", "HEAD").out.strip()
+
+    def collect(self, *command: str, repeat: int = 3, **options: Any) -> Done:
+        """Measure a command quickly."""
+        return self.perf("collect", "time", "--repeat", str(repeat), "--warmup", "0", "--", *command, **options)
+
+
+@pytest.fixture
+def empty_project(tmp_path: Path) -> Project:
+    """A folder with nothing in it."""
+    path = tmp_path / "project"
+    path.mkdir()
+    return Project(path, tmp_path / "home")
+
+
+@pytest.fixture
+def project(empty_project: Project) -> Iterator[Project]:
+    """A git repository of one commit, with a performance history."""
+    empty_project.git("init", "--quiet", "--initial-branch=main")
+    empty_project.commit("First", README="hello\n")
+    empty_project.perf("init")
+    yield empty_project
+
+
+def _environment(home: Path) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PERF_", "XDG_"))}
+    for role in ("AUTHOR", "COMMITTER"):
+        kept |= {f"GIT_{role}_NAME": "Tester", f"GIT_{role}_EMAIL": "tester@example.org"}
+    return kept | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / "config"),
+        "XDG_DATA_HOME": str(home / "data"),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "NO_COLOR": "1",
+        "COLUMNS": "120",
+        "PYTHONWARNINGS": "error",
+    }

@@ -1,0 +1,119 @@
+"""Imports go down only, heavy packages stay out of start-up, and every lazy target can be imported."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import perfcore
+from perfcore.cli.verbs import VERBS
+
+ROOT = Path(perfcore.__file__).parent
+LAYERS = (
+    ("errors", "text"),
+    ("settings", "model"),
+    ("config", "environment"),
+    ("hookspecs", "trust"),
+    ("plugins",),
+    ("profile", "store"),
+    ("repository",),
+    ("jobs", "checking"),
+    ("cli", "testing"),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+HEAVY = ("numpy", "scipy", "polars", "rich", "git", "hypothesis", "pytest", "asyncio", "unittest", "http")
+
+
+def modules() -> Iterator[tuple[str, Path]]:
+    for path in sorted(ROOT.rglob("*.py")):
+        words = path.relative_to(ROOT.parent).with_suffix("").parts
+        yield ".".join(words[:-1] if words[-1] == "__init__" else words), path
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The names of perfcore that a module imports at run time, at its top or inside a function."""
+    tree = ast.parse(path.read_text())
+    only_types = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in only_types:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "perfcore":
+            if node.module == "perfcore":
+                yield from (f"perfcore.{alias.name}" for alias in node.names)
+            else:
+                yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "perfcore")
+
+
+@pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value).rpartition("/")[2])
+def test_imports_go_down_only(name: str, path: Path) -> None:
+    own = (name.split(".") + [""])[1]
+    for target in imports(path):
+        other = (target.split(".") + [""])[1]
+        if other in RANK and own in RANK and other != own:
+            assert RANK[other] < RANK[own] or {own, other} == {"profile", "store"}, f"{name} imports {target}"
+
+
+def test_profile_does_not_know_the_store() -> None:
+    for name, path in modules():
+        if name.startswith("perfcore.profile"):
+            assert not [target for target in imports(path) if target.startswith("perfcore.store")], name
+
+
+def test_only_plugins_knows_the_plugin_libraries() -> None:
+    for name, path in modules():
+        text = path.read_text()
+        if name != "perfcore.plugins":
+            assert "import pluggy" not in text, name
+            assert "stevedore" not in text, name
+
+
+def test_only_the_command_line_reads_arguments_and_exits() -> None:
+    for name, path in modules():
+        if name.startswith(("perfcore.cli", "perfcore.testing")) or name == "perfcore.__main__":
+            continue
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Attribute):
+                assert ast.unparse(node) not in ("sys.argv", "sys.exit", "os.environ", "sys.stdout"), name
+            if isinstance(node, ast.Call):
+                assert ast.unparse(node.func) != "print", name
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["from perfcore.cli import main; main(['--version'])", "import perfcore.repository", "import perfcore.cli.app"],
+)
+def test_start_up_imports_nothing_heavy(statement: str) -> None:
+    script = f"import sys; {statement}; print(*sorted(sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.partition(".")[0] for name in done.stderr.split()}
+    assert not loaded & set(HEAVY)
+
+
+def test_version_answers_before_typer_is_imported() -> None:
+    script = "import sys; from perfcore.cli import main; main(['--version']); assert 'typer' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+def test_every_module_can_be_imported() -> None:
+    for found in pkgutil.walk_packages(perfcore.__path__, "perfcore."):
+        if not found.name.endswith("__main__"):
+            importlib.import_module(found.name)
+
+
+def test_every_verb_has_an_app() -> None:
+    for verb in VERBS.values():
+        assert importlib.import_module(f"perfcore.cli.{verb.module}").app is not None

@@ -1,0 +1,5 @@
+"""Fixtures of the whole suite: those that plugin authors get too."""
+
+from perfcore.testing.project import empty_project, project
+
+__all__ = ["empty_project", "project"]
