@@ -27,6 +27,9 @@ NAMES: tuple[str, ...] = (
 )
 """Each is a legal name of a function, a file or a metric. All can be encoded as UTF-8."""
 
+TAGS: tuple[str, ...] = ("<script>alert", "</title>", "<img src")
+"""What of them would be markup in a page."""
+
 
 def unsafe(text: str) -> set[str]:
     """The characters of a text that move a cursor, ring, change colours or turn the direction of writing.

@@ -1,0 +1,46 @@
+"""The contract of views, for every form of the table."""
+
+from __future__ import annotations
+
+import pytest
+from perfcore_view_table import TableSettings, TableView
+
+from perfcore.testing.view import ViewContract
+
+
+class TestTerminal(ViewContract):
+    fitted = True
+
+    @pytest.fixture
+    def driver(self) -> TableView:
+        return TableView()
+
+
+class TestRawTerminal(ViewContract):
+    fitted = True
+
+    @pytest.fixture
+    def driver(self) -> TableView:
+        return TableView(TableSettings(raw=True, tail=3))
+
+
+class TestMarkdown(ViewContract):
+    html = True
+
+    @pytest.fixture
+    def driver(self) -> TableView:
+        return TableView(TableSettings(format="markdown"))
+
+
+class TestJson(ViewContract):
+    @pytest.fixture
+    def driver(self) -> TableView:
+        return TableView(TableSettings(format="json"))
+
+
+class TestCsv(ViewContract):
+    exact = True
+
+    @pytest.fixture
+    def driver(self) -> TableView:
+        return TableView(TableSettings(format="csv"))
