@@ -238,7 +238,7 @@ class Repository:
                 hint=f"register it where it belongs: --version {profile.origin[:10]}",
             )
         self.vcs.check_minor_version_validity(target)
-        content, tables = codec.for_object(data, name)
+        content, tables = codec.for_object(data, self.store.put_piece, where=name)
         entry = self._entry(name, profile, content, tables)
         entry = self.store.register(self.vcs_name, target, content, profile.header.type, entry)
         self.plugins.emit("profile_registered", entry=entry, version=target)

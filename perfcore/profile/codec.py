@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
+import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
+import attrs
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
 from perfcore.profile import pieces
-from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Role, Table, Value
+from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Role, Table
+from perfcore.text import encodable
 
 INLINE_CELLS = 4096
 
@@ -22,7 +26,7 @@ GetPiece = Callable[[str], bytes]
 class _WireColumn(msgspec.Struct, omit_defaults=True):
     name: str
     dtype: DType
-    values: list[int | float | bool | str | None]
+    values: msgspec.Raw
     unit: str = ""
     role: Role = "dimension"
     better: Literal["lower", "higher"] = "lower"
@@ -71,6 +75,17 @@ class _WireProfile(msgspec.Struct, omit_defaults=True):
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_WireProfile)
+_VALUES: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
+    "i64": msgspec.json.Decoder(list[int | None]),
+    "u64": msgspec.json.Decoder(list[int | None]),
+    "f64": msgspec.json.Decoder(list[float | str | None]),
+    "bool": msgspec.json.Decoder(list[bool | None]),
+    "str": msgspec.json.Decoder(list[str | None]),
+}
+_ID = re.compile(r"[0-9a-f]{40}")
+_DOUBLE = struct.Struct(">d")
+_NAN = _DOUBLE.pack(math.nan)
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
 class LazyTables(Mapping[str, Table]):
@@ -96,16 +111,7 @@ class LazyTables(Mapping[str, Table]):
 def encode(profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS) -> tuple[bytes, tuple[str, ...]]:
     """(JSON, ids of its table pieces). `put(table name, piece)` stores a piece and gives its id; tables of at
     most `inline` cells stand in the JSON."""
-    ids: list[str] = []
-    tables = {}
-    for name in sorted(profile.tables):
-        table = profile.tables[name]
-        if table.rows * len(table.columns) <= inline:
-            tables[name] = _WireTable(table.rows, columns=[_encode_column(column) for column in table.columns])
-        else:
-            placed = [put(name, pieces.encode(piece)) for piece in pieces.split(table)]
-            ids += placed
-            tables[name] = _WireTable(table.rows, pieces=placed)
+    tables = {name: _encode_table(name, profile.tables[name], put, inline) for name in sorted(profile.tables)}
     wire = _WireProfile(
         format=PROFILE_FORMAT,
         header=_wire_header(profile.header),
@@ -121,7 +127,7 @@ def encode(profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS) -> tu
         notes=list(profile.notes),
         tables=tables,
     )
-    return _to_json(wire), tuple(dict.fromkeys(ids))
+    return _to_json(wire), _ids(wire)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
@@ -154,12 +160,15 @@ def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
     )
 
 
-def for_object(data: bytes, where: str) -> tuple[bytes, tuple[str, ...]]:
-    """(JSON as it is registered, ids of its table pieces) of a pending profile: the origin is dropped, the tables
-    are not touched."""
+def for_object(data: bytes, put: PutPiece, *, where: str) -> tuple[bytes, tuple[str, ...]]:
+    """(JSON as it is registered, ids of its table pieces) of a pending profile: the origin is dropped, and large
+    tables that stand inline are put into pieces."""
     wire = _parse(data, where)
     wire.origin = None
-    return _to_json(wire), tuple(dict.fromkeys(id for table in wire.tables.values() for id in table.pieces or ()))
+    for name, table in wire.tables.items():
+        if table.columns is not None and table.rows * len(table.columns) > INLINE_CELLS:
+            wire.tables[name] = _encode_table(name, _decode_inline(name, table), put, INLINE_CELLS)
+    return _to_json(wire), _ids(wire)
 
 
 def verify(profile: Profile) -> None:
@@ -170,84 +179,123 @@ def verify(profile: Profile) -> None:
 
 def piece_ids(data: bytes, where: str) -> tuple[str, ...]:
     """The ids of the table pieces that a profile refers to."""
-    wire = _parse(data, where)
-    return tuple(dict.fromkeys(id for table in wire.tables.values() for id in table.pieces or ()))
+    return _ids(_parse(data, where))
 
 
 def _parse(data: bytes, where: str) -> _WireProfile:
     try:
         wire = _DECODER.decode(data)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except _UNREADABLE as error:
+        pieces.refuse_newer(data, PROFILE_FORMAT, where)
         raise FormatError(f"{where} is not a profile: {error}") from error
     if wire.format > PROFILE_FORMAT:
-        raise FormatError(f"{where} has format {wire.format}, made by a newer perfcore", hint="upgrade perfcore")
+        pieces.refuse_newer(data, PROFILE_FORMAT, where)
+    return _checked(wire, where)
+
+
+def _checked(wire: _WireProfile, where: str) -> _WireProfile:
+    """What the types of the fields do not say."""
+    if not -(2**63) <= wire.created < 2**63:
+        raise FormatError(f"{where}: {wire.created} is no time")
     for name, table in wire.tables.items():
         if (table.columns is None) == (table.pieces is None):
             raise FormatError(f"{where}: table {name!r} needs either columns or pieces")
+        if table.rows < 0:
+            raise FormatError(f"{where}: table {name!r} claims {table.rows} rows")
+    for id in (*wire.sources, *_ids(wire)):
+        if not _ID.fullmatch(id):
+            raise FormatError(f"{where}: {id!r} is not the id of an object")
     return wire
+
+
+def _ids(wire: _WireProfile) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(id for table in wire.tables.values() for id in table.pieces or ()))
 
 
 def _to_json(wire: _WireProfile) -> bytes:
     try:
-        return _ENCODER.encode(wire)
-    except UnicodeEncodeError:
-        return _ENCODER.encode(_without_surrogates(msgspec.to_builtins(wire)))
-    except (TypeError, msgspec.MsgspecError) as error:
+        try:
+            return _ENCODER.encode(_checked(wire, "the profile"))
+        except UnicodeEncodeError:
+            plain = msgspec.to_builtins(wire, builtin_types=(msgspec.Raw,))
+            return _ENCODER.encode(_all_encodable(plain))
+    except (TypeError, RecursionError, msgspec.MsgspecError) as error:
         raise FormatError(f"the profile holds something that JSON cannot: {error}") from error
 
 
-def _without_surrogates(value: Any) -> Any:
-    """Text that is no Unicode (names of files in other encodings) with its bytes written as escapes."""
+def _all_encodable(value: Any) -> Any:
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode()
+        return encodable(value)
     if isinstance(value, list):
-        return [_without_surrogates(item) for item in value]
+        return [_all_encodable(item) for item in value]
     if isinstance(value, dict):
-        return {_without_surrogates(key): _without_surrogates(item) for key, item in value.items()}
+        return {_all_encodable(key): _all_encodable(item) for key, item in value.items()}
     return value
+
+
+def _encode_table(name: str, table: Table, put: PutPiece, inline: int) -> _WireTable:
+    if table.rows * len(table.columns) <= inline:
+        return _WireTable(table.rows, columns=[_encode_column(column) for column in table.columns])
+    named = attrs.evolve(table, name=name)
+    return _WireTable(table.rows, pieces=[put(name, pieces.encode(piece)) for piece in pieces.split(named)])
 
 
 def _encode_column(column: Column) -> _WireColumn:
     values: list[Any] = list(column)
-    if column.dtype == "f64":
-        values = [v if v is None or math.isfinite(v) else str(v) for v in values]
+    if column.dtype == "f64" and not all(map(math.isfinite, column.data)):
+        values = [v if v is None or math.isfinite(v) else _word(v) for v in values]
+    try:
+        data = _ENCODER.encode(values)
+    except UnicodeEncodeError:
+        data = _ENCODER.encode(_all_encodable(values))
     spec = column.spec
-    return _WireColumn(spec.name, spec.dtype, values, spec.unit, spec.role, spec.better)
+    return _WireColumn(spec.name, spec.dtype, msgspec.Raw(data), spec.unit, spec.role, spec.better)
 
 
 def _decode_table(name: str, wire: _WireTable, get: GetPiece) -> Table:
+    if wire.pieces is None:
+        return _decode_inline(name, wire)
     where = f"table {name!r}"
-    if wire.columns is not None:
-        table = Table(name, tuple(_decode_column(column, where) for column in wire.columns), wire.rows)
-    else:
-        parts = []
-        for id in wire.pieces or ():
-            piece, base = pieces.decode(get(id), f"{where}, object {id}")
-            parts.append((id, piece, base))
-        table = pieces.join(parts, where) if parts else Table(name, (), 0)
+    parts = []
+    for id in wire.pieces:
+        piece, base = pieces.decode(get(id), f"{where}, object {id}")
+        parts.append((id, piece, base))
+    table = pieces.join(parts, where) if parts else Table(name, (), 0)
     if table.rows != wire.rows:
         raise FormatError(f"{where} has {table.rows} rows and claims {wire.rows}")
     return Table(name, table.columns, table.rows)
 
 
+def _decode_inline(name: str, wire: _WireTable) -> Table:
+    return Table(name, tuple(_decode_column(column, f"table {name!r}") for column in wire.columns or ()), wire.rows)
+
+
 def _decode_column(wire: _WireColumn, where: str) -> Column:
+    try:
+        values = _VALUES[wire.dtype].decode(wire.values)
+    except _UNREADABLE as error:
+        raise FormatError(f"{where}: column {wire.name!r}: {error}") from error
+    if wire.dtype == "f64":
+        values = [_number(v, wire.name, where) if type(v) is str else v for v in values]
     builder = ColumnBuilder(wire.name, ColumnSpec(wire.name, wire.dtype, wire.unit, wire.role, wire.better))
-    for value in wire.values:
-        builder.append(_special(value) if wire.dtype == "f64" else _typed(value, wire, where))
-    return builder.build(len(wire.values))
+    builder.extend(values)
+    return builder.build(len(values))
 
 
-def _special(value: Value) -> Value:
-    if isinstance(value, str):
-        return float(value) if value in ("nan", "inf", "-inf") else value
-    return float(value) if type(value) is int else value
+def _word(value: float) -> str:
+    """`inf`, `-inf`, `nan`; a NaN of other bits than the usual ones as `nan:fff8000000000000`."""
+    packed = _DOUBLE.pack(value)
+    return f"nan:{packed.hex()}" if math.isnan(value) and packed != _NAN else str(value)
 
 
-def _typed(value: Value, wire: _WireColumn, where: str) -> Value:
-    wanted = {"i64": int, "u64": int, "bool": bool, "str": str}[wire.dtype]
-    if value is not None and type(value) is not wanted:
-        raise FormatError(f"{where}: column {wire.name!r} is {wire.dtype} and holds {value!r}")
-    return value
+def _number(word: str, column: str, where: str) -> float:
+    if word in ("nan", "inf", "-inf"):
+        return float(word)
+    if re.fullmatch(r"nan:[0-9a-f]{16}", word):
+        (value,) = _DOUBLE.unpack(bytes.fromhex(word[4:]))
+        if math.isnan(value):
+            return float(value)
+    raise FormatError(f"{where}: column {column!r} is f64 and holds {word!r}")
 
 
 def _wire_header(header: Header) -> _WireHeader:
