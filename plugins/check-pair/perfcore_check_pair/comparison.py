@@ -13,16 +13,16 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
-from perfcore_check_pair import samples, wording
-from perfcore_check_pair.inference import fewest_pairs, fewest_runs
+from perfcore_check_pair import comparable, samples
+from perfcore_check_pair.selection import Measured, choose
 from perfcore_check_pair.verdict import Question, decide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from perfcore.model import Pairing, Profile
+    from perfcore.model import Pairing
     from perfcore_check_pair import PairSettings
-    from perfcore_check_pair.samples import Array, Flags, Indexes, Metric, Runs
+    from perfcore_check_pair.samples import Indexes, Metric, Runs
     from perfcore_check_pair.verdict import Verdict
 
 CPU, WALL = "cpu", "wall"
@@ -30,7 +30,8 @@ CPU, WALL = "cpu", "wall"
 
 @attrs.frozen(eq=False)
 class _Comparison:
-    """A pairing as it was read: the runs of both sides, and which of them are partners."""
+    """A pairing as it was read: the runs of both sides, which of them are partners, and why they should not be
+    compared (`obstacle`) or not be believed (`doubt`)."""
 
     pairing: Pairing
     settings: PairSettings
@@ -50,8 +51,8 @@ def compare(pairing: Pairing, settings: PairSettings) -> Sequence[Change]:
         baseline,
         target,
         samples.pairs(baseline, target, pairing.interleaved),
-        _obstacle(pairing),
-        _different_ends(baseline, target) or _different_environments(pairing, settings),
+        comparable.obstacle(pairing),
+        comparable.doubt(pairing, baseline, target, settings),
     )
     primary = _primary(baseline.metrics, target.metrics)
     names = dict.fromkeys((*baseline.metrics, *target.metrics))
@@ -75,19 +76,20 @@ def _change(comparison: _Comparison, name: str, primary: bool) -> Change:
 
 def _verdict(comparison: _Comparison, name: str) -> Verdict:
     sides = [side.metrics[name] for side in (comparison.baseline, comparison.target) if name in side.metrics]
-    baseline, target, notes = _amounts(comparison, name)
+    paired, settings = comparison.partners is not None, comparison.settings
+    chosen = choose(_columns(comparison, name), paired, calm_only=name == WALL, alpha=settings.alpha)
     question = Question(
-        baseline=baseline,
-        target=target,
-        paired=comparison.partners is not None,
-        threshold=_threshold(comparison.pairing, name, comparison.settings),
+        baseline=chosen.baseline,
+        target=chosen.target,
+        paired=paired,
+        threshold=_threshold(comparison.pairing, name, settings),
         higher_is_better="higher" in sides[0].better,
         unit=_unit(comparison, name),
-        obstacle=comparison.obstacle or _different_columns(sides),
-        doubt=comparison.doubt,
-        notes=notes,
+        obstacle=comparison.obstacle or comparable.different_columns(sides),
+        doubt=comparison.doubt or chosen.doubt,
+        notes=chosen.notes,
     )
-    return decide(question, comparison.settings)
+    return decide(question, settings)
 
 
 def _unit(comparison: _Comparison, name: str) -> str:
@@ -95,43 +97,21 @@ def _unit(comparison: _Comparison, name: str) -> str:
     return min(side.metrics[name].units)
 
 
-def _amounts(comparison: _Comparison, name: str) -> tuple[Array, Array, tuple[str, ...]]:
-    """The amounts that are compared, and in words what was left out. Partners are left out together."""
-    (baseline, baseline_disturbed), (target, target_disturbed) = (_side(comparison, i, name) for i in (0, 1))
-    there = [np.isfinite(baseline), np.isfinite(target)]
-    calm = [~baseline_disturbed, ~target_disturbed]
-    paired = comparison.partners is not None and len(baseline) == len(target)
-    if paired:
-        there = [there[0] & there[1]] * 2
-        calm = [calm[0] & calm[1]] * 2
-    notes = [wording.without_value([int((~mask).sum()) for mask in there], paired)]
-    if name == WALL and not all(mask.all() for mask in calm):
-        undisturbed = [mask & quiet for mask, quiet in zip(there, calm, strict=True)]
-        left_out = [int((mask & ~quiet).sum()) for mask, quiet in zip(there, calm, strict=True)]
-        enough = _enough(there, undisturbed, paired, comparison.settings.alpha)
-        there = undisturbed if enough else there
-        notes.append(wording.disturbed(left_out, paired, enough))
-    return baseline[there[0]], target[there[1]], tuple(note for note in notes if note)
+def _columns(comparison: _Comparison, name: str) -> tuple[Measured, Measured]:
+    """The metric's amounts on both sides; of partners only, where there are any."""
+    return _column(comparison, 0, name), _column(comparison, 1, name)
 
 
-def _side(comparison: _Comparison, side: int, name: str) -> tuple[Array, Flags]:
-    """The amounts of one side and which runs were disturbed; of partners only, where there are any."""
+def _column(comparison: _Comparison, side: int, name: str) -> Measured:
     runs = (comparison.baseline, comparison.target)[side]
     if name not in runs.metrics:
-        return np.zeros(0), np.zeros(0, dtype=bool)
+        return Measured(np.zeros(0), np.zeros(0, dtype=bool))
     amounts = runs.metrics[name].amounts
     disturbed = np.array([run.disturbed for run in runs.runs], dtype=bool)
     if comparison.partners is None:
-        return amounts, disturbed
+        return Measured(amounts, disturbed)
     chosen = comparison.partners[side]
-    return amounts[chosen], disturbed[chosen]
-
-
-def _enough(all_runs: Sequence[Flags], undisturbed: Sequence[Flags], paired: bool, alpha: float) -> bool:
-    """Whether the undisturbed runs are at least half of all, and can show a change."""
-    fewest = fewest_pairs(alpha) if paired else fewest_runs(alpha)
-    counts = [(int(mask.sum()), int(quiet.sum())) for mask, quiet in zip(all_runs, undisturbed, strict=True)]
-    return all(quiet >= fewest and 2 * quiet >= count for count, quiet in counts)
+    return Measured(amounts[chosen], disturbed[chosen])
 
 
 def _threshold(pairing: Pairing, name: str, settings: PairSettings) -> float:
@@ -157,57 +137,6 @@ def _primary(baseline: Mapping[str, Metric], target: Mapping[str, Metric]) -> st
         key=lambda name: (name != CPU, name != WALL, sum(places[i].index(name) for i in (0, 1)), name),
         default=None,
     )
-
-
-def _obstacle(pairing: Pairing) -> str | None:
-    """Why the two sides have nothing to do with each other, if so."""
-    for what, of in (("types", _type), ("collectors", _collector), ("postprocessors", _postprocessors)):
-        values = {of(profile) for side in (pairing.baseline, pairing.target) for profile in side.profiles}
-        if len(values) > 1:
-            return f"profiles of different {what} cannot be compared: {wording.listing(values)}"
-    return None
-
-
-def _type(profile: Profile) -> str:
-    return profile.header.type
-
-
-def _collector(profile: Profile) -> str:
-    return profile.collector.name
-
-
-def _postprocessors(profile: Profile) -> str:
-    return " and ".join(tool.name for tool in profile.postprocessors) or "none"
-
-
-def _different_columns(sides: Sequence[Metric]) -> str | None:
-    """Why columns of one name are not the same thing, if so."""
-    units = {unit or "none" for metric in sides for unit in metric.units}
-    if len(units) > 1:
-        return f"the units differ: {wording.listing(units)}"
-    if len({better for metric in sides for better in metric.better}) > 1:
-        return "the profiles disagree on whether lower or higher is better"
-    return None
-
-
-def _different_ends(baseline: Runs, target: Runs) -> str | None:
-    ends = [{run.exit for run in side.runs if run.exit is not None} for side in (baseline, target)]
-    if not all(ends) or ends[0] == ends[1]:
-        return None
-    listed = [wording.listing(map(str, sorted(codes))) for codes in ends]
-    return f"the runs ended differently, with exit code {listed[0]} and with {listed[1]}"
-
-
-def _different_environments(pairing: Pairing, settings: PairSettings) -> str | None:
-    known = {
-        profile.environment_id
-        for side in (pairing.baseline, pairing.target)
-        for profile in side.profiles
-        if profile.environment_id
-    }
-    if len(known) < 2 or settings.across_environments:
-        return None
-    return "the profiles were measured in different environments"
 
 
 def _identity(pairing: Pairing, metric: str) -> str:

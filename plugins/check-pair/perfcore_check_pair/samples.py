@@ -77,8 +77,7 @@ def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Ind
 def _join(name: str, parts: Sequence[Runs]) -> Metric:
     there = [part.metrics[name] for part in parts if name in part.metrics]
     amounts = [
-        part.metrics[name].amounts if name in part.metrics else np.full(len(part.runs), np.nan)
-        for part in parts
+        part.metrics[name].amounts if name in part.metrics else np.full(len(part.runs), np.nan) for part in parts
     ]
     return Metric(
         np.concatenate(amounts),
@@ -163,9 +162,7 @@ def _rows(table: Table) -> Iterator[Mapping[str, Value]]:
 def _run(known: Mapping[str, Value]) -> Run:
     session, block = known.get("session"), known.get("block")
     key = (str(session), _whole(block) or 0) if session and block is not None else None
-    return Run(
-        key, _whole(known.get("position")) or 0, bool(known.get("disturbed")), _whole(known.get("exit"))
-    )
+    return Run(key, _whole(known.get("position")) or 0, bool(known.get("disturbed")), _whole(known.get("exit")))
 
 
 def _whole(value: Value) -> int | None:

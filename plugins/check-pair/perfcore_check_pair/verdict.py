@@ -2,7 +2,8 @@
 
 Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold.
 Runs taken in blocks: the machine drifts between blocks and no test sees that, so the threshold is wider and
-the whole interval has to lie beyond it. Either way `same` means that the whole interval is within it.
+the whole interval has to lie beyond it. `same` means that the whole interval is within it, and the estimate
+within the threshold as it was given.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def _decide(question: Question, settings: PairSettings) -> Verdict:
     if min(len(baseline), len(target)) < fewest:
         evidence = wording.too_few(question.paired, fewest, settings.alpha, settings.constant_runs)
         return Verdict(kind="cannot tell", evidence=evidence, ratio=_ratio(_center(question)))
-    return _decide_noisy(question, settings, fewest)
+    return _decide_noisy(question, settings)
 
 
 def _constant(question: Question, settings: PairSettings) -> bool:
@@ -135,24 +136,10 @@ def _decide_constants(question: Question) -> Verdict:
     )
 
 
-def _decide_noisy(question: Question, settings: PairSettings, fewest: int) -> Verdict:
-    threshold = question.threshold * (1 if question.paired else settings.blocks_factor)
-    band = math.log1p(threshold)
+def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     estimate = _estimate(question, settings)
-    nearest = _nearest(estimate)
-    reach = nearest if not question.paired else abs(estimate.center)
-    parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence)]
-    kind: ChangeKind = "cannot tell"
-    if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
-        kind = _kind(estimate.center, question)
-        parts.append(wording.beyond(threshold, question.paired))
-    elif max(-estimate.low, estimate.high) <= band:
-        kind = "same"
-        parts.append(wording.within(threshold))
-    else:
-        parts.append(wording.undecided(threshold, _needed(question, estimate, band, fewest), question.paired))
-    if not question.paired:
-        parts.append(wording.BLOCKS)
+    kind, reason = _rule(question, settings, estimate)
+    parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence), reason]
     return Verdict(
         kind=kind,
         evidence="; ".join(parts),
@@ -162,6 +149,22 @@ def _decide_noisy(question: Question, settings: PairSettings, fewest: int) -> Ve
         confidence=settings.confidence,
         p_value=estimate.p_value,
     )
+
+
+def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str]:
+    """The answer, and the reason for it."""
+    threshold = question.threshold * (1 if question.paired else settings.blocks_factor)
+    matters, band, size = math.log1p(question.threshold), math.log1p(threshold), abs(estimate.center)
+    nearest = max(estimate.low, -estimate.high)
+    reach = size if question.paired else nearest
+    if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
+        return _kind(estimate.center, question), wording.beyond(threshold, question.paired)
+    needed = _needed(question, settings, estimate, matters)
+    if max(-estimate.low, estimate.high) > band:
+        return "cannot tell", wording.undecided(threshold, needed)
+    if size > matters:
+        return "cannot tell", wording.drift(threshold, needed)
+    return "same", wording.within(threshold)
 
 
 def _estimate(question: Question, settings: PairSettings) -> Estimate:
@@ -177,21 +180,16 @@ def _center(question: Question) -> float:
     return midmean(target - baseline) if question.paired else midmean(target) - midmean(baseline)
 
 
-def _nearest(estimate: Estimate) -> float:
-    """How far from no change the interval begins; 0 where it holds 1."""
-    return max(estimate.low, -estimate.high, 0.0)
-
-
-def _needed(question: Question, estimate: Estimate, band: float, fewest: int) -> int | None:
-    """How many runs a side would decide, if the estimate stays and the interval shrinks with their root; None
-    where the change is as large as the threshold, and no number would."""
+def _needed(question: Question, settings: PairSettings, estimate: Estimate, matters: float) -> int | None:
+    """How many pairs would decide, if the estimate stays and the interval shrinks with the root of their number;
+    None where the change is as large as the threshold, and no number would."""
     count = min(len(question.baseline), len(question.target))
-    half = (estimate.high - estimate.low) / 2
-    size = abs(estimate.center)
-    margin = band - size if size <= band else size if question.paired else size - band
+    half, size = (estimate.high - estimate.low) / 2, abs(estimate.center)
+    margin = size if size > matters else matters - size
     if margin <= half / 100:
         return None
-    return max(fewest, count + max(2, count // 4), math.ceil(count * (half / margin) ** 2))
+    more = count + max(2, count // 4) if question.paired else 0
+    return max(fewest_pairs(settings.alpha), more, math.ceil(count * (half / margin) ** 2))
 
 
 def _kind(direction: float, question: Question) -> ChangeKind:

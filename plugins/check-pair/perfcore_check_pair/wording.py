@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 NO_RATIO = "amounts of zero or less have no ratio"
 EXACT_SAME = "every run of both sides has this value"
 EXACT_ZERO = "neither side ever varied, and one of them is zero"
-BLOCKS = "the runs were not taken in turn, so the machine may have drifted between: measure both in turn"
-_MOST_RUNS = 10_000
+_MOST_PAIRS = 10_000
 
 
 def sizes(baseline: int, target: int, paired: bool) -> str:
-    """`12 interleaved pairs` or `12 and 15 runs`."""
+    """`12 interleaved pairs` or `12 and 15 runs, not taken in turn`."""
     if paired and baseline == target:
         return plural(baseline, "interleaved pair")
-    return f"{baseline:,} and {plural(target, 'run')}"
+    runs = f"{baseline:,} and {plural(target, 'run')}"
+    return runs if paired else f"{runs}, not taken in turn: false alarms are likelier"
 
 
 def values(baseline: float | None, target: float | None, unit: str) -> str:
@@ -51,19 +51,30 @@ def share(threshold: float) -> str:
 
 
 def beyond(threshold: float, paired: bool) -> str:
-    return f"{'more' if paired else 'all of it more'} than {share(threshold)}"
+    if paired:
+        return f"more than {share(threshold)}"
+    return f"all of it more than {share(threshold)}, which is more than the machine usually drifts"
 
 
 def within(threshold: float) -> str:
     return f"all of it within {share(threshold)}"
 
 
-def undecided(threshold: float, needed: int | None, paired: bool) -> str:
+def drift(threshold: float, needed: int | None) -> str:
+    """Of runs in blocks that differ by more than the threshold and by less than the machine may have drifted."""
+    text = f"all of it within {share(threshold)}, which drift of the machine can cause"
+    return f"{text}; {_would_tell(needed)}"
+
+
+def undecided(threshold: float, needed: int | None) -> str:
     """Why nobody can tell yet, and what would help."""
-    text = f"a change of {share(threshold)} is neither shown nor excluded"
-    if needed is None or needed > _MOST_RUNS:
-        return f"{text}, and more runs will hardly decide it: choose another threshold or a quieter machine"
-    return f"{text}; about {needed:,} {'pairs' if paired else 'runs of each side'} would tell"
+    return f"a change of more than {share(threshold)} is neither shown nor excluded; {_would_tell(needed)}"
+
+
+def _would_tell(needed: int | None) -> str:
+    if needed is None or needed > _MOST_PAIRS:
+        return "no reasonable number of runs would tell: choose another threshold or a quieter machine"
+    return f"about {needed:,} interleaved pairs would tell"
 
 
 def too_few(paired: bool, fewest: int, alpha: float, constant_runs: int) -> str:
@@ -85,16 +96,15 @@ def absent(baseline: int, target: int) -> str:
 
 def without_value(counts: Sequence[int], paired: bool) -> str:
     """Of runs that have no amount of the metric."""
-    return f"{_left_out(counts, paired)} left out for want of a value" if any(counts) else ""
+    return f"{_counted(counts, paired)} left out for want of a value" if any(counts) else ""
 
 
-def disturbed(counts: Sequence[int], paired: bool, left_out: bool) -> str:
-    """Of runs that the machine disturbed."""
-    if not any(counts):
-        return ""
-    if left_out:
-        return f"{_left_out(counts, paired)} left out that the machine disturbed"
-    return f"{_left_out(counts, paired)} disturbed by the machine and kept, since too few would be left"
+def disturbed_left_out(counts: Sequence[int], paired: bool) -> str:
+    return f"{_counted(counts, paired)} left out that the machine disturbed"
+
+
+def disturbed_kept(counts: Sequence[int], paired: bool) -> str:
+    return f"{_counted(counts, paired)} disturbed by the machine, and too few would be left without"
 
 
 def doubted(doubt: str) -> str:
@@ -105,5 +115,5 @@ def listing(names: Iterable[str]) -> str:
     return ", ".join(sorted(printable(name) for name in names))
 
 
-def _left_out(counts: Sequence[int], paired: bool) -> str:
+def _counted(counts: Sequence[int], paired: bool) -> str:
     return plural(counts[0], "pair") if paired else f"{counts[0]:,} and {plural(counts[1], 'run')}"
