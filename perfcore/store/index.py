@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Iterable
+from typing import Any
 
 import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store.objects import ID
+from perfcore.text import encodable
 
 MAGIC = b"pidx"
 VERSIONS = (1, 3)
@@ -44,21 +46,39 @@ def key_name(vcs: str, version: str) -> str:
     """The 40 hex digits under which the index of a version is kept."""
     if ID.fullmatch(version):
         return version
-    return hashlib.sha1(f"{vcs}\0{version}".encode(), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(encodable(f"{vcs}\0{version}").encode(), usedforsecurity=False).hexdigest()
 
 
 def merge(a: Index, b: Index) -> Index:
-    """Every entry of both; one that is a tombstone in either is one."""
-    return attrs.evolve(a, entries=_joined((*a.entries, *b.entries)))
+    """Every entry of both; one that is a tombstone in either is one. FormatError for two versions' indexes."""
+    vcs, version = a.vcs or b.vcs, a.version or b.version
+    if (b.vcs or vcs, b.version or version) != (vcs, version):
+        raise FormatError(f"the indexes of {a.version} and {b.version} cannot be one: they are of two versions")
+    return Index(vcs=vcs, version=version, entries=_joined((*a.entries, *b.entries)))
 
 
 def add(index: Index, entry: Entry) -> Index:
-    return attrs.evolve(index, entries=_joined((*index.entries, entry)))
+    return attrs.evolve(index, entries=_joined((*index.entries, storable(entry))))
 
 
 def bury(index: Index, entry: Entry) -> Index:
-    """The index with the entry turned into a tombstone."""
-    return add(index, attrs.evolve(entry, tombstone=True))
+    """The index with the entry turned into a tombstone. One from version 1 of the format, which says less than
+    the completed entry that people see, is known by what it does say."""
+    entry = storable(entry)
+    found = [e for e in index.live if e == entry or (not e.type and _said_by_v1(e) == _said_by_v1(entry))]
+    buried = [attrs.evolve(e, tombstone=True) for e in found or (entry,)]
+    return attrs.evolve(index, entries=_joined((*index.entries, *buried)))
+
+
+def storable(entry: Entry) -> Entry:
+    """The entry as it is read back: text that is no Unicode is stored with escapes."""
+    changed: dict[str, Any] = {}
+    for name, value in attrs.asdict(entry, recurse=False).items():
+        if isinstance(value, str):
+            changed[name] = encodable(value)
+        elif isinstance(value, tuple):
+            changed[name] = tuple(map(encodable, value))
+    return attrs.evolve(entry, **changed)
 
 
 def encode(index: Index, version: int = 3) -> bytes:
@@ -114,11 +134,15 @@ def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
 
 
 def _order(entry: Entry) -> tuple[object, ...]:
-    return (entry.created, entry.profile, entry.name, entry.tags, entry.tables, entry.type, entry.label)
+    return (entry.created, *attrs.astuple(entry, recurse=False))
+
+
+def _said_by_v1(entry: Entry) -> tuple[object, ...]:
+    return (entry.profile, entry.created // _NANO, entry.name)
 
 
 def _text(value: str) -> bytes:
-    data = value.encode("utf-8", "backslashreplace")
+    data = encodable(value).encode()
     return _LENGTH.pack(len(data)) + data
 
 
@@ -128,7 +152,7 @@ def _texts(values: tuple[str, ...]) -> bytes:
 
 def _encode_v1(entry: Entry) -> bytes:
     seconds = min(max(entry.created // _NANO, 0), 2**32 - 1)
-    name = entry.name.encode("utf-8", "backslashreplace").replace(b"\0", b"\\0")
+    name = encodable(entry.name).encode().replace(b"\0", b"\\0")
     return _V1.pack(seconds, bytes.fromhex(entry.profile)) + name + b"\0"
 
 

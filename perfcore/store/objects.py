@@ -35,18 +35,25 @@ def encode(item: Object) -> tuple[str, bytes]:
         )
     if len(item.content) > MAX_BYTES:
         raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
-    whole = b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content)) + item.content
+    whole = _header(item) + item.content
     level = 6 if len(whole) < 1 << 16 else 1
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), zlib.compress(whole, level)
 
 
 def decode(data: bytes, id: str) -> Object:
-    """The object, verified against its id. FormatError names it when a single bit is off."""
+    """The object, verified against its id. FormatError names it when a single bit of it is off. (A few bits of
+    a zlib stream carry nothing, such as those that fill up its last byte; they can change nothing either.)"""
     item = inflate(data, f"object {id}")
-    whole = b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content)) + item.content
-    if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != id:
+    digest = hashlib.sha1(_header(item), usedforsecurity=False)
+    digest.update(item.content)
+    if digest.hexdigest() != id:
         raise FormatError(f"object {id} is damaged: its content does not have this id")
     return item
+
+
+def is_compressed(data: bytes) -> bool:
+    """Whether the bytes begin as those of a stored object do."""
+    return len(data) > 1 and data[0] == 0x78 and int.from_bytes(data[:2], "big") % 31 == 0
 
 
 def inflate(data: bytes, name: str) -> Object:
@@ -69,3 +76,7 @@ def inflate(data: bytes, name: str) -> Object:
     if len(content) != length or not inflater.eof or inflater.unused_data:
         raise FormatError(f"{name} is damaged: it is cut short or holds more than it says")
     return Object(match[1].decode(), match[2].decode(), content)
+
+
+def _header(item: Object) -> bytes:
+    return b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content))

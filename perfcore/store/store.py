@@ -102,10 +102,11 @@ class Store:
         """Keep a profile's JSON and enter it in the index of a version. What the entry refers to is made to look
         new before and looked for again afterwards, so that no collection of garbage can come in between."""
         item = objects.Object("profile", type, profile)
+        wanted = indexes.storable(entry)
         placed: list[Entry] = []
 
         def enter(index: Index) -> Index:
-            placed[:] = [_unused(entry, index)]
+            placed[:] = [_unused(wanted, index)]
             return indexes.add(index, placed[0])
 
         for _ in range(_TRIES):

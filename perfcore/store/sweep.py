@@ -72,8 +72,9 @@ def examine(store: Store) -> Iterator[Finding]:
         if waiting.profile is None:
             yield Finding(key=waiting.key, level="error", text=waiting.damage)
             continue
-        _, data = pending.read(store, waiting.name)
-        wanted += [(id, "table", waiting.key) for id in codec.piece_ids(data, waiting.key)]
+        data = store.read_key(waiting.key)
+        if data is not None:
+            wanted += [(id, "table", waiting.key) for id in codec.piece_ids(data, waiting.key)]
     for id, kind, by in dict.fromkeys(wanted):
         if id not in present:
             yield Finding(key=by, level="error", text=f"{kind} {id} is missing or damaged")
@@ -121,6 +122,11 @@ def _reachable(store: Store, listed: list[Listed]) -> tuple[set[str], set[str]]:
         elif notes.is_list(data):
             lists.add(row.key)
             found.update(notes.decode(data, f"list of notes {row.key}"))
+        elif not objects.is_compressed(data):
+            raise FormatError(
+                f"{row.key} is damaged, and might have been an index: what it refers to is not known",
+                hint="bring it back from a copy, or remove it if it was none; `perf fsck` lists what is damaged",
+            )
     for waiting in pending.walk(store):
         if waiting.profile is None:
             raise FormatError(
