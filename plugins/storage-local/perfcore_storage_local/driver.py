@@ -122,10 +122,9 @@ class LocalStorage:
     def warnings(self) -> tuple[str, ...]:
         """What people should know about the place: that it is on a network file system."""
         if self._warnings is None:
-            from perfcore_storage_local.mounts import network_type
+            from perfcore_storage_local import mounts
 
-            found = network_type(self._root)
-            self._warnings = (_network_warning(self._root, found),) if found else ()
+            self._warnings = mounts.warnings(self._root, mounts.mounted())
         return self._warnings
 
     def prune(self, before: int) -> int:
@@ -268,10 +267,3 @@ def _pruned(path: str, before: int) -> bool:
     except FileNotFoundError:
         return False
     return True
-
-
-def _network_warning(place: str, kind: str) -> str:
-    return (
-        f"{printable(place)} is on a network file system ({kind}): locks may not hold there between machines,"
-        " so write to it from one machine only, or keep it on a local disk"
-    )

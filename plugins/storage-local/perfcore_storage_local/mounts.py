@@ -7,13 +7,15 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from perfcore.text import printable
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 NETWORK = frozenset(
     """
-    9p afpfs afs beegfs ceph cifs coda drvfs gfs2 glusterfs gpfs lustre ncpfs nfs nfs4 ocfs2 orangefs pvfs2
-    smb smb2 smb3 smbfs vboxsf vmhgfs webdav macfuse osxfuse
+    9p afpfs afs beegfs ceph cifs coda drvfs glusterfs gpfs lustre ncpfs nfs nfs4 orangefs pvfs2
+    smb smb2 smb3 smbfs vboxsf vmhgfs webdav
     fuse.ceph fuse.ceph-fuse fuse.curlftpfs fuse.davfs fuse.gcsfuse fuse.glusterfs fuse.goofys fuse.juicefs
     fuse.rclone fuse.s3fs fuse.sshfs fuse.vmhgfs-fuse
     """.split()  # noqa: SIM905  (words to be read and added to)
@@ -24,19 +26,26 @@ _MAC_MOUNT = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 Mount = tuple[str, str]
 
 
-def network_type(place: str) -> str | None:
-    """The type of the network file system that holds the place, or None if it is a local one."""
+def warnings(place: str, mounts: Iterable[Mount]) -> tuple[str, ...]:
+    """What people should know about a place, given what is mounted."""
     path = os.path.realpath(place)
-    if sys.platform == "win32":
-        return "a network share" if path.startswith("\\\\") and not path.startswith("\\\\?\\") else None
+    kind = "smb" if path.startswith("\\\\") else type_at(path, mounts)
+    if kind not in NETWORK:
+        return ()
+    return (
+        f"{printable(place)} is on a network file system ({printable(kind)}): locks may not hold there between"
+        " machines, so write to it from one machine only, or keep it on a local disk",
+    )
+
+
+def mounted() -> Iterator[Mount]:
+    """(mount point, type) of everything that is mounted here; nothing on Windows, where paths tell."""
     if sys.platform == "darwin":
-        found = type_at(path, parse_mac(_mac_mounts()))
-    else:
-        found = type_at(path, parse_linux(_linux_mounts()))
-    return found if found in NETWORK else None
+        return parse_mac(_mac_mounts())
+    return parse_linux(_linux_mounts())
 
 
-def type_at(path: str, mounts: Iterator[Mount]) -> str | None:
+def type_at(path: str, mounts: Iterable[Mount]) -> str | None:
     """The type of the innermost mount that holds the path; of several at one point the last one counts."""
     best: Mount = ("", "")
     for point, kind in mounts:
