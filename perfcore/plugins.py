@@ -65,6 +65,7 @@ class Plugins:
         self.observers = observers
         self.warn = warn
         self._observers: dict[str, list[tuple[Found, Callable[..., Any]]]] = {}
+        self._loaded: dict[tuple[str, str], tuple[Found, type[Any]]] = {}
 
     def found(self, kind: str) -> tuple[Found, ...]:
         """Every plugin of a kind that is not disabled, sorted by name."""
@@ -89,11 +90,13 @@ class Plugins:
         return usable[0]
 
     def load(self, kind: str, name: str) -> tuple[Found, type[Any]]:
-        """The driver class of this name, found by stevedore and checked by pluggy."""
-        found = self._find_by_stevedore(kind, name)
-        driver = _import(found)
-        _check(KINDS[kind], driver, found)
-        return found, driver
+        """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
+        if (kind, name) not in self._loaded:
+            found = self._find_by_stevedore(kind, name)
+            driver = _import(found)
+            _check(KINDS[kind], driver, found)
+            self._loaded[kind, name] = found, driver
+        return self._loaded[kind, name]
 
     def make(
         self, kind: str, name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None

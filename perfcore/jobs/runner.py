@@ -116,6 +116,8 @@ def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
 
 
 def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
+    for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
+        context.plugins.make("postprocessor", step.name, {**context.options("postprocessor", step.name), **step.params})
     found, cls = context.plugins.load("collector", job.collector.name)
     configured = {**context.options("collector", job.collector.name), **job.collector.params}
     ours, theirs = schedules.split_options(configured)
