@@ -1,0 +1,273 @@
+"""Running git through GitPython, always in the same environment, and what its failures mean."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import PerfError, PluginError, VersionError
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from git.cmd import Git as GitCommand
+
+OLDEST = (2, 25)
+_PLUGIN = "vcs git"
+# Hooks and the file system monitor are the user's: neither measuring nor looking may start them. An empty value
+# also means "none" to git before 2.36, where `core.fsmonitor` is the path of a hook.
+_CONFIG = ("core.hooksPath=/dev/null", "core.fsmonitor=", "submodule.recurse=false")
+_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "LC_ALL": "C"}
+# Variables that point git at another repository or change what its commands mean; git sets some for its hooks.
+_FOREIGN = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *("DIR", "WORK_TREE", "COMMON_DIR", "INDEX_FILE", "IMPLICIT_WORK_TREE", "PREFIX", "NAMESPACE", "CONFIG"),
+        *("GRAFT_FILE", "SHALLOW_FILE", "INTERNAL_SUPER_PREFIX", "ATTR_SOURCE", "EXTERNAL_DIFF", "DIFF_OPTS"),
+        *("LITERAL_PATHSPECS", "GLOB_PATHSPECS", "NOGLOB_PATHSPECS", "ICASE_PATHSPECS"),
+    )
+)
+_OBJECTS = frozenset({"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"})
+_swapping = threading.Lock()
+
+
+@attrs.frozen
+class Runner:
+    """Runs git in a folder. `common_dir` is asked for when it is needed; `options` go before the command."""
+
+    folder: Path
+    common_dir: Callable[[], Path]
+    options: tuple[str, ...] = ()
+
+    def run(
+        self,
+        *words: str,
+        config: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | None = None,
+        ok: Sequence[int] = (0,),
+        hooks: bool = False,
+        pass_fds: Sequence[int] = (),
+    ) -> bytes:
+        """What a git command prints. VersionError says what it complained about, unless it ended as in `ok`."""
+        process = self.start(
+            *words, config=config, env=env, stdin=stdin is not None, hooks=hooks, pass_fds=pass_fds
+        )
+        try:
+            out, complaint = process.communicate(stdin)
+        except BaseException:
+            stop(process)
+            raise
+        if process.returncode not in ok:
+            raise self.explain(words, process.returncode, complaint)
+        return bytes(out)
+
+    def start(
+        self,
+        *words: str,
+        config: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        stdin: bool = False,
+        hooks: bool = False,
+        pass_fds: Sequence[int] = (),
+    ) -> Any:
+        """The process of a git command, with pipes. GitPython ends it when nobody holds it any more."""
+        from subprocess import PIPE
+
+        git = _command()
+        settings = [*(_CONFIG[1:] if hooks else _CONFIG), *config]
+        options = [word for setting in settings for word in ("-c", setting)]
+        # Not GitPython's own working directory: it expands `~` and `$` in it.
+        fixed = ("-C", str(self.folder), "--no-pager", "--literal-pathspecs", *self.options)
+        command = [git.GIT_PYTHON_GIT_EXECUTABLE, *fixed, *options, *words]
+        more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
+        try:
+            with self._own_environment():
+                return git.execute(
+                    command,
+                    istream=PIPE if stdin else None,
+                    as_process=True,
+                    shell=False,
+                    env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.folder.parent), **(env or {})},
+                    **more,
+                )
+        except (_not_found(), OSError) as error:
+            raise _missing(error) from error
+
+    def explain(self, words: Sequence[str], status: int, complaint: bytes) -> PerfError:
+        """The error that tells the truth about a command that failed."""
+        text = complaint.decode("utf-8", "replace")
+        if status == 129 or "is not a git command" in text:
+            version = self.version()
+            if version < OLDEST:
+                return PluginError(
+                    f"git {_dotted(version)} is too old",
+                    plugin=_PLUGIN,
+                    hint=f"install git {_dotted(OLDEST)} or newer",
+                )
+        return _explained(self.folder, words[0], status, text)
+
+    def version(self) -> tuple[int, ...]:
+        """The version of git itself."""
+        process = self.start("version")
+        found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", process.communicate()[0])
+        return tuple(int(part) for part in found.groups(b"0")) if found else (0,)
+
+    @contextlib.contextmanager
+    def _own_environment(self) -> Iterator[None]:
+        """GitPython hands down the whole environment and can add to it but not take away: what would point git
+        elsewhere is taken out while the process is started."""
+        strange = [name for name in os.environ if self._is_strange(name)]
+        if not strange:
+            yield
+            return
+        with _swapping:
+            kept = {name: os.environ.pop(name) for name in strange if name in os.environ}
+            try:
+                yield
+            finally:
+                os.environ.update(kept)
+
+    def _is_strange(self, name: str) -> bool:
+        if not name.startswith("GIT_"):
+            return False
+        if name in _OBJECTS:
+            return not self._in_quarantine()
+        if name.startswith("GIT_TRACE"):  # to a file is harmless, to a pipe that nobody empties is not
+            return not os.path.isabs(os.environ[name])
+        return name in _FOREIGN
+
+    def _in_quarantine(self) -> bool:
+        """Whether this is a hook that looks at a push to this repository before git accepts it."""
+        path = os.environ.get("GIT_QUARANTINE_PATH")
+        if not path:
+            return False
+        try:
+            return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.common_dir()))
+        except PerfError:
+            return False
+
+
+def stop(process: Any) -> None:
+    """End a process, whatever it is doing, and close its pipes."""
+    if process.poll() is None:
+        with contextlib.suppress(OSError):
+            process.kill()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            with contextlib.suppress(OSError):  # a request that nobody will read any more
+                pipe.close()
+    _reap(process)
+
+
+def finish(process: Any) -> tuple[int, bytes]:
+    """(exit code, complaint) of a process that ends by itself: all it printed was read, or nothing is asked of
+    it any more."""
+    if process.stdin:
+        with contextlib.suppress(OSError):
+            process.stdin.close()
+    process.stdout.close()
+    with process.stderr:
+        complaint = bytes(process.stderr.read())
+    return _reap(process), complaint
+
+
+def _reap(process: Any) -> int:
+    from git.exc import GitCommandError
+
+    with contextlib.suppress(GitCommandError):  # AutoInterrupt.wait() raises for every code but 0
+        process.wait()
+    return int(process.returncode)
+
+
+def _command() -> GitCommand:
+    try:
+        from git.cmd import Git as GitCommand
+    except ModuleNotFoundError as error:
+        raise PluginError(
+            f"the Python package {error.name} is missing", plugin=_PLUGIN, hint="pip install GitPython"
+        ) from error
+    except ImportError as error:  # GitPython looks for git when it is imported
+        raise _missing(error) from error
+    return GitCommand()
+
+
+def _not_found() -> type[Exception]:
+    from git.exc import GitCommandNotFound
+
+    return GitCommandNotFound
+
+
+def _missing(error: BaseException) -> PluginError:
+    reason = "is not installed, or not on the PATH"
+    if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
+        reason = f"cannot be started: {error.strerror}"
+    return PluginError(
+        f"the program git {reason}", plugin=_PLUGIN, hint="install git (https://git-scm.com), or put it on the PATH"
+    )
+
+
+_MEANINGS: tuple[tuple[re.Pattern[str], str, str], ...] = (
+    (
+        re.compile(r"dubious ownership|unsafe repository"),
+        "git refuses to work in {folder}: it belongs to another user",
+        "if you trust its owner: git config --global --add safe.directory {quoted}",
+    ),
+    (
+        re.compile(r"safe\.bareRepository"),
+        "git refuses the bare repository {folder}: safe.bareRepository is `explicit`",
+        "git config --global safe.bareRepository all",
+    ),
+    (
+        re.compile(r"not a git repository|cannot change to|not in a git directory"),
+        "there is no git repository at {folder} that git can open",
+        "`git fsck` there tells what is wrong with one that should be",
+    ),
+    (
+        re.compile(r"\.lock': File exists|Another git process"),
+        "another git process is at work in {folder}: {line}",
+        "wait for it; if there is none, remove the file",
+    ),
+    (
+        re.compile(r"No space left on device"),
+        "the disk is full: {line}",
+        "free some space and try again",
+    ),
+    (
+        re.compile(
+            r"bad object|corrupt|unable to (?:read|parse|unpack)|could not (?:read|parse)|inflate|missing object|"
+            r"bad tree object|unable to find|failed to (?:read|traverse)|index file smaller|bad (?:index|signature)"
+        ),
+        "the repository {folder} is damaged, or objects are missing: {line}",
+        "`git fsck` lists what is wrong; `git fetch` can bring objects back",
+    ),
+)
+
+
+def _explained(folder: Path, command: str, status: int, complaint: str) -> VersionError:
+    line = _telling_line(complaint) or f"exit code {status}"
+    shown = printable(str(folder))
+    for pattern, message, hint in _MEANINGS:
+        if pattern.search(complaint):
+            import shlex
+
+            values = {"folder": shown, "line": line, "quoted": shlex.quote(str(folder))}
+            return VersionError(message.format(**values), hint=printable(hint.format(**values)))
+    return VersionError(f"git {command} failed in {shown}: {line}")
+
+
+def _telling_line(complaint: str) -> str:
+    """The line of a complaint that says what is wrong."""
+    lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    told = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
+    return printable(told[-1].removeprefix("fatal: ").removeprefix("error: ")) if told else ""
+
+
+def _dotted(version: Sequence[int]) -> str:
+    return ".".join(str(part) for part in version)

@@ -1,0 +1,104 @@
+"""Commits: streamed from one `git log`, and read from their raw form. Both give the same for the same commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perfcore.model import MinorVersion
+from perfcore_vcs_git.command import finish, stop
+
+if TYPE_CHECKING:
+    from perfcore_vcs_git.command import Runner
+
+_FORMAT = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%ct%x00%s"
+_FIELDS = 6
+_CHUNK = 1 << 16
+_IDENT = re.compile(r"\s*([^<]*?)\s*<\s*([^>]*?)\s*>(?:.*>)?[^0-9]*(\d*)")
+
+
+def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
+    """`head` and its ancestors, as git prints them.
+
+    `--date-order` is the one order of git that is both newest first and never has a version after its parent,
+    whatever the clocks said; it streams at once where git keeps a commit-graph, and elsewhere reads all commits
+    first, which costs no more in the end. The order is git's own, not its default: that one breaks when clocks
+    are wrong.
+    """
+    process = runner.start(
+        "log",
+        *("-z", "--date-order", _FORMAT, "--encoding=UTF-8"),
+        *("--no-show-signature", "--no-color", "--no-decorate", "--no-patch"),
+        head,
+        "--",
+        env={"GIT_FLUSH": "0"},  # or else git writes to a pipe commit by commit, at more than the cost of reading
+    )
+    done = False
+    try:
+        left: list[str] = []
+        rest = b""
+        while chunk := process.stdout.read1(_CHUNK):
+            whole, zero, rest = (rest + chunk).rpartition(b"\0")
+            if zero:
+                fields = left + whole.decode("utf-8", "replace").split("\0")
+                end = len(fields) - len(fields) % _FIELDS
+                left = fields[end:]
+                yield from _versions(fields[:end])
+        done = True
+    finally:
+        if not done:
+            stop(process)
+    status, complaint = finish(process)
+    if status:
+        raise runner.explain(("log",), status, complaint)
+
+
+def parse_commit(id: str, data: bytes, *, ends_here: bool = False) -> MinorVersion:
+    """A commit object. `ends_here` says that a shallow clone does not have its parents."""
+    head, _, body = data.partition(b"\n\n")
+    fields: dict[str, list[bytes]] = {}
+    for line in head.split(b"\n"):
+        key, _, value = line.partition(b" ")
+        fields.setdefault(key.decode("latin-1"), []).append(value)
+    encoding = fields.get("encoding", [b"utf-8"])[0].decode("latin-1")
+    author, email, _ = _identity(_decode(fields.get("author", [b""])[0], encoding))
+    _, _, date = _identity(_decode(fields.get("committer", [b""])[0], encoding))
+    parents = () if ends_here else tuple(parent.decode("ascii") for parent in fields.get("parent", []))
+    return MinorVersion(
+        id=id, parents=parents, author=author, email=email, date=date, subject=_subject(_decode(body, encoding))
+    )
+
+
+def _versions(fields: list[str]) -> Iterator[MinorVersion]:
+    one = iter(fields)
+    for id, parents, author, email, date, subject in zip(one, one, one, one, one, one, strict=True):
+        yield MinorVersion(
+            id=id, parents=tuple(parents.split()), author=author, email=email, date=int(date or 0), subject=subject
+        )
+
+
+def _identity(text: str) -> tuple[str, str, int]:
+    """(name, address, time) of `Jane <jane@example.org> 1700000000 +0100`."""
+    match = _IDENT.match(text)
+    return (match[1], match[2], int(match[3] or 0)) if match else (text.strip(), "", 0)
+
+
+def _decode(data: bytes, encoding: str) -> str:
+    """Text as `git log --encoding=UTF-8` gives it: as it stands where it is not what the commit says it is."""
+    try:
+        return data.partition(b"\0")[0].decode(encoding)
+    except (LookupError, UnicodeDecodeError):
+        return data.partition(b"\0")[0].decode("utf-8", "replace")
+
+
+def _subject(message: str) -> str:
+    """The first paragraph in one line, as git's `%s`."""
+    lines: list[str] = []
+    for line in message.split("\n"):
+        kept = line.rstrip(" \t\r")
+        if not kept and lines:
+            break
+        if kept:
+            lines.append(kept)
+    return " ".join(lines)

@@ -1,0 +1,96 @@
+"""Objects by name, through one long-lived `git cat-file --batch`.
+
+One process answers everything that is asked of single versions. Names go through its standard input, so nothing
+that people write can be taken for an option.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import TYPE_CHECKING, Any, Literal
+
+import attrs
+
+from perfcore_vcs_git.command import finish, stop
+
+if TYPE_CHECKING:
+    from perfcore_vcs_git.command import Runner
+
+
+@attrs.frozen
+class Found:
+    """An object: its full id, its kind and its content."""
+
+    id: str
+    kind: str
+    data: bytes
+
+
+class Objects:
+    """The objects of one repository. Thread-safe; a forked process starts a git of its own."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._lock = threading.Lock()
+        self._process: Any = None
+        self._owner = 0
+
+    def ask(self, name: str) -> Found | Literal["missing", "ambiguous"]:
+        """The object that a name means. The name has no line break in it."""
+        with self._lock:
+            try:
+                return self._ask(name)
+            except BaseException:
+                self._drop()
+                raise
+
+    def complaints(self) -> str:
+        """What git had to say since the last time this was asked."""
+        with self._lock:
+            process, self._process = self._process, None
+            if process is None or self._owner != os.getpid():
+                return ""
+            return finish(process)[1].decode("utf-8", "replace")
+
+    def close(self) -> None:
+        """End the process. The next question starts another."""
+        with self._lock:
+            self._drop()
+
+    def _ask(self, name: str) -> Found | Literal["missing", "ambiguous"]:
+        process = self._running()
+        with contextlib.suppress(BrokenPipeError):  # it died: the missing answer tells
+            process.stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
+            process.stdin.flush()
+        words = process.stdout.readline().rsplit(None, 2)
+        if not words:
+            self._process = None
+            status, complaint = finish(process)
+            raise self._runner.explain(("cat-file",), status, complaint)
+        if words[-1] == b"ambiguous":
+            return "ambiguous"
+        if len(words) < 3 or not words[-1].isdigit():
+            return "missing"
+        size = int(words[2])
+        data = process.stdout.read(size + 1)
+        if len(data) != size + 1:
+            self._process = None
+            status, complaint = finish(process)
+            raise self._runner.explain(("cat-file",), status, complaint)
+        return Found(words[0].decode(), words[1].decode(), data[:-1])
+
+    def _running(self) -> Any:
+        if self._process is None or self._owner != os.getpid():
+            # Ambiguous names are told apart by asking, so that no warning fills the pipe that nobody empties.
+            self._process = self._runner.start(
+                "cat-file", "--batch", stdin=True, config=("core.warnAmbiguousRefs=false",)
+            )
+            self._owner = os.getpid()
+        return self._process
+
+    def _drop(self) -> None:
+        process, self._process = self._process, None
+        if process is not None and self._owner == os.getpid():
+            stop(process)

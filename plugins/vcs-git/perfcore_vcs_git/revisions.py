@@ -1,0 +1,165 @@
+"""What people write for a version, and which version it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import PerfError, VersionError, nearest
+from perfcore.text import printable
+from perfcore_vcs_git.history import parse_commit
+from perfcore_vcs_git.objects import Found
+
+if TYPE_CHECKING:
+    from perfcore.model import MinorVersion
+    from perfcore_vcs_git.command import Runner
+    from perfcore_vcs_git.discovery import Places
+    from perfcore_vcs_git.objects import Objects
+
+_FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SHORT = re.compile(r"[0-9a-fA-F]{4,64}")
+_MODIFIERS = re.compile(r"[~^:]|@\{")
+_SEVERAL = re.compile(r"\^(@|!|-\d*)$")
+_KINDS = {"blob": "a file", "tree": "a folder", "tag": "a tag of something else"}
+_SUGGESTED = 5000
+_LISTED = 10
+
+
+def is_full_id(text: str) -> bool:
+    """Whether a text is written like the full id of a version."""
+    return _FULL.fullmatch(text) is not None
+
+
+def require_full_id(text: str) -> None:
+    """VersionError unless a text is written like the full id of a version."""
+    if not is_full_id(text):
+        raise VersionError(f"'{printable(text)}' is not the full id of a version")
+
+
+@attrs.frozen
+class Revisions:
+    """Versions of one repository by what they are called."""
+
+    runner: Runner
+    objects: Objects
+    places: Places
+
+    def resolve(self, text: str) -> str:
+        """The full id of a revision as people write it (gitrevisions(7)), an annotated tag being what it points
+        to. VersionError where it names no version, or several."""
+        _refuse_nonsense(text)
+        name = text if text.startswith(":/") else f"{text}^{{commit}}"
+        found = self.objects.ask(name)
+        if not isinstance(found, Found) or found.kind != "commit":
+            raise self._unknown(text, ambiguous=found == "ambiguous")
+        self._refuse_clash(text)
+        return found.id
+
+    def commit(self, version: str) -> MinorVersion:
+        """What is known of a full id. VersionError where it is none of a version."""
+        require_full_id(version)
+        found = self.objects.ask(version)
+        if not isinstance(found, Found):
+            raise self._damage() or self._not_here(version)
+        if found.kind != "commit":
+            raise VersionError(f"'{version}' names {_KINDS.get(found.kind, found.kind)}, not a version")
+        return parse_commit(found.id, found.data, ends_here=version in self._boundary())
+
+    def _boundary(self) -> frozenset[str]:
+        """Where the history of a shallow clone ends."""
+        try:
+            return frozenset(self.places.shallow.read_text("ascii").split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def _refuse_clash(self, text: str) -> None:
+        """VersionError where branches and tags of one name are different versions: git would take the tag."""
+        base = _MODIFIERS.split(text, maxsplit=1)[0]
+        if base in ("", "HEAD", "@") or is_full_id(base) or base.startswith("refs/"):
+            return
+        full = [f"refs/{folder}/{base}" for folder in ("tags", "heads", "remotes")]
+        found = {name: self.objects.ask(f"{name}^{{commit}}") for name in full}
+        ids = {name: commit.id for name, commit in found.items() if isinstance(commit, Found)}
+        if len(set(ids.values())) > 1:
+            listed = " and ".join(f"{name} ({id[:10]})" for name, id in ids.items())
+            raise VersionError(
+                f"'{printable(text)}' is ambiguous: {printable(listed)}",
+                hint=f"write {printable(' or '.join(name + text[len(base) :] for name in ids))}",
+            )
+
+    def _unknown(self, text: str, *, ambiguous: bool) -> PerfError:
+        damage = self._damage()
+        if damage is not None:
+            return damage
+        shown = printable(text)
+        if ambiguous:
+            return VersionError(f"'{shown}' is ambiguous", hint=self._candidates(text))
+        kind = self._kind(text)
+        if kind in ("blob", "tree"):
+            return VersionError(f"'{shown}' names {_KINDS[kind]}, not a version")
+        if _MODIFIERS.split(text, maxsplit=1)[0] in ("HEAD", "@") and self._kind("HEAD") is None:
+            return VersionError("there is no commit yet", hint="commit something first")
+        return self._not_here(text)
+
+    def _not_here(self, text: str) -> VersionError:
+        shown = printable(text)
+        if is_full_id(text):
+            return VersionError(f"version {text} is not in this repository", hint=self._unshallow())
+        base = _MODIFIERS.split(text, maxsplit=1)[0]
+        if base and base != text and self._kind(base) is not None:
+            return VersionError(f"'{shown}' names no version, though '{printable(base)}' does", hint=self._unshallow())
+        hint = nearest(text, self._names())
+        return VersionError(f"there is no version '{shown}'", hint=printable(hint) if hint else self._unshallow())
+
+    def _unshallow(self) -> str | None:
+        if not self._boundary():
+            return None
+        return "this clone is shallow, its older history is not here: git fetch --unshallow"
+
+    def _damage(self) -> PerfError | None:
+        """The error where git could not read an object, rather than not find it."""
+        complaint = self.objects.complaints()
+        told = [line for line in complaint.splitlines() if line.startswith(("error: ", "fatal: "))]
+        told = [line for line in told if "is ambiguous" not in line]
+        return self.runner.explain(("cat-file",), 128, told[0].encode()) if told else None
+
+    def _kind(self, text: str) -> str | None:
+        out = self.runner.run("cat-file", "--batch-check", stdin=text.encode("utf-8", "surrogateescape") + b"\n")
+        words = out.split()
+        return words[-2].decode() if len(words) >= 3 and words[-1].isdigit() else None
+
+    def _names(self) -> list[str]:
+        """The names of branches and tags, as many as can be compared quickly."""
+        out = self.runner.run(
+            "for-each-ref", f"--count={_SUGGESTED}", "--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes"
+        )
+        return [name.split("/", 2)[2] for name in _lines(out)]
+
+    def _candidates(self, text: str) -> str | None:
+        """The versions whose ids begin as an ambiguous short id does."""
+        prefix = _MODIFIERS.split(text, maxsplit=1)[0]
+        if not _SHORT.fullmatch(prefix):
+            return None
+        ids = self.runner.run("rev-parse", f"--disambiguate={prefix}").decode("ascii").split()
+        commits = [found for found in map(self.objects.ask, ids) if isinstance(found, Found) and found.kind == "commit"]
+        listed = [f"{c.id[:10]} ({printable(parse_commit(c.id, c.data).subject)[:40]})" for c in commits[:_LISTED]]
+        more = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
+        return f"it may be {', '.join(listed)}{more}"
+
+
+def _refuse_nonsense(text: str) -> None:
+    shown = printable(text)
+    if not text.strip():
+        raise VersionError("the name of a version is empty")
+    if "\n" in text or "\0" in text:
+        raise VersionError(f"'{shown}' is not the name of a version")
+    searching = text.startswith(":/") or "^{/" in text
+    if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
+        raise VersionError(f"'{shown}' names several versions, one is wanted")
+
+
+def _lines(out: bytes) -> Iterable[str]:
+    return out.decode("utf-8", "surrogateescape").splitlines()
