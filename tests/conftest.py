@@ -1,5 +1,11 @@
 """Fixtures of the whole suite: those that plugin authors get too."""
 
+from hypothesis import settings
+
 from perfcore.testing.project import empty_project, project
 
 __all__ = ["empty_project", "project"]
+
+# A busy machine is no failure.
+settings.register_profile("perfcore", deadline=None)
+settings.load_profile("perfcore")

@@ -176,6 +176,8 @@ def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
     refuse_newer(data[_LENGTH.size : end], FORMAT, where)
     if head.rows < 0 or head.rows * max(1, len(head.columns)) > MAX_CELLS:
         raise FormatError(f"{where} is damaged: it claims {head.rows:,} rows")
+    if len({column.name for column in head.columns}) != len(head.columns):
+        raise FormatError(f"{where} is damaged: it has two columns of one name")
     return head, end
 
 

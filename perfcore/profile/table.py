@@ -206,7 +206,7 @@ class Table:
         for column in self.columns:
             data = polars.Series(column.name, numpy.asarray(column.data))
             if column.dtype == "str":
-                data = polars.Series(column.name, list(column.dictionary), dtype=polars.String)[data]
+                data = polars.Series(column.name, list(column.dictionary) or [""], dtype=polars.String)[data]
                 data = data.alias(column.name)
             if column.valid is not None:
                 there = polars.Series(numpy.frombuffer(bitmap.flags(column.valid, self.rows), dtype=bool))
