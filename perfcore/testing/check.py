@@ -71,9 +71,7 @@ def measured(
     """
     metrics = amounts if isinstance(amounts, Mapping) else {"cpu": amounts}
     runs = max((len(values) for values in metrics.values()), default=0)
-    columns = [
-        column("run", [run for run in range(runs) for _ in range(rows_per_run)], dtype="i64", role="order")
-    ]
+    columns = [column("run", [run for run in range(runs) for _ in range(rows_per_run)], dtype="i64", role="order")]
     for name, values in metrics.items():
         rows = [_share(value, rows_per_run) for value in values for _ in range(rows_per_run)]
         rows += [None] * (runs * rows_per_run - len(rows))
@@ -168,9 +166,7 @@ def hopeless() -> Iterator[tuple[str, Profile, Profile]]:
         yield f"{name} after good ones", measured(good), profile
         yield f"{name} before good ones", profile, measured(good)
         yield f"{name} in several rows", measured(good), measured(values, rows_per_run=2)
-    pairs = itertools.permutations(
-        ["zeros", "constants", "as large as floats go", "as small as floats go"], 2
-    )
+    pairs = itertools.permutations(["zeros", "constants", "as large as floats go", "as small as floats go"], 2)
     for first, second in pairs:
         yield f"{first} and {second}", measured(odd[first]), measured(odd[second])
     no_runs = measured(good)
@@ -231,9 +227,7 @@ class CheckContract:
         return run
 
     def test_gives_one_verdict_for_every_metric(self, compare: Any) -> None:
-        profiles = [
-            measured({"cpu": noisy(5e6, s), "wall": noisy(6e6, s), "pages": [7] * 20}) for s in (1, 2)
-        ]
+        profiles = [measured({"cpu": noisy(5e6, s), "wall": noisy(6e6, s), "pages": [7] * 20}) for s in (1, 2)]
         assert set(compare(pairing(*profiles))) == {"cpu", "wall", "pages"}
 
     def test_something_decides(self, compare: Any) -> None:
@@ -257,9 +251,7 @@ class CheckContract:
     @pytest.mark.parametrize("session", ["", "s"], ids=["in blocks", "in turn"])
     @pytest.mark.parametrize("factor", [2.0, 0.5])
     @pytest.mark.parametrize("better", ["lower", "higher"])
-    def test_a_large_clear_change_is_found(
-        self, compare: Any, session: str, factor: float, better: str
-    ) -> None:
+    def test_a_large_clear_change_is_found(self, compare: Any, session: str, factor: float, better: str) -> None:
         sides = [
             measured(noisy(center, seed), session=session, better={"cpu": better})
             for seed, center in enumerate((5e6, 5e6 * factor))
@@ -272,9 +264,7 @@ class CheckContract:
     @pytest.mark.parametrize("session", ["", "s"], ids=["in blocks", "in turn"])
     def test_swapping_the_sides_swaps_the_verdict(self, compare: Any, session: str) -> None:
         for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
-            sides = [
-                measured(noisy(5e6 * f, 2 * seed + i), session=session) for i, f in enumerate((1.0, factor))
-            ]
+            sides = [measured(noisy(5e6 * f, 2 * seed + i), session=session) for i, f in enumerate((1.0, factor))]
             there = compare(pairing(*sides, interleaved=bool(session)))["cpu"]
             back = compare(swapped(pairing(*sides, interleaved=bool(session))))["cpu"]
             assert back.kind == MIRRORED.get(there.kind, there.kind)
@@ -282,15 +272,10 @@ class CheckContract:
 
     def test_a_change_below_the_threshold_is_no_degradation(self, compare: Any) -> None:
         """`thresholds` names the smallest change that matters, for a metric or for all."""
-        sides = [
-            measured({"cpu": noisy(c, s), "wall": noisy(c, s)}, session="s")
-            for s, c in ((1, 5e6), (2, 5.5e6))
-        ]
+        sides = [measured({"cpu": noisy(c, s), "wall": noisy(c, s)}, session="s") for s, c in ((1, 5e6), (2, 5.5e6))]
         kinds = {
             name: change.kind
-            for name, change in compare(
-                pairing(*sides, interleaved=True, thresholds={"": 0.5, "wall": 0.001})
-            ).items()
+            for name, change in compare(pairing(*sides, interleaved=True, thresholds={"": 0.5, "wall": 0.001})).items()
         }
         assert kinds == {"cpu": "same", "wall": "degradation"}
 
@@ -401,9 +386,7 @@ print(driver({settings}).compare(pairing(measured(noisy(5e6, 1)), measured(noisy
 
     def test_several_profiles_are_one_sample(self, compare: Any) -> None:
         """Ten profiles of one run each tell as much as one of ten runs."""
-        sides = [
-            [measured([amount]) for amount in noisy(center, s, runs=20)] for s, center in ((1, 5e6), (2, 1e7))
-        ]
+        sides = [[measured([amount]) for amount in noisy(center, s, runs=20)] for s, center in ((1, 5e6), (2, 1e7))]
         assert compare(pairing(*sides))["cpu"].kind == "degradation"
 
     def test_rows_of_one_run_belong_together(self, compare: Any) -> None:
@@ -415,8 +398,7 @@ print(driver({settings}).compare(pairing(measured(noisy(5e6, 1)), measured(noisy
         """A metric keeps its name; evidence is safe to print."""
         for name in ("\x1b[31mred", "a\nb", "<script>", "naïve 時間", "", "run ", "\ud800"):
             sides = [
-                measured({name: noisy(5e6, s)}, unit=unit, type="x")
-                for s, unit in ((1, "\x1b[2J"), (2, "\u202eB"))
+                measured({name: noisy(5e6, s)}, unit=unit, type="x") for s, unit in ((1, "\x1b[2J"), (2, "\u202eB"))
             ]
             assert set(compare(pairing(sides[0], sides[0]))) <= {name}
             assert set(compare(pairing(*sides))) <= {name}
@@ -424,6 +406,5 @@ print(driver({settings}).compare(pairing(measured(noisy(5e6, 1)), measured(noisy
 
 def _bytes(profile: Profile) -> dict[str, list[tuple[str, bytes, bytes | None]]]:
     return {
-        name: [(c.name, c.data.tobytes(), c.valid) for c in content.columns]
-        for name, content in profile.tables.items()
+        name: [(c.name, c.data.tobytes(), c.valid) for c in content.columns] for name, content in profile.tables.items()
     }

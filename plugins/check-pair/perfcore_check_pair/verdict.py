@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     )
     from perfcore_check_pair.samples import Array
 
-# Ratios that differ less than this differ by rounding; equal ones have to tie.
+# Logarithms that differ by less differ by rounding: equal ratios have to tie, and one that is the threshold is
+# not beyond it, from either side.
 _DECIMALS = 12
 
 
@@ -128,7 +129,7 @@ def _decide_constants(question: Question) -> Verdict:
     if not (before and after):
         return Verdict(kind=_kind(after - before, question), evidence=wording.EXACT_ZERO)
     logarithm = _logarithm(after) - _logarithm(before)
-    changed = abs(logarithm) > math.log1p(question.threshold)
+    changed = abs(_round(logarithm)) > _round(math.log1p(question.threshold))
     return Verdict(
         kind=_kind(logarithm, question) if changed else "same",
         evidence=wording.exact(logarithm, question.threshold, changed),
@@ -140,27 +141,24 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     estimate = _estimate(question, settings)
     kind, reason = _rule(question, settings, estimate)
     parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence), reason]
-    return Verdict(
-        kind=kind,
-        evidence="; ".join(parts),
-        ratio=_ratio(estimate.center),
-        low=_ratio(estimate.low),
-        high=_ratio(estimate.high),
-        confidence=settings.confidence,
-        p_value=estimate.p_value,
-    )
+    verdict = Verdict(kind=kind, evidence="; ".join(parts), p_value=estimate.p_value)
+    low, ratio, high = _ratio(estimate.low), _ratio(estimate.center), _ratio(estimate.high)
+    if low is None or ratio is None or high is None:
+        return verdict
+    return attrs.evolve(verdict, low=low, ratio=ratio, high=high, confidence=settings.confidence)
 
 
 def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str]:
     """The answer, and the reason for it."""
     threshold = question.threshold * (1 if question.paired else settings.blocks_factor)
-    matters, band, size = math.log1p(question.threshold), math.log1p(threshold), abs(estimate.center)
-    nearest = max(estimate.low, -estimate.high)
+    matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
+    low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
+    nearest = max(low, -high)
     reach = size if question.paired else nearest
     if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
         return _kind(estimate.center, question), wording.beyond(threshold, question.paired)
     needed = _needed(question, settings, estimate, matters)
-    if max(-estimate.low, estimate.high) > band:
+    if max(-low, high) > band:
         return "cannot tell", wording.undecided(threshold, needed)
     if size > matters:
         return "cannot tell", wording.drift(threshold, needed)
@@ -184,7 +182,7 @@ def _needed(question: Question, settings: PairSettings, estimate: Estimate, matt
     """How many pairs would decide, if the estimate stays and the interval shrinks with the root of their number;
     None where the change is as large as the threshold, and no number would."""
     count = min(len(question.baseline), len(question.target))
-    half, size = (estimate.high - estimate.low) / 2, abs(estimate.center)
+    size, half = abs(estimate.center), max(estimate.high - estimate.center, estimate.center - estimate.low)
     margin = size if size > matters else matters - size
     if margin <= half / 100:
         return None
@@ -194,6 +192,10 @@ def _needed(question: Question, settings: PairSettings, estimate: Estimate, matt
 
 def _kind(direction: float, question: Question) -> ChangeKind:
     return "degradation" if (direction > 0) != question.higher_is_better else "optimization"
+
+
+def _round(logarithm: float) -> float:
+    return round(logarithm, _DECIMALS)
 
 
 def _logarithm(amount: float) -> float:
