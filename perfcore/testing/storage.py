@@ -224,9 +224,7 @@ class StorageContract:
             driver.create("key", b"old")
         assert (driver.read("key"), list(driver.list(""))) == before
 
-    def test_another_instance_sees_what_was_written(
-        self, driver: Storage, reopen: Callable[[], Storage]
-    ) -> None:
+    def test_another_instance_sees_what_was_written(self, driver: Storage, reopen: Callable[[], Storage]) -> None:
         tag = driver.create("a/b", b"1")
         other = reopen()
         assert other.read("a/b").data == b"1"
@@ -251,9 +249,7 @@ class StorageContract:
         for call in calls:
             with pytest.raises(StorageError) as raised:
                 call()
-            assert type(raised.value) is StorageError, (
-                "the key is not missing, there or changed: it is no key"
-            )
+            assert type(raised.value) is StorageError, "the key is not missing, there or changed: it is no key"
             assert str(raised.value).isprintable()
         assert [row.key for row in driver.list("")] == ["a/b"]
 
@@ -473,9 +469,7 @@ class StorageContract:
         names = ["a/a", "a/b", "a/b.c", "ab", "b/c/d", "b/c/e", "c"]
         for step in range(150):
             key, data = chance.choice(names), b"%d" % step * chance.randrange(3)
-            _same_step(
-                driver, model, chance.choice(("create", "swap", "delete", "touch", "stale")), key, data
-            )
+            _same_step(driver, model, chance.choice(("create", "swap", "delete", "touch", "stale")), key, data)
             prefix = chance.choice(names)[: chance.randrange(4)]
             listed = [(row.key, row.size) for row in driver.list(prefix)]
             assert listed == sorted((k, len(v)) for k, v in model.items() if k.startswith(prefix))
@@ -540,9 +534,7 @@ class StorageContract:
 
     # Kills
 
-    def test_a_writer_may_be_killed_at_any_instant(
-        self, driver: Storage, in_background: Callable[..., Child]
-    ) -> None:
+    def test_a_writer_may_be_killed_at_any_instant(self, driver: Storage, in_background: Callable[..., Child]) -> None:
         """What it returned from is there; what it was at is there or not; nothing is half done or locked."""
         driver.create("counter", payload(0))
         chance = random.Random(type(self).__qualname__)

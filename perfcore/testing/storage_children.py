@@ -30,9 +30,7 @@ class Child:
     """
 
     def __init__(self, function: Callable[..., None], *arguments: Any) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
+        self.process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert self.process.stdin is not None
         self._stdin = self.process.stdin
         pickle.dump((function, arguments), self._stdin)

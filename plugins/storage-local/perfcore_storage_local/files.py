@@ -56,14 +56,18 @@ def explained(doing: str, path: str) -> Iterator[None]:
     """Turns what the operating system refuses into a StorageError that names the file and the cause."""
     try:
         yield
-    except OSError as error:
-        cause = error.strerror or str(error)
-        if isinstance(error.filename, str) and error.filename != path:
-            cause += f" ({error.filename})"
-        hint = _HINTS.get(error.errno or 0)
-        raise StorageError(f"cannot {doing} {_shown(path)}: {_shown(cause)}", hint=hint) from error
-    except MemoryError as error:
-        raise StorageError(f"cannot {doing} {_shown(path)}: it does not fit into memory") from error
+    except (OSError, MemoryError) as error:
+        raise failure(doing, path, error) from error
+
+
+def failure(doing: str, path: str, error: OSError | MemoryError) -> StorageError:
+    """What to raise for an error of the operating system."""
+    if isinstance(error, MemoryError):
+        return StorageError(f"cannot {doing} {_shown(path)}: it does not fit into memory")
+    cause = error.strerror or str(error)
+    if isinstance(error.filename, str) and error.filename != path:
+        cause += f" ({error.filename})"
+    return StorageError(f"cannot {doing} {_shown(path)}: {_shown(cause)}", hint=_HINTS.get(error.errno or 0))
 
 
 def read(path: str) -> bytes:

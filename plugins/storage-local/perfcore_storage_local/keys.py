@@ -55,7 +55,7 @@ def is_segment(name: str) -> bool:
 
 def content_tag(data: bytes) -> str:
     """The tag that `read`, `create` and `replace` give: the same for the same bytes."""
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 
 def stat_tag(status: os.stat_result) -> str:
@@ -70,7 +70,7 @@ def is_stat_tag(tag: str) -> bool:
 
 def shard(key: str, shards: int) -> int:
     """The lock of a key. Letters count as lower case: on some file systems `A` and `a` are one file."""
-    return hashlib.blake2b(key.lower().encode(), digest_size=1).digest()[0] % shards
+    return hashlib.sha1(key.lower().encode(), usedforsecurity=False).digest()[0] % shards
 
 
 def _refusal(role: str, text: str) -> StorageError:

@@ -67,9 +67,10 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _row(key: str, path: str) -> Listed | None:
-    with files.explained("list", path):
-        try:
-            status = os.lstat(path)
-        except files.MISSING:
-            return None
+    try:
+        status = os.lstat(path)
+    except files.MISSING:
+        return None
+    except OSError as error:  # not `explained`, which would take longer than all the rest
+        raise files.failure("list", path, error) from error
     return Listed(key, status.st_size, status.st_mtime_ns, stat_tag(status))

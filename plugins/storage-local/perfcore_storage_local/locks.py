@@ -56,7 +56,7 @@ def locked(path: str, patience: float) -> Iterator[None]:
         try:
             yield
         finally:
-            _release(fd)
+            _release(fd)  # closing is not enough where a process forked meanwhile has the file open, too
     finally:
         os.close(fd)
 
