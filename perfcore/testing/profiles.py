@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore.model import Header, Profile, Subject, Tool
+from perfcore.profile import codec
 from perfcore.profile.recording import RUN, RUNS
 from perfcore.profile.table import ColumnSpec, TableBuilder, column, table
 from perfcore.testing import hostile as hostile_names
@@ -57,9 +58,7 @@ def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
     taken = TableBuilder("runs", RUNS)
     for run in range(runs):
         took = wall + (run * 7919 % 13) * wall // 1000
-        resources.add(
-            run=run, wall=took, cpu=took * 9 // 10, max_rss=5 * 2**20 + 4096 * run, switches=run % 3
-        )
+        resources.add(run=run, wall=took, cpu=took * 9 // 10, max_rss=5 * 2**20 + 4096 * run, switches=run % 3)
         taken.add(
             run=run,
             session="5e55",
@@ -73,9 +72,10 @@ def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
     return profile({"resources": resources.build(), "runs": taken.build()})
 
 
-def traced() -> Profile:
-    """Amounts of functions, one row each, with places in the source."""
+def traced(factor: int = 1) -> Profile:
+    """Amounts of functions, one row each, with places in the source; all times are `factor` times as long."""
     names = ["main", "parse", "parse_header", "write_block", "crc32"]
+    amounts = [factor * amount for amount in (1_500, 2_600_000, 730_000, 41_000_000, 9_800_000)]
     return profile(
         {
             "resources": table(
@@ -84,9 +84,7 @@ def traced() -> Profile:
                     column("uid", names),
                     column("file", ["gzip.c", "parse.c", "parse.c", "deflate.c", "crc.c"]),
                     column("line", [10, 55, 120, 300, 8]),
-                    column(
-                        "amount", [1_500, 2_600_000, 730_000, 41_000_000, 9_800_000], unit="ns", role="value"
-                    ),
+                    column("amount", amounts, unit="ns", role="value"),
                     column("calls", [1, 20, 20, 1_300, 70_000], role="value"),
                 ],
             )
@@ -110,9 +108,7 @@ def hostile() -> Profile:
     )
     return profile(
         {"resources": resources},
-        header=Header(
-            type="trace", argv=names[:5], cmd=names[2], args=names[4], workload=names[0], tags=(names[1],)
-        ),
+        header=Header(type="trace", argv=names[:5], cmd=names[2], args=names[4], workload=names[0], tags=(names[1],)),
         collector=Tool(name="trace", version=names[0], params={names[2]: names[0]}),
         machine={names[0]: names[2]},
         notes=names[:7],
@@ -149,13 +145,9 @@ def unheard_of() -> Profile:
             column("step", [None, 1, 2, 3], unit="au", role="order"),
         ],
     )
-    extra = table(
-        "entanglement", [column("pair", ["a-b", "b-c"]), column("strength", [0.5, 0.75], role="value")]
-    )
+    extra = table("entanglement", [column("pair", ["a-b", "b-c"]), column("strength", [0.5, 0.75], role="value")])
     header = Header(type="x-quantum.7", cmd="qsim", units={"strength": "ebit"})
-    return profile(
-        {"resources": resources, "entanglement": extra}, header=header, collector=Tool(name="q-probe")
-    )
+    return profile({"resources": resources, "entanglement": extra}, header=header, collector=Tool(name="q-probe"))
 
 
 def large() -> Profile:
@@ -169,9 +161,7 @@ def large() -> Profile:
         [
             column("uid", [f"function_{row % 500}" for row in range(rows)]),
             column("signed", [ends[row % 5] for row in range(rows)], unit="ns", role="value"),
-            column(
-                "unsigned", [unsigned[row % 5] for row in range(rows)], dtype="u64", unit="B", role="value"
-            ),
+            column("unsigned", [unsigned[row % 5] for row in range(rows)], dtype="u64", unit="B", role="value"),
             column("real", [floats[row % 5] for row in range(rows)], unit="s", role="value"),
         ],
     )
@@ -182,6 +172,19 @@ SAMPLES: Mapping[str, Callable[[], Profile]] = {
     made.__name__: made for made in (timed, traced, hostile, undecodable, empty, bare, unheard_of, large)
 }
 """All of the above by name."""
+
+
+def stored(profile: Profile) -> Profile:
+    """The profile as a store gives it back: its tables are a mapping that decodes each when it is looked at."""
+    pieces: dict[str, bytes] = {}
+
+    def put(table: str, piece: bytes) -> str:
+        name = f"{len(pieces):040x}"
+        pieces[name] = piece
+        return name
+
+    data, _ = codec.encode(profile, put)
+    return codec.decode(data, pieces.__getitem__, where="the profile")
 
 
 def subject(*profiles: Profile, names: tuple[str, ...] | None = None) -> Subject:
