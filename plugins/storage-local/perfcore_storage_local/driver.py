@@ -38,9 +38,9 @@ _NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.
 class LocalStorage:
     """Files on a local disk, one per key.
 
-    They are kept below `place`, which is made when it is first written to; its parent must exist. `patience` is how many seconds a lock is waited for. `links` off means that new keys appear by renaming
-    under their lock, as on file systems without hard links, where that is found out by itself; all users of
-    one place must do the same.
+    They are kept below `place`, which is made when it is first written to; its parent must exist. `patience` is
+    how many seconds a lock is waited for. `links` off means that new keys appear by renaming under their lock, as
+    on file systems without hard links, where that is found out by itself; all users of one place must do the same.
 
     `read`, `create` and `replace` give a tag of the content, `list` one of the file; `replace` and `delete`
     take both.
