@@ -90,6 +90,7 @@ def traced(factor: int = 1) -> Profile:
             )
         },
         header=Header(type="trace", argv=("./gzip",), cmd="./gzip", exitcode=0),
+        collector=Tool(name="trace", version="0.1.0"),
     )
 
 

@@ -18,17 +18,20 @@ if TYPE_CHECKING:
 
 _GAP = "  "
 _LEAST = 8
+_WIDEST = 100
 
 
 @attrs.define
 class _Laid:
-    """A column on its way to the screen: its widest cell has `natural` columns, it is shown in `width`."""
+    """A column on its way to the screen: its widest cell has `natural` places, it is given `width` of them, and
+    what does not fit is cut or pushes the rest of its line aside."""
 
     title: str
     cells: Cells
     right: bool
     natural: int
     width: int = 0
+    cut: bool = False
 
     @property
     def least(self) -> int:
@@ -37,7 +40,7 @@ class _Laid:
         return min(longest, max(_LEAST, self.natural) if self.right else _LEAST)
 
     def fill(self, cell: str) -> str:
-        shown = clip(cell, self.width)
+        shown = clip(cell, self.width) if self.cut else cell
         blanks = " " * (self.width - width(shown))
         return blanks + shown if self.right else shown + blanks
 
@@ -59,7 +62,7 @@ def _write_table(selection: Selection, output: Output, *, raw: bool) -> None:
         _lay(title(column, raw=raw), script.cells(column), is_number(column), selection.rows)
         for column in selection.table.columns
     ]
-    shown = _fitted(laid, output.width)
+    shown = _placed(laid, output.width)
     if len(shown) < len(laid):
         left_out = ", ".join(clip(column.title, 40) for column in laid[len(shown) :])
         count = plural(len(laid) - len(shown), "column")
@@ -78,13 +81,19 @@ def _lay(heading: str, cells: Cells, right: bool, rows: Sequence[int]) -> _Laid:
     return _Laid(heading, cells, right, natural)
 
 
-def _fitted(columns: Sequence[_Laid], available: int | None) -> list[_Laid]:
-    """The columns with their widths: the widest give way first; those for which there is no place at all are
-    left out, beginning with the last."""
+def _placed(columns: Sequence[_Laid], available: int | None) -> Sequence[_Laid]:
+    """The columns that are shown, with their widths. Where nothing bounds them, all are, and nothing is cut."""
     for column in columns:
         column.width = max(column.natural, width(column.title))
-    if available is None:
-        return list(columns)
+        column.cut = available is not None
+        if not (column.right or column.cut):
+            column.width = min(column.width, _WIDEST)
+    return columns if available is None else _fitted(columns, available)
+
+
+def _fitted(columns: Sequence[_Laid], available: int) -> list[_Laid]:
+    """The widest columns give way first; those for which there is no place at all are left out, beginning with
+    the last."""
     kept = list(columns)
     while len(kept) > 1 and _total(kept, lambda column: column.least) > available:
         kept.pop()

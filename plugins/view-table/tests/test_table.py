@@ -184,6 +184,11 @@ def test_text_gives_way_to_a_narrow_terminal_and_numbers_do_not() -> None:
     assert "short" in lines[2]
 
 
+def test_without_a_terminal_text_is_whole_and_one_long_name_does_not_widen_every_line() -> None:
+    profile = of(column("name", ["x" * 5000, "short"]), column("n", [1, 2], role="value"))
+    assert [len(line) for line in shown(profile).lines] == [103, 5003, 103]
+
+
 def test_columns_for_which_there_is_no_room_are_named() -> None:
     profile = of(*(column(f"value{n}", [10**17 + n], role="value") for n in range(4)))
     output = shown(profile, width=45, raw=True)
