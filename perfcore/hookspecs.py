@@ -347,7 +347,7 @@ class Aggregate(Protocol):
     """Several profiles as one."""
 
     def aggregate(self, profiles: Sequence[Profile]) -> Profile:
-        """`profiles` is not empty and of one type; the result names them as its sources."""
+        """`profiles` is not empty and of one type. perfcore enters their ids as the sources of the result."""
         ...
 
 
