@@ -8,9 +8,9 @@ takes any two blocks of the unchanged program under one load, `idle→busy` one 
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -29,7 +29,12 @@ COMPARISONS_APART = 300
 
 
 def main() -> None:
-    trials = json.loads(Path(sys.argv[1]).read_text())
+    parser = argparse.ArgumentParser(description="How often the check gives which answer.")
+    parser.add_argument("samples", type=Path)
+    parser.add_argument("--threshold", type=float, default=PairSettings().threshold)
+    arguments = parser.parse_args()
+    check = PairCheck(PairSettings(threshold=arguments.threshold))
+    trials = json.loads(arguments.samples.read_text())
     loads = sorted({trial["load"] for trial in trials})
     rows = [["load", "design", "change", "comparisons", *(f"cpu {a}" for a in ANSWERS.values())]]
     rows[0] += [f"wall {answer}" for answer in ANSWERS.values()]
@@ -38,17 +43,17 @@ def main() -> None:
         for design in ("interleaved", "blocks"):
             for percent in chosen[0][design]:
                 pairs = [profiles(trial[design][percent], design == "interleaved") for trial in chosen]
-                rows.append([str(load), design, f"+{percent} %", *answers(pairs)])
-        rows.append([str(load), "apart", "+0 %", *answers(apart(chosen, chosen))])
+                rows.append([str(load), design, f"+{percent} %", *answers(check, pairs)])
+        rows.append([str(load), "apart", "+0 %", *answers(check, apart(chosen, chosen))])
     if len(loads) > 1:
         idle, busy = ([trial for trial in trials if trial["load"] == load] for load in (loads[0], loads[-1]))
-        rows.append([f"{loads[0]}→{loads[-1]}", "apart", "+0 %", *answers(apart(idle, busy))])
+        rows.append([f"{loads[0]}→{loads[-1]}", "apart", "+0 %", *answers(check, apart(idle, busy))])
     print("\n".join(align(rows, right=range(2, len(rows[0])))))
 
 
-def answers(comparisons: Iterable[Sides]) -> list[str]:
+def answers(check: PairCheck, comparisons: Iterable[Sides]) -> list[str]:
     """How many comparisons there were, and the share of each answer on CPU time and on wall time."""
-    check, counted, total = PairCheck(PairSettings()), Counter[tuple[str, str]](), 0
+    counted, total = Counter[tuple[str, str]](), 0
     for sides in comparisons:
         total += 1
         counted.update((change.metric, change.kind) for change in check.compare(pairing(*sides)))

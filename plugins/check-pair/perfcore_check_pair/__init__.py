@@ -22,8 +22,8 @@ class PairSettings:
         0.02, help="Smallest relative change that matters (0.02 is 2 %), where none is configured.", minimum=0
     )
     wall_threshold: float = option(0.05, help="The same for wall time.", minimum=0)
-    blocks_factor: float = option(
-        5.0, help="How many times wider the threshold is for runs that were not taken in turn.", minimum=1
+    drift: float = option(
+        0.1, help="How much the machine may drift between runs that were not taken in turn (0.1 is 10 %).", minimum=0
     )
     alpha: float = option(0.05, help="A change needs a p-value below this.", minimum=1e-6, maximum=0.5)
     confidence: float = option(0.95, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)

@@ -32,6 +32,7 @@ class Run:
 
     key: Key | None = None
     position: int = 0
+    started: int | None = None
     disturbed: bool = False
     exit: int | None = None
 
@@ -62,16 +63,37 @@ def read(sample: Sample) -> Runs:
 
 
 def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Indexes] | None:
-    """Which runs are partners: those of one session and block; else, where both sides are known to be
-    interleaved, those of one number. None where nothing says so."""
-    keyed = _by_key(baseline), _by_key(target)
-    shared = [key for key in keyed[0] if key in keyed[1]]
-    couples = [couple for key in shared for couple in zip(keyed[0][key], keyed[1][key], strict=False)]
-    if not couples and interleaved:
-        couples = [(i, i) for i in range(min(len(baseline.runs), len(target.runs)))]
+    """Which runs are partners: those of one session and block. None where the runs were not taken in turn.
+
+    What is recorded counts more than `interleaved`, which is believed, and makes partners of the runs of one
+    number, where a side does not know its blocks.
+    """
+    first, second = _by_key(baseline), _by_key(target)
+    if first and second:
+        in_turn = {session for session in _sessions(first) if _alternate(session, baseline, target)}
+        shared = [key for key in first if key in second and key[0] in in_turn]
+        couples = [couple for key in shared for couple in zip(first[key], second[key], strict=False)]
+    else:
+        couples = [(i, i) for i in range(min(len(baseline.runs), len(target.runs)))] if interleaved else []
     if not couples:
         return None
-    return [first for first, _ in couples], [second for _, second in couples]
+    return [one for one, _ in couples], [other for _, other in couples]
+
+
+def _sessions(keys: Mapping[Key, Indexes]) -> set[str]:
+    return {session for session, _ in keys}
+
+
+def _alternate(session: str, baseline: Runs, target: Runs) -> bool:
+    """False where all runs of one side came before all runs of the other, whatever blocks they are said to be in."""
+    first, second = _starts(session, baseline), _starts(session, target)
+    if len(first) < 2 or len(second) < 2:
+        return True
+    return min(first) <= max(second) and min(second) <= max(first)
+
+
+def _starts(session: str, runs: Runs) -> list[int]:
+    return [run.started for run in runs.runs if run.key and run.key[0] == session and run.started is not None]
 
 
 def _join(name: str, parts: Sequence[Runs]) -> Metric:
@@ -153,7 +175,7 @@ def _known_runs(table: Table | None) -> Mapping[Value, Mapping[str, Value]]:
 
 def _rows(table: Table) -> Iterator[Mapping[str, Value]]:
     """The rows by the names of their columns, for the columns a run is known by."""
-    wanted = ("run", "session", "block", "position", "warmup", "disturbed", "exit")
+    wanted = ("run", "session", "block", "position", "started", "warmup", "disturbed", "exit")
     columns = [column for column in table.columns if column.name in wanted]
     for values in zip(*columns, strict=True):
         yield dict(zip((column.name for column in columns), values, strict=True))
@@ -161,8 +183,13 @@ def _rows(table: Table) -> Iterator[Mapping[str, Value]]:
 
 def _run(known: Mapping[str, Value]) -> Run:
     session, block = known.get("session"), known.get("block")
-    key = (str(session), _whole(block) or 0) if session and block is not None else None
-    return Run(key, _whole(known.get("position")) or 0, bool(known.get("disturbed")), _whole(known.get("exit")))
+    return Run(
+        key=(str(session), _whole(block) or 0) if session and block is not None else None,
+        position=_whole(known.get("position")) or 0,
+        started=_whole(known.get("started")),
+        disturbed=bool(known.get("disturbed")),
+        exit=_whole(known.get("exit")),
+    )
 
 
 def _whole(value: Value) -> int | None:

@@ -1,9 +1,9 @@
 """The rule: when a difference is a change, when it is none, and when nobody can tell.
 
 Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold.
-Runs taken in blocks: the machine drifts between blocks and no test sees that, so the threshold is wider and
-the whole interval has to lie beyond it. `same` means that the whole interval is within it, and the estimate
-within the threshold as it was given.
+Runs taken in blocks: the machine drifts between blocks and no test sees that, so the whole interval has to lie
+beyond the threshold and beyond what machines drift. `same` means that the whole interval is within these limits,
+and the estimate within the threshold.
 """
 
 from __future__ import annotations
@@ -150,7 +150,7 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
 
 def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str]:
     """The answer, and the reason for it."""
-    threshold = question.threshold * (1 if question.paired else settings.blocks_factor)
+    threshold = question.threshold if question.paired else max(question.threshold, settings.drift)
     matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
     nearest = max(low, -high)

@@ -110,7 +110,7 @@ def test_power_in_turn(factor: float, threshold: float, least: float) -> None:
 
 
 def test_power_in_blocks() -> None:
-    """+20 % is seen through the wide threshold, +5 % never."""
+    """+20 % is seen in spite of the allowance for drift, +5 % never."""
 
     def noise(random: np.random.Generator, runs: int) -> np.ndarray:
         return 5e6 * np.exp(random.normal(0, 0.015, runs))

@@ -102,6 +102,15 @@ def test_other_sessions_are_not_partners() -> None:
     assert pairs(first, second, interleaved=False) is None
 
 
+def test_blocks_of_one_session_that_were_not_taken_in_turn_are_no_partners() -> None:
+    """One side after the other, though the blocks have the same numbers and the pairing says otherwise."""
+    first, later = measured([1, 2, 3], session="s"), measured([1, 2, 3], session="s")
+    runs = later.tables["runs"].with_columns(column("started", [10, 11, 12]))
+    sides = read(sample(first, None)), read(sample(later.replace_tables(runs=runs), None))
+    assert pairs(*sides, interleaved=True) is None
+    assert pairs(*sides[::-1], interleaved=True) is None
+
+
 def test_pairing_sees_through_drift_that_hides_the_change_in_blocks() -> None:
     drift = np.exp(np.linspace(0, 1, 12))
     amounts = [list(drift * np.array(noisy(center, seed, runs=12))) for seed, center in ((1, 5e6), (2, 5.5e6))]

@@ -112,13 +112,32 @@ def test_a_stricter_alpha_takes_more_pairs() -> None:
 @pytest.mark.parametrize(
     ("factor", "kind"), [(1.0, "same"), (1.05, "cannot tell"), (1.2, "degradation"), (0.8, "optimization")]
 )
-def test_runs_in_blocks_have_a_wider_threshold(factor: float, kind: str) -> None:
+def test_runs_in_blocks_allow_for_drift(factor: float, kind: str) -> None:
     change = _check(_scaled(1), _scaled(factor), in_turn=False)["cpu"]
     assert change.kind == kind
     assert "not taken in turn" in change.evidence
     assert "10 %" in change.evidence
     if factor == 1.05:
         assert "interleaved pairs would tell" in change.evidence
+
+
+def test_the_allowance_for_drift_does_not_follow_the_threshold() -> None:
+    """The machine drifts as much whatever change matters."""
+    kinds = {
+        (threshold, drift): _check(
+            _scaled(1), _scaled(1.15), in_turn=False, thresholds={"": threshold}, options={"drift": drift}
+        )["cpu"].kind
+        for threshold in (0.0, 0.3)
+        for drift in (0.0, 0.1, 0.2)
+    }
+    assert kinds == {
+        (0.0, 0.0): "degradation",
+        (0.0, 0.1): "degradation",
+        (0.0, 0.2): "cannot tell",
+        (0.3, 0.0): "same",
+        (0.3, 0.1): "same",
+        (0.3, 0.2): "same",
+    }
 
 
 def test_exact_values_need_no_test() -> None:
