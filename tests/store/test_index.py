@@ -1,0 +1,265 @@
+"""Indexes: round trip, damage, and the laws of joining."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import struct
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfcore.errors import FormatError
+from perfcore.model import Entry
+from perfcore.store import index as indexes
+from perfcore.store.index import Index
+from perfcore.testing.strategies import TEXT, entries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+VERSION = "c0" * 20
+ENTRY = Entry(
+    profile="ab" * 20,
+    created=1_750_000_000_123_456_789,
+    name="time-sort.perf",
+    type="time",
+    tables=("01" * 20, "02" * 20),
+    cmd="sort",
+    args="-n",
+    workload="naïve\n.txt",
+    collector="time",
+    postprocessors=("filter", ""),
+    tags=("<script>",),
+    config_id="c" * 40,
+    environment_id="e" * 40,
+)
+OLD = Entry(profile="cd" * 20, created=1_600_000_000_000_000_000, name="old.perf", type="")
+
+
+def index_of(*found: Entry) -> Index:
+    made = Index(vcs="git", version=VERSION)
+    for entry in found:
+        made = indexes.add(made, entry)
+    return made
+
+
+INDEXES = st.lists(entries(), max_size=6).map(lambda found: index_of(*found))
+NEARLY_EQUAL = st.lists(
+    st.builds(
+        Entry,
+        profile=st.sampled_from(["00" * 20, "11" * 20]),
+        created=st.sampled_from([0, 1]),
+        name=st.sampled_from(["", "a"]),
+        type=st.just("t"),
+        cmd=st.sampled_from(["x", "x y"]),
+        args=st.sampled_from(["", "y"]),
+        config_id=st.sampled_from(["", "c"]),
+        tombstone=st.booleans(),
+    ),
+    max_size=6,
+).map(lambda found: index_of(*found))
+
+
+def sealed(payload: bytes) -> bytes:
+    return payload + hashlib.sha1(payload).digest()
+
+
+def decode(data: bytes) -> Index:
+    return indexes.decode(data, where="index 7", vcs="git", version=VERSION)
+
+
+@given(INDEXES)
+def test_version_3_reads_back(made: Index) -> None:
+    assert decode(indexes.encode(made)) == made
+
+
+@given(st.lists(entries(), max_size=6))
+def test_version_1_keeps_time_id_and_name_of_what_is_live(found: list[Entry]) -> None:
+    made = index_of(*found)
+    read = decode(indexes.encode(made, 1))
+    said = {
+        (e.profile, min(max(e.created // 10**9, 0), 2**32 - 1) * 10**9, e.name.replace("\0", "\\0")) for e in made.live
+    }
+    assert {(e.profile, e.created, e.name) for e in read.entries} == said
+    assert (read.vcs, read.version) == ("git", VERSION)
+    assert not any(e.tombstone or e.type or e.tables for e in read.entries)
+
+
+def test_version_3_at_byte_level() -> None:
+    def text(value: str) -> bytes:
+        return struct.pack("<I", len(value.encode())) + value.encode()
+
+    entry = struct.pack("<Bq20sI", 0, ENTRY.created, b"\xab" * 20, 2) + b"\x01" * 20 + b"\x02" * 20
+    entry += b"".join(map(text, ("time-sort.perf", "time", "sort", "-n", "naïve\n.txt", "time")))
+    entry += struct.pack("<I", 2) + text("filter") + text("") + struct.pack("<I", 1) + text("<script>")
+    entry += text("c" * 40) + text("e" * 40)
+    payload = struct.pack("<4sII", b"pidx", 3, 1) + text("git") + text(VERSION) + entry
+    assert indexes.encode(index_of(ENTRY)) == sealed(payload)
+
+
+def test_version_1_at_byte_level() -> None:
+    payload = struct.pack("<4sII", b"pidx", 1, 1) + struct.pack("<I20s", 1_600_000_000, b"\xcd" * 20) + b"old.perf\0"
+    assert decode(sealed(payload)) == index_of(OLD)
+    assert indexes.encode(index_of(OLD), 1) == sealed(payload)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD, attrs.evolve(ENTRY, name="b", tombstone=True))])
+def test_every_truncation_is_detected(version: int, found: tuple[Entry, ...]) -> None:
+    data = indexes.encode(index_of(*found), version)
+    for end in range(len(data)):
+        with pytest.raises(FormatError, match="index 7"):
+            decode(data[:end])
+    with pytest.raises(FormatError, match="index 7"):
+        decode(data + b"\0")
+
+
+@pytest.mark.parametrize("version", [1, 3])
+@pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD)])
+def test_every_flipped_bit_is_detected(version: int, found: tuple[Entry, ...]) -> None:
+    for wrong in flips(indexes.encode(index_of(*found), version)):
+        with pytest.raises(FormatError, match="index 7"):
+            decode(wrong)
+
+
+def flips(data: bytes) -> Iterator[bytes]:
+    for bit in range(len(data) * 8):
+        wrong = bytearray(data)
+        wrong[bit // 8] ^= 1 << bit % 8
+        yield bytes(wrong)
+
+
+@pytest.mark.parametrize("version", [1, 3])
+def test_wrong_content_under_a_right_checksum_is_a_format_error(version: int) -> None:
+    """Such as another program would write. Counts and lengths are never believed beyond the file's end."""
+    payload = indexes.encode(index_of(ENTRY, OLD), version)[:-20]
+    for end in range(12, len(payload)):
+        with pytest.raises(FormatError, match="index 7"):
+            decode(sealed(payload[:end]))
+    for wrong in flips(payload):
+        try:
+            decode(sealed(wrong))
+        except FormatError:
+            continue
+
+
+def test_enormous_counts_are_not_believed() -> None:
+    for version in (1, 3):
+        with pytest.raises(FormatError):
+            decode(sealed(struct.pack("<4sII", b"pidx", version, 2**32 - 1) + bytes(8)))
+    entry = struct.pack("<Bq20sI", 0, 0, bytes(20), 2**32 - 1)
+    with pytest.raises(FormatError):
+        decode(sealed(struct.pack("<4sII", b"pidx", 3, 1) + bytes(8) + entry))
+
+
+@pytest.mark.parametrize(
+    ("version", "hint"), [(0, "perun"), (2, "perun"), (4, "upgrade perfcore"), (2**32 - 1, "upgrade")]
+)
+def test_other_versions_are_refused_with_a_way_out(version: int, hint: str) -> None:
+    data = sealed(struct.pack("<4sII", b"pidx", version, 0))
+    with pytest.raises(FormatError, match=f"index 7 is an index of version {version}") as caught:
+        decode(data)
+    assert hint in (caught.value.hint or "")
+    with pytest.raises(FormatError, match="no version"):
+        indexes.encode(index_of(), version)
+
+
+def test_a_kind_of_entry_that_came_later_is_refused_politely() -> None:
+    payload = bytearray(indexes.encode(index_of(ENTRY))[:-20])
+    payload[12 + 4 + 3 + 4 + 40] |= 2
+    with pytest.raises(FormatError, match="does not know") as caught:
+        decode(sealed(bytes(payload)))
+    assert caught.value.hint == "upgrade perfcore"
+
+
+@given(INDEXES | NEARLY_EQUAL, INDEXES | NEARLY_EQUAL)
+def test_merging_is_commutative(a: Index, b: Index) -> None:
+    assert indexes.merge(a, b) == indexes.merge(b, a)
+    assert indexes.encode(indexes.merge(a, b)) == indexes.encode(indexes.merge(b, a))
+
+
+@given(NEARLY_EQUAL, NEARLY_EQUAL, NEARLY_EQUAL)
+def test_merging_is_associative(a: Index, b: Index, c: Index) -> None:
+    assert indexes.merge(indexes.merge(a, b), c) == indexes.merge(a, indexes.merge(b, c))
+
+
+@given(INDEXES | NEARLY_EQUAL, NEARLY_EQUAL)
+def test_merging_is_idempotent(a: Index, b: Index) -> None:
+    assert indexes.merge(a, a) == a
+    both = indexes.merge(a, b)
+    assert indexes.merge(both, b) == both
+
+
+@given(NEARLY_EQUAL, NEARLY_EQUAL)
+def test_tombstones_win(a: Index, b: Index) -> None:
+    def buried(index: Index) -> set[Entry]:
+        return {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+
+    both = indexes.merge(a, b)
+    assert buried(both) == buried(a) | buried(b)
+    assert set(both.live) == (set(a.live) | set(b.live)) - buried(both)
+
+
+def test_indexes_of_two_versions_are_not_merged() -> None:
+    a, b = Index(vcs="git", version="11" * 20), Index(vcs="git", version="22" * 20)
+    with pytest.raises(FormatError, match="two versions"):
+        indexes.merge(a, b)
+    with pytest.raises(FormatError, match="two versions"):
+        indexes.merge(a, attrs.evolve(a, vcs="hg"))
+    nameless = indexes.decode(indexes.encode(index_of(OLD), 1), where="x")
+    assert indexes.merge(nameless, index_of(ENTRY)) == indexes.merge(index_of(ENTRY), nameless) == index_of(ENTRY, OLD)
+
+
+@given(NEARLY_EQUAL)
+def test_entries_are_sorted_by_time_and_id_and_stand_once(made: Index) -> None:
+    order = [(e.created, e.profile) for e in made.entries]
+    assert order == sorted(order)
+    assert len(set(made.entries)) == len(made.entries)
+
+
+@given(entries(tombstones=False))
+def test_what_is_buried_is_gone_for_good(entry: Entry) -> None:
+    made = indexes.bury(index_of(entry), entry)
+    assert made.live == ()
+    assert indexes.add(made, entry).live == ()
+    assert indexes.bury(index_of(), entry) == made
+    assert decode(indexes.encode(made)) == made
+
+
+def test_several_entries_may_share_a_name() -> None:
+    assert len(index_of(ENTRY, attrs.evolve(ENTRY, created=5), attrs.evolve(ENTRY, profile="00" * 20)).live) == 3
+
+
+def test_an_entry_that_came_from_version_1_can_be_taken_off() -> None:
+    """People see it completed with what its profile says."""
+    completed = attrs.evolve(OLD, type="time", cmd="sort", tables=("01" * 20,))
+    made = indexes.bury(index_of(OLD, ENTRY), completed)
+    assert made.live == (ENTRY,)
+
+
+def test_names_that_are_no_unicode_compare_as_they_read_back() -> None:
+    bad = attrs.evolve(ENTRY, name="caf\udce9", tags=("\udc80",))
+    made = index_of(bad)
+    assert decode(indexes.encode(made)) == made
+    assert made.live[0].name == "caf\\udce9"
+    assert indexes.bury(made, bad).live == ()
+
+
+@given(TEXT)
+def test_the_key_of_a_version_is_forty_digits(version: str) -> None:
+    assert indexes.key_name("git", "c0" * 20) == "c0" * 20
+    expected = hashlib.sha1(f"svn\0{version}".encode()).hexdigest()
+    assert indexes.key_name("svn", version) == expected
+    for odd in (version, "C0" * 20, "c0" * 20 + "\n", "c0" * 19):
+        assert indexes.key_name("a", odd) != indexes.key_name("b", odd)
+
+
+@given(st.binary(max_size=100))
+def test_any_bytes_are_an_index_or_a_format_error(data: bytes) -> None:
+    for wrong in (data, b"pidx" + data, sealed(b"pidx" + data), sealed(struct.pack("<4sII", b"pidx", 3, 1) + data)):
+        with contextlib.suppress(FormatError):
+            assert decode(wrong).version
