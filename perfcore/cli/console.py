@@ -55,7 +55,7 @@ class Console:
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""
         if self.path is not None:
-            with self.path.open("a", encoding="utf-8") as file:
+            with self.path.open("a", encoding="utf-8", newline="") as file:
                 file.write(text)
         else:
             self.clear_progress()

@@ -13,7 +13,7 @@ from typing import Literal
 
 import attrs
 
-from perfcore.errors import AmbiguousError, NotFoundError, UsageError
+from perfcore.errors import AmbiguousError, NotFoundError, UsageError, VersionError
 from perfcore.model import Entry
 from perfcore.store.pending import Pending
 from perfcore.text import printable
@@ -33,13 +33,14 @@ class Ref:
     entry: Entry | None = None
     pending: Pending | None = None
     path: Path | None = None
+    typed: str = ""
 
     @property
     def name(self) -> str:
         """How the user can name it again."""
         if self.entry is not None:
             return f"{(self.version or '')[:10]}:{self.number}@i"
-        return f"{self.number}@p" if self.pending is not None else str(self.path)
+        return f"{self.number}@p" if self.pending is not None else self.typed or str(self.path)
 
     @property
     def title(self) -> str:
@@ -133,7 +134,7 @@ def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
     if revision is not None:
         return found
     if not found and _is_file(places.cwd / name):
-        return [Ref(kind="file", path=places.cwd / name)]
+        return [Ref(kind="file", path=places.cwd / name, typed=name)]
     if not found:
         waiting = pending_refs(places.pending())
         found = [r for r in waiting if r.pending and name in (r.pending.name, r.pending.name.removesuffix(".perf"))]
@@ -157,7 +158,7 @@ def _matching(refs: Sequence[Ref], name: str) -> list[Ref]:
 def _here(places: Places) -> list[Ref]:
     try:
         return _place("i", None, places)
-    except NotFoundError:
+    except (NotFoundError, VersionError):
         return []
 
 
