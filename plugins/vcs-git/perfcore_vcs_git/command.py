@@ -85,7 +85,9 @@ class Runner:
         options = [word for setting in settings for word in ("-c", setting)]
         # Not GitPython's own working directory: it expands `~` and `$` in it.
         fixed = ("-C", str(self.folder), "--no-pager", "--literal-pathspecs", *self.options)
-        command = [git.GIT_PYTHON_GIT_EXECUTABLE, *fixed, *options, *words]
+        # GitPython that failed to be imported because there was no git leaves the first unset when tried again.
+        program = git.GIT_PYTHON_GIT_EXECUTABLE or git.git_exec_name
+        command = [program, *fixed, *options, *words]
         more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
         try:
             with self._own_environment():
@@ -242,7 +244,8 @@ _MEANINGS: tuple[tuple[re.Pattern[str], str, str], ...] = (
     (
         re.compile(
             r"bad object|corrupt|unable to (?:read|parse|unpack)|could not (?:read|parse)|inflate|missing object|"
-            r"bad tree object|unable to find|failed to (?:read|traverse)|index file smaller|bad (?:index|signature)"
+            r"bad tree object|unable to find|failed to (?:read|traverse)|index file smaller|bad (?:index|signature)",
+            re.IGNORECASE,
         ),
         "the repository {folder} is damaged, or objects are missing: {line}",
         "`git fsck` lists what is wrong; `git fetch` can bring objects back",
@@ -265,8 +268,9 @@ def _explained(folder: Path, command: str, status: int, complaint: str) -> Versi
 def _telling_line(complaint: str) -> str:
     """The line of a complaint that says what is wrong."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal: ", "error: "))] or lines
-    return printable(told[-1].removeprefix("fatal: ").removeprefix("error: ")) if told else ""
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
+    return printable((errors[:1] or fatal[-1:] or lines[-1:] or [""])[0])
 
 
 def _dotted(version: Sequence[int]) -> str:

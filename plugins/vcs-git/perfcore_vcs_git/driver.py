@@ -146,8 +146,8 @@ class Git:
         """A file's content as it is stored; of a symbolic link, where it points to."""
         require_full_id(version)
         plain = not any(part in ("", ".", "..") for part in path.split("/")) and "\0" not in path
-        found = self._objects.ask(f"{version}:{path}") if plain and "\n" not in path else "missing"
-        if not isinstance(found, Found):
+        found = self._objects.ask(f"{version}:{path}") if plain and "\n" not in path else None
+        if found is None:
             found = self._object_in_tree(version, path, plain)
         if found.kind != "blob":
             raise NotFoundError(f"{printable(path) or '.'} is a folder in version {version[:10]}")
@@ -209,7 +209,7 @@ class Git:
         if kind == b"commit":
             raise NotFoundError(f"{printable(path)} is a submodule in version {version[:10]}")
         found = self._objects.ask(id.decode("ascii"))
-        if isinstance(found, Found):
+        if found is not None:
             return found
         raise VersionError(
             f"the content of {printable(path)} in version {version[:10]} is missing or damaged", hint="see `git fsck`"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import VersionError
-from perfcore_vcs_git.objects import Found
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
@@ -83,7 +82,7 @@ def _packed(places: Places, ref: str) -> re.Match[bytes] | None:
 
 def _id_by_git(runner: Runner, objects: Objects) -> str | None:
     found = objects.ask("HEAD^{commit}")
-    if isinstance(found, Found):
+    if found is not None:
         return found.id
     complaint = objects.complaints()
     if complaint.strip():

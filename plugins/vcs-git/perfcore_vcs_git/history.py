@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FORMAT = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%ct%x00%s"
 _FIELDS = 6
 _CHUNK = 1 << 16
-_IDENT = re.compile(r"\s*([^<]*?)\s*<\s*([^>]*?)\s*>(?:.*>)?[^0-9]*(\d*)")
+_IDENT = re.compile(r"([^<]*?)[ \t\r]*<([^>]*)>(?:.*>)?[^0-9]*(\d*)")
 
 
 def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
@@ -79,9 +79,9 @@ def _versions(fields: list[str]) -> Iterator[MinorVersion]:
 
 
 def _identity(text: str) -> tuple[str, str, int]:
-    """(name, address, time) of `Jane <jane@example.org> 1700000000 +0100`."""
+    """(name, address, time) of `Jane <jane@example.org> 1700000000 +0100`; nothing of what is not written so."""
     match = _IDENT.match(text)
-    return (match[1], match[2], int(match[3] or 0)) if match else (text.strip(), "", 0)
+    return (match[1], match[2], int(match[3] or 0)) if match else ("", "", 0)
 
 
 def _decode(data: bytes, encoding: str) -> str:

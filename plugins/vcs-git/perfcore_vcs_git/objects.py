@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -37,8 +37,8 @@ class Objects:
         self._process: Any = None
         self._owner = 0
 
-    def ask(self, name: str) -> Found | Literal["missing", "ambiguous"]:
-        """The object that a name means. The name has no line break in it."""
+    def ask(self, name: str) -> Found | None:
+        """The object that a name means, None where it means none or several. It has no line break in it."""
         with self._lock:
             try:
                 return self._ask(name)
@@ -59,7 +59,7 @@ class Objects:
         with self._lock:
             self._drop()
 
-    def _ask(self, name: str) -> Found | Literal["missing", "ambiguous"]:
+    def _ask(self, name: str) -> Found | None:
         process = self._running()
         with contextlib.suppress(BrokenPipeError):  # it died: the missing answer tells
             process.stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
@@ -69,10 +69,8 @@ class Objects:
             self._process = None
             status, complaint = finish(process)
             raise self._runner.explain(("cat-file",), status, complaint)
-        if words[-1] == b"ambiguous":
-            return "ambiguous"
         if len(words) < 3 or not words[-1].isdigit():
-            return "missing"
+            return None
         size = int(words[2])
         data = process.stdout.read(size + 1)
         if len(data) != size + 1:

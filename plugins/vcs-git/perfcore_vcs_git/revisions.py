@@ -11,7 +11,6 @@ import attrs
 from perfcore.errors import PerfError, VersionError, nearest
 from perfcore.text import printable
 from perfcore_vcs_git.history import parse_commit
-from perfcore_vcs_git.objects import Found
 
 if TYPE_CHECKING:
     from perfcore.model import MinorVersion
@@ -23,6 +22,7 @@ _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SHORT = re.compile(r"[0-9a-fA-F]{4,64}")
 _MODIFIERS = re.compile(r"[~^:]|@\{")
 _SEVERAL = re.compile(r"\^(@|!|-\d*)$")
+_HARMLESS = re.compile(r"is ambiguous|expected commit type")
 _KINDS = {"blob": "a file", "tree": "a folder", "tag": "a tag of something else"}
 _SUGGESTED = 5000
 _LISTED = 10
@@ -53,8 +53,8 @@ class Revisions:
         _refuse_nonsense(text)
         name = text if text.startswith(":/") else f"{text}^{{commit}}"
         found = self.objects.ask(name)
-        if not isinstance(found, Found) or found.kind != "commit":
-            raise self._unknown(text, ambiguous=found == "ambiguous")
+        if found is None or found.kind != "commit":
+            raise self._unknown(text)
         self._refuse_clash(text)
         return found.id
 
@@ -62,7 +62,7 @@ class Revisions:
         """What is known of a full id. VersionError where it is none of a version."""
         require_full_id(version)
         found = self.objects.ask(version)
-        if not isinstance(found, Found):
+        if found is None:
             raise self._damage() or self._not_here(version)
         if found.kind != "commit":
             raise VersionError(f"'{version}' names {_KINDS.get(found.kind, found.kind)}, not a version")
@@ -77,12 +77,12 @@ class Revisions:
 
     def _refuse_clash(self, text: str) -> None:
         """VersionError where branches and tags of one name are different versions: git would take the tag."""
-        base = _MODIFIERS.split(text, maxsplit=1)[0]
+        base = _base(text)
         if base in ("", "HEAD", "@") or is_full_id(base) or base.startswith("refs/"):
             return
         full = [f"refs/{folder}/{base}" for folder in ("tags", "heads", "remotes")]
         found = {name: self.objects.ask(f"{name}^{{commit}}") for name in full}
-        ids = {name: commit.id for name, commit in found.items() if isinstance(commit, Found)}
+        ids = {name: commit.id for name, commit in found.items() if commit is not None}
         if len(set(ids.values())) > 1:
             listed = " and ".join(f"{name} ({id[:10]})" for name, id in ids.items())
             raise VersionError(
@@ -90,17 +90,20 @@ class Revisions:
                 hint=f"write {printable(' or '.join(name + text[len(base) :] for name in ids))}",
             )
 
-    def _unknown(self, text: str, *, ambiguous: bool) -> PerfError:
+    def _unknown(self, text: str) -> PerfError:
         damage = self._damage()
         if damage is not None:
             return damage
         shown = printable(text)
-        if ambiguous:
-            return VersionError(f"'{shown}' is ambiguous", hint=self._candidates(text))
+        candidates = self._candidates(text)
+        if candidates is not None:
+            return VersionError(f"'{shown}' is ambiguous", hint=candidates)
         kind = self._kind(text)
+        if kind == "tag":
+            kind = self._kind(f"{text}^{{}}")
         if kind in ("blob", "tree"):
             return VersionError(f"'{shown}' names {_KINDS[kind]}, not a version")
-        if _MODIFIERS.split(text, maxsplit=1)[0] in ("HEAD", "@") and self._kind("HEAD") is None:
+        if _base(text) in ("HEAD", "@") and self._kind("HEAD") is None:
             return VersionError("there is no commit yet", hint="commit something first")
         return self._not_here(text)
 
@@ -108,7 +111,7 @@ class Revisions:
         shown = printable(text)
         if is_full_id(text):
             return VersionError(f"version {text} is not in this repository", hint=self._unshallow())
-        base = _MODIFIERS.split(text, maxsplit=1)[0]
+        base = _base(text)
         if base and base != text and self._kind(base) is not None:
             return VersionError(f"'{shown}' names no version, though '{printable(base)}' does", hint=self._unshallow())
         hint = nearest(text, self._names())
@@ -123,7 +126,7 @@ class Revisions:
         """The error where git could not read an object, rather than not find it."""
         complaint = self.objects.complaints()
         told = [line for line in complaint.splitlines() if line.startswith(("error: ", "fatal: "))]
-        told = [line for line in told if "is ambiguous" not in line]
+        told = [line for line in told if not _HARMLESS.search(line)]
         return self.runner.explain(("cat-file",), 128, told[0].encode()) if told else None
 
     def _kind(self, text: str) -> str | None:
@@ -139,15 +142,23 @@ class Revisions:
         return [name.split("/", 2)[2] for name in _lines(out)]
 
     def _candidates(self, text: str) -> str | None:
-        """The versions whose ids begin as an ambiguous short id does."""
-        prefix = _MODIFIERS.split(text, maxsplit=1)[0]
+        """The versions whose ids begin as a short id does, where they are several."""
+        prefix = _base(text)
         if not _SHORT.fullmatch(prefix):
             return None
         ids = self.runner.run("rev-parse", f"--disambiguate={prefix}").decode("ascii").split()
-        commits = [found for found in map(self.objects.ask, ids) if isinstance(found, Found) and found.kind == "commit"]
+        asked = map(self.objects.ask, ids)
+        commits = [found for found in asked if found is not None and found.kind == "commit"]
+        if len(commits) < 2:
+            return None
         listed = [f"{c.id[:10]} ({printable(parse_commit(c.id, c.data).subject)[:40]})" for c in commits[:_LISTED]]
         more = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
         return f"it may be {', '.join(listed)}{more}"
+
+
+def _base(text: str) -> str:
+    """A revision without what goes on from it, such as `~2`."""
+    return _MODIFIERS.split(text, maxsplit=1)[0]
 
 
 def _refuse_nonsense(text: str) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_vcs_git import Git
@@ -15,7 +16,14 @@ pytest.register_assert_rewrite("perfcore.testing.vcs")
 from perfcore.testing.vcs import Script  # noqa: E402
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+_PREAMBLE = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from perfcore.errors import *
+from perfcore_vcs_git import Git
+"""
 
 
 class GitScript(Script):
@@ -82,3 +90,20 @@ def driver(script: GitScript) -> Iterator[Git]:
     driver = Git(script.root)
     yield driver
     driver.close()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Callable[..., GitScript]:
+    """Makes further repositories, by name and with options of `git init`."""
+    return lambda name, *options: GitScript(tmp_path / name, *options)
+
+
+@pytest.fixture
+def python() -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs a script in a process of its own, with warnings as errors, and gives what became of it."""
+
+    def run(script: str, *arguments: object, **options: Any) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-W", "error", "-c", _PREAMBLE + script, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **options)
+
+    return run

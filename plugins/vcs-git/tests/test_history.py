@@ -1,0 +1,269 @@
+"""History streams from one process, in an order that holds whatever the clocks said, and reads like git's own."""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from perfcore_vcs_git import Git
+
+from perfcore.errors import VersionError
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable, Iterator
+
+    from conftest import GitScript
+
+    Python = Callable[..., subprocess.CompletedProcess[str]]
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+
+def imported(script: GitScript, stream: Iterator[bytes]) -> str:
+    """Fill a repository from a stream of `git fast-import`; gives the head of main."""
+    script.git("fast-import", "--quiet", "--date-format=raw", stdin=b"".join(stream))
+    return script.git("rev-parse", "main")
+
+
+def line(count: int, *, start: int = 1_300_000_000) -> Iterator[bytes]:
+    """A straight history as a stream of `git fast-import`."""
+    for number in range(count):
+        subject = b"Change number %d of a long history" % number
+        yield b"commit refs/heads/main\nmark :%d\n" % (number + 1)
+        yield b"committer Jana Nov\xc3\xa1k <jana@example.org> %d +0100\n" % (start + number * 600)
+        yield b"data %d\n%s\n" % (len(subject), subject)
+        yield b"from :%d\n\n" % number if number else b"\n"
+
+
+def tangle(count: int, seed: int) -> Iterator[bytes]:
+    """A history full of merges, made on machines whose clocks were wrong."""
+    chance = random.Random(seed)
+    for number in range(count):
+        time = 1_300_000_000 + number * 600 + chance.choice([0, 0, 0, -90_000, 90_000])
+        yield b"commit refs/heads/main\nmark :%d\n" % (number + 1)
+        yield b"committer A <a@example.org> %d +0000\ndata 1\nx\n" % time
+        if number:
+            parents = chance.sample(range(max(1, number - 7), number + 1), k=min(number, chance.choice([1, 1, 2, 3])))
+            yield b"from :%d\n" % parents[0] + b"".join(b"merge :%d\n" % parent for parent in parents[1:])
+        yield b"\n"
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("graph", [False, True], ids=["plain", "with a commit-graph"])
+def test_no_version_comes_after_its_parents_whatever_the_clocks_said(
+    driver: Git, script: GitScript, seed: int, graph: bool
+) -> None:
+    head = imported(script, tangle(150, seed))
+    if graph:
+        script.git("commit-graph", "write", "--reachable")
+    walked = list(driver.walk_minor_versions(head))
+    assert len(walked) == int(script.git("rev-list", "--count", head))
+    places = {version.id: place for place, version in enumerate(walked)}
+    assert all(places[parent] > places[v.id] for v in walked for parent in v.parents)
+
+
+def test_git_alone_would_break_the_order(script: GitScript) -> None:
+    """The reason for `--date-order`, and that these histories are wild enough to show it."""
+    head = imported(script, tangle(150, 0))
+    listed = [text.split() for text in script.git("rev-list", "--parents", head).splitlines()]
+    places = {words[0]: place for place, words in enumerate(listed)}
+    assert any(places[parent] < places[words[0]] for words in listed for parent in words[1:])
+
+
+def test_a_walk_is_one_process(script: GitScript, python: Python) -> None:
+    head = imported(script, line(50))
+    done = python(
+        """
+import git
+driver, started = Git(Path(sys.argv[1])), []
+sys.addaudithook(lambda event, arguments: started.append(arguments[1]) if event == "subprocess.Popen" else None)
+print(len(list(driver.walk_minor_versions(sys.argv[2]))), len(started))
+""",
+        script.root,
+        head,
+    )
+    assert done.stdout == "50 1\n", done
+
+
+def test_single_versions_are_asked_of_one_process(script: GitScript, python: Python) -> None:
+    ids = script.grow(3)
+    done = python(
+        """
+import git
+driver, started = Git(Path(sys.argv[1])), []
+sys.addaudithook(lambda event, arguments: started.append(arguments[1]) if event == "subprocess.Popen" else None)
+for id in sys.argv[2:]:
+    driver.massage_parameter(id[:9])
+    driver.get_minor_version_info(id)
+    driver.check_minor_version_validity(id)
+    driver.read_file(id, "number")
+driver.massage_parameter("main~1")
+print(len(started))
+""",
+        script.root,
+        *ids,
+    )
+    assert done.stdout == "1\n", done
+
+
+@linux
+def test_a_walk_that_is_given_up_ends_its_process(driver: Git, script: GitScript) -> None:
+    head = imported(script, line(3000))
+    for end in ("close", "forget"):
+        walk = driver.walk_minor_versions(head)
+        next(walk)
+        assert git_children()
+        if end == "close":
+            walk.close()  # type: ignore[attr-defined]
+        else:
+            del walk
+        assert git_children() == []
+
+
+@linux
+def test_closing_the_driver_ends_its_process(script: GitScript, python: Python) -> None:
+    script.grow(1)
+    for end in ("driver.close()", "del driver", "pass"):
+        done = python(
+            f"""
+driver = Git(Path(sys.argv[1]))
+driver.massage_parameter("HEAD")
+driver.massage_parameter("main")
+print(driver._objects._process.pid)
+{end}
+""",
+            script.root,
+        )
+        assert done.stderr == ""
+        assert not Path("/proc", done.stdout.strip()).exists()
+
+
+def test_a_closed_driver_answers_again(driver: Git, script: GitScript) -> None:
+    (id,) = script.grow(1)
+    for _ in range(3):
+        assert driver.massage_parameter("main") == id
+        driver.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_forked_process_and_its_parent_do_not_mix_up_their_answers(script: GitScript, python: Python) -> None:
+    ids = script.grow(4)
+    done = python(
+        """
+driver = Git(Path(sys.argv[1]))
+driver.massage_parameter("HEAD")
+child = os.fork()
+wanted = sys.argv[2:4] if child else sys.argv[4:6]
+for _ in range(50):
+    for id in wanted:
+        assert driver.get_minor_version_info(id).id == id
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    print("right", driver.massage_parameter("HEAD") == sys.argv[5])
+""",
+        script.root,
+        *ids,
+    )
+    assert (done.stdout, done.stderr) == ("right True\n", "")
+
+
+def test_memory_does_not_grow_with_the_history(script: GitScript, python: Python) -> None:
+    head = imported(script, line(20_000))
+    done = python(
+        """
+import tracemalloc
+import git
+driver = Git(Path(sys.argv[1]))
+tracemalloc.start()
+count = sum(1 for _ in driver.walk_minor_versions(sys.argv[2]))
+print(count, tracemalloc.get_traced_memory()[1])
+""",
+        script.root,
+        head,
+    )
+    count, peak = map(int, done.stdout.split())
+    assert count == 20_000
+    assert peak < 3_000_000, "20,000 versions take some 15 MB"
+
+
+def test_a_hole_in_the_history_is_an_error(driver: Git, script: GitScript) -> None:
+    ids = script.grow(5)
+    (script.root / ".git/objects" / ids[1][:2] / ids[1][2:]).unlink()
+    with pytest.raises(VersionError, match="damaged, or objects are missing") as caught:
+        list(driver.walk_minor_versions(ids[-1]))
+    assert "git fsck" in (caught.value.hint or "")
+    assert [v.id for v in driver.walk_minor_versions(ids[0])] == [ids[0]]
+
+
+COMMITS = {
+    "plain": b"author A B <a@b> 1300000000 +0100\ncommitter C <c@d> 1300000001 -0330\n\nSubject\n",
+    "no message": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\n",
+    "no final newline": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\nSubject",
+    "blank lines first": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\n"
+    b"\n  \n\t\n  Subject  \nmore\t\n \nbody\n",
+    "long subject": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\none\ntwo  \n three\n\nbody\n",
+    "carriage returns": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\none\r\ntwo\r\n\r\nbody\r\n",
+    "blanks of Unicode": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\n"
+    b"one\xc2\xa0\n\xe2\x80\xa8\nx\x0b\x0c\n\ny",
+    "nobody": b"author  <> 1 +0000\ncommitter  <> 2 +0000\n\nx\n",
+    "no address": b"author A <> 1 +0000\ncommitter C <> 2 +0000\n\nx\n",
+    "odd name": b"author  A  'x' \"y\" <a b@c d> 1 +0000\ncommitter C <c> 2 +0000\n\nx\n",
+    "two addresses": b"author A <a> <b> 1 +0000\ncommitter C <c> <d> 2 +0000\n\nx\n",
+    "half an address": b"author A a@b> 1 +0000\ncommitter C <c 2 +0000\n\nx\n",
+    "no date": b"author A <a@b>\ncommitter C <c@d>\n\nx\n",
+    "far future": b"author A <a@b> 1 +0000\ncommitter C <c@d> 99999999999 +0000\n\nx\n",
+    "Latin-2": b"author \xae\xfb\xbe <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\nencoding ISO-8859-2\n\n\xae\xb9\xbe\n",
+    "a false encoding": b"author \xff\xfe <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\nencoding UTF-8\n\n\xff\xe8\n",
+    "an unknown encoding": b"author \xc5\xbe <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\nencoding klingon\n\n\xc5\xbe\n",
+    "no encoding": b"author \xe9\xe8 <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\nd\xe9j\xe0 vu\n",
+    "signed": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\ngpgsig -----BEGIN PGP SIGNATURE-----\n \n"
+    b" parent 1111111111111111111111111111111111111111\n -----END PGP SIGNATURE-----\n\nSigned\n",
+    "other headers": b"author A <a@b> 1 +0000\ncommitter C <c@d> 2 +0000\n"
+    b"mergetag object x\n author Z <z> 9\nodd\n\nx\n",
+    "escapes": b"author \x1b[31m <a\x07@b> 1 +0000\ncommitter C <c@d> 2 +0000\n\n\x1b]0;title\x07\n",
+}
+
+
+@pytest.mark.parametrize("name", COMMITS)
+def test_a_commit_reads_the_same_alone_and_in_a_walk(driver: Git, script: GitScript, name: str) -> None:
+    (parent,) = script.grow(1)
+    tree = script.git("rev-parse", "HEAD^{tree}")
+    raw = f"tree {tree}\nparent {parent}\n".encode() + COMMITS[name]
+    id = script.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=raw)
+    walked = next(driver.walk_minor_versions(id))
+    assert walked.id == id
+    assert driver.get_minor_version_info(id) == walked
+
+
+def test_what_a_commit_says_is_kept(driver: Git, script: GitScript) -> None:
+    raw = f"tree {script.git('mktree', stdin=b'')}\n".encode() + COMMITS["Latin-2"]
+    id = script.git("hash-object", "-t", "commit", "-w", "--stdin", "--literally", stdin=raw)
+    version = driver.get_minor_version_info(id)
+    assert (version.author, version.subject, version.date) == ("Žűž", "Žšž", 2)
+    assert version.parents == ()
+
+
+def test_the_date_is_when_it_was_committed(driver: Git, script: GitScript) -> None:
+    script.write({"a": b"1"})
+    script.git("add", "a")
+    script.git("commit", "-qm", "x", GIT_AUTHOR_DATE="1300000000 +0000", GIT_COMMITTER_DATE="1400000000 +0000")
+    assert driver.get_minor_version_info(driver.get_minor_head()).date == 1_400_000_000
+
+
+def git_children() -> list[str]:
+    """The pids of git processes that this process started."""
+    mine = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            match = re.fullmatch(r"(\d+) \((.*)\) \S (\d+) .*", stat.read_text().strip(), re.DOTALL)
+        except OSError:
+            continue
+        if match and match[2] == "git" and int(match[3]) == os.getpid():
+            mine.append(match[1])
+    return mine
