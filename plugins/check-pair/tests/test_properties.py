@@ -6,13 +6,14 @@ import math
 
 import attrs
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from perfcore_check_pair import PairCheck, PairSettings
 
 from perfcore.model import Change, Pairing
 from perfcore.testing.check import MIRRORED, assert_sound, measured, pairing, swapped
 
+steady = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 CHECK = PairCheck(PairSettings(resamples=200))
 ANYTHING = st.one_of(
     st.none(),
@@ -34,6 +35,7 @@ def _floats(amounts: list[int | float | None]) -> list[float | None]:
     return [None if amount is None else float(amount) for amount in amounts]
 
 
+@steady
 @given(st.lists(ANYTHING, max_size=30), st.lists(ANYTHING, max_size=30), st.booleans(), st.booleans())
 def test_any_amounts_get_sound_answers_that_swap(
     first: list[int | float | None], second: list[int | float | None], session: bool, interleaved: bool
@@ -44,6 +46,7 @@ def test_any_amounts_get_sound_answers_that_swap(
     assert [change.kind for change in back] == [MIRRORED.get(change.kind, change.kind) for change in there]
 
 
+@steady
 @given(st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=30), st.booleans())
 def test_small_counts_with_many_ties_mirror(counts: list[tuple[int, int]], in_turn: bool) -> None:
     sides = [measured(list(side), session="s" if in_turn else "") for side in zip(*counts, strict=True)]
@@ -55,6 +58,7 @@ def test_small_counts_with_many_ties_mirror(counts: list[tuple[int, int]], in_tu
         assert _numbers(back) == pytest.approx([1 / there.ratio, 1 / there.high, 1 / there.low])
 
 
+@steady
 @given(
     st.lists(st.tuples(COUNTS, COUNTS), min_size=1, max_size=30),
     st.sampled_from([1e-9, 0.1, 3.0, 7.7, 1e6]),
@@ -75,6 +79,7 @@ def test_the_unit_does_not_matter(counts: list[tuple[int, int]], scale: float, i
     assert scaled.kind == plain.kind or _on_the_edge(plain)
 
 
+@steady
 @given(st.lists(st.tuples(TIMES, TIMES), min_size=2, max_size=20), st.randoms(use_true_random=False))
 def test_the_order_of_runs_does_not_matter(times: list[tuple[float, float]], random: object) -> None:
     """Of pairs: they are shuffled together; of blocks: each side for itself."""
@@ -89,7 +94,7 @@ def test_the_order_of_runs_does_not_matter(times: list[tuple[float, float]], ran
         ]
 
 
-@settings(max_examples=30)
+@steady
 @given(st.floats(0, 1), st.lists(st.tuples(TIMES, TIMES), min_size=6, max_size=20))
 def test_a_wider_threshold_never_finds_more(threshold: float, times: list[tuple[float, float]]) -> None:
     sides = [measured(list(side), session="s") for side in zip(*times, strict=True)]
@@ -99,6 +104,7 @@ def test_a_wider_threshold_never_finds_more(threshold: float, times: list[tuple[
     assert narrow.kind != "same" or wide.kind == "same"
 
 
+@steady
 @given(st.text(), st.text(max_size=5), st.text(max_size=20))
 def test_any_names_and_units(name: str, unit: str, type_: str) -> None:
     profile = measured({name: [1, 2, 3]} if name != "run" else {}, unit=unit)
