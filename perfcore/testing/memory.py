@@ -6,7 +6,7 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import attrs
@@ -88,6 +88,12 @@ class MemoryStorage:
                 if key.startswith(prefix)
             ]
         return iter(found)
+
+    def warnings(self) -> Sequence[str]:
+        return ("what is kept in memory is gone when the process ends",)
+
+    def prune(self, before: int) -> int:
+        return 0
 
     def damage(self, key: str, data: bytes) -> None:
         """Other bytes under a key that is there, as a failing disk would leave them."""
