@@ -142,19 +142,20 @@ def _paired(baseline: Sample, target: Sample, thresholds: dict[str, float]) -> P
         baseline=baseline,
         target=target,
         config_id=target.profiles[0].config_id,
-        interleaved=bool(_sessions(baseline) & _sessions(target)),
+        interleaved=bool(_blocks(baseline) & _blocks(target)),
         thresholds=thresholds,
     )
 
 
-def _sessions(sample: Sample) -> set[object]:
-    """The sessions in which the runs of a sample were taken; jobs of one plan share theirs."""
-    found: set[object] = set()
+def _blocks(sample: Sample) -> set[tuple[object, object]]:
+    """(session, block) of every measured run of a sample; jobs that took turns share them."""
+    found: set[tuple[object, object]] = set()
     for profile in sample.profiles:
         table = profile.table("runs")
-        column = table.get("session") if table is not None else None
-        found |= set(column or ())
-    return found - {None}
+        if table is not None and {"session", "block", "warmup"} <= set(table.names):
+            rows = zip(table["session"], table["block"], table["warmup"], strict=True)
+            found |= {(session, block) for session, block, warmup in rows if not warmup and session is not None}
+    return found
 
 
 def _unpaired(entry: Entry, version: str, reason: str) -> Unpaired:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +17,12 @@ import typer
 from typer.core import TyperGroup
 
 from perfcore.cli.console import Console, disabled_by_environment
+from perfcore.cli.options import invoke
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import PerfError, UsageError, nearest
-from perfcore.text import printable_lines
+from perfcore.text import printable, printable_lines
 
 INTERNAL = 70
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
@@ -36,7 +40,7 @@ class Verbs(TyperGroup):
             _, driver = _console(ctx).plugins.make("command", name)
             return named(driver.app(), name)
         hint = nearest(name, self.list_commands(ctx))
-        raise UsageError(f"perf has no command {name!r}", hint=hint or "`perf --help` lists them")
+        raise UsageError(f"perf has no command '{printable(name)}'", hint=hint or "`perf --help` lists them")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         for chapter in dict.fromkeys(verb.chapter for verb in VERBS.values()):
@@ -69,7 +73,9 @@ app = typer.Typer(
 @app.callback()
 def options(
     ctx: typer.Context,
-    directory: Annotated[Path, typer.Option("-C", help="Work as if started in this folder.")] = Path(),
+    directory: Annotated[
+        Path, typer.Option("-C", metavar="PATH", show_default=False, help="Work as if started in this folder.")
+    ] = Path(),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     no_plugins: Annotated[bool, typer.Option("--no-plugins", help="Leave observers and plugin commands out.")] = False,
     version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
@@ -90,40 +96,90 @@ def options(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; errors become one message and an exit code that is never 0 or 1."""
-    debug = "--debug" in arguments or bool(os.environ.get("PERF_DEBUG"))
+    """Run a command line; errors become one message and an exit code that is never 0, and never 1, which says
+    that a degradation was found."""
+    debug = "--debug" in takewhile(lambda word: word not in VERBS, arguments) or bool(os.environ.get("PERF_DEBUG"))
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     try:
-        code = app(args=list(arguments), prog_name="perf", standalone_mode=False)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
+        with _terminations():
+            return _run(arguments)
     except PerfError as error:
         return _tell(error, debug)
     except typer.TyperException as error:
         return _tell_usage(error)
-    except (KeyboardInterrupt, typer.Abort):
-        sys.stderr.write("\ninterrupted\n")
-        return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _silence()
         return BROKEN_PIPE
     except OSError as error:
-        if debug:
-            raise
-        return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug)
-    except Exception as error:
-        if debug:
-            raise
-        return _tell_internal(error)
+        if error.filename is None:  # it may be what is left to be written
+            _silence()
+        return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug, error)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        signalled = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
+        sys.stderr.write("\ninterrupted\n" if signalled == signal.SIGINT else "terminated\n")
+        return 128 + signalled
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and not error.code:  # shell completion ends like this
+            return 0
+        return _tell_internal(error, debug)
 
 
-def _tell(error: PerfError, debug: bool) -> int:
+def _run(arguments: Sequence[str]) -> int:
+    if os.environ.get("_PERF_COMPLETE"):
+        app(args=list(arguments), prog_name="perf")
+    try:
+        code = invoke(typer.main.get_command(app), arguments, "perf")
+    except typer.Exit as exit:
+        code = exit.exit_code
+    sys.stdout.flush()
+    return code if isinstance(code, int) else 0
+
+
+@contextlib.contextmanager
+def _terminations() -> Iterator[None]:
+    """While this lasts, SIGTERM and SIGHUP end the command as Ctrl-C does: everything is cleaned up."""
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _open_closed_streams() -> None:
+    """Something harmless for the streams that our parent has closed, so that no file takes their place. What is
+    written to a closed standard output fails, as it does everywhere."""
+    for number, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, mode)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def _silence() -> None:
+    """Throw away what standard output still holds: at exit, Python would try to write it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _tell(error: PerfError, debug: bool, cause: BaseException | None = None) -> int:
     if debug:
-        import traceback
-
-        traceback.print_exception(error)
+        _trace(cause or error)
     sys.stderr.write(f"perf: {printable_lines(str(error))}\n")
     if error.hint:
         sys.stderr.write(f"  hint: {printable_lines(error.hint)}\n")
@@ -132,22 +188,36 @@ def _tell(error: PerfError, debug: bool) -> int:
 
 def _tell_usage(error: typer.TyperException) -> int:
     context: Any = getattr(error, "ctx", None)
-    if context is not None:
-        sys.stderr.write(f"{context.get_usage()}\n")
-    sys.stderr.write(f"perf: {printable_lines(error.format_message())}\n")
-    if context is not None:
-        sys.stderr.write(f"  hint: `{context.command_path} --help` explains\n")
+    if context is None:
+        sys.stderr.write(f"perf: {printable_lines(error.format_message())}\n")
+        return UsageError.exit_code
+    if error.message == context.get_help():  # nothing was asked for
+        sys.stderr.write(f"{error.message}\n")
+        return UsageError.exit_code
+    sys.stderr.write(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(error.message)}\n")
+    option = getattr(error, "option_name", None)
+    flags = [flag for parameter in context.command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
+    hint = nearest(option, flags) if option else None
+    sys.stderr.write(f"  hint: {hint or f'`{printable(context.command_path)} --help` explains'}\n")
     return UsageError.exit_code
 
 
-def _tell_internal(error: Exception) -> int:
+def _tell_internal(error: BaseException, debug: bool) -> int:
     from perfcore.plugins import owner_of
 
+    if debug:
+        _trace(error)
     owner = owner_of(error)
     whose = f"{owner} failed" if owner else "perfcore failed in a way it should not"
     sys.stderr.write(f"perf: {whose}: {type(error).__name__}: {printable_lines(str(error))}\n")
     sys.stderr.write("  hint: run again with --debug for the traceback, and report it\n")
     return INTERNAL
+
+
+def _trace(error: BaseException) -> None:
+    import traceback
+
+    sys.stderr.write(printable_lines("".join(traceback.format_exception(error))))
 
 
 def _console(ctx: Any) -> Console:

@@ -86,7 +86,7 @@ def demo(
     console.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")
     command = f"{Path(sys.executable).name} index.py"
     _perf(console, place, "init")
-    _perf(console, place, "collect time --all --repeat 5 --add -- " + command)
+    _perf(console, place, "collect time --all --repeat 8 --add -- " + command)
     _perf(console, place, "log --short")
     code = _perf(console, place, "check --all", allowed=(0, 1))
     _perf(console, place, "status")

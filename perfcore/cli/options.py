@@ -69,7 +69,13 @@ def run_plugin_command(
     inner.command(help=doc, context_settings={"help_option_names": ["-h", "--help"]})(
         with_settings(function, [settings] if settings else [])
     )
-    return inner(args=list(words), prog_name=prog, standalone_mode=False)
+    return invoke(typer.main.get_command(inner), words, prog)
+
+
+def invoke(command: Any, words: Sequence[str], prog: str) -> Any:
+    """Parse and call a command. Unlike calling its app, this leaves interrupts and closed pipes to the caller."""
+    with command.make_context(prog, list(words)) as context:
+        return command.invoke(context)
 
 
 def _parameter(option: Option) -> inspect.Parameter:

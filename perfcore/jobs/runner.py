@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import shutil
 import tempfile
@@ -18,10 +19,10 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageErr
 from perfcore.jobs import schedule as schedules
 from perfcore.jobs.schedule import Schedule
 from perfcore.model import Header, Job, Measured, Plan, Profile, Step, Tool
-from perfcore.plugins import Phases, Plugins, settings_of
+from perfcore.plugins import Phases, Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import TableBuilder
-from perfcore.settings import identity_params, structure, to_params
+from perfcore.settings import identity_params, to_params
 
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
@@ -51,7 +52,8 @@ class _Arm:
     runs: TableBuilder = attrs.field(factory=lambda: TableBuilder("runs", RUNS))
     taken: int = 0
     counted: int = 0
-    retried: int = 0
+    disturbed: int = 0
+    block: int = 0
     worst: int | None = None
     started: int = 0
     error: PerfError | None = None
@@ -77,28 +79,31 @@ def run(plan: Plan, context: Context) -> list[Measured]:
 def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, options: Options) -> Profile:
     """The profile after these postprocessors, each entered in it with its version and options."""
     for step in steps:
-        found, cls = plugins.load("postprocessor", step.name)
-        values = {**options("postprocessor", step.name), **step.params}
-        _, driver = plugins.make("postprocessor", step.name, values)
-        phases, source = plugins.phases(found, driver), profile
-        result = source
-        phases.call("before", profile=source)
-        try:
-            result = phases.call("postprocess", profile=source)
-            if not isinstance(result, Profile):
-                raise PluginError("it returned no profile", plugin=str(found), phase="postprocess")
-        finally:
-            phases.call("after", profile=result)
-        params, identity = _params(cls, values, f"postprocessor {step.name}")
+        settings = _settings(step, plugins, options)
+        found, driver = plugins.construct("postprocessor", step.name, settings)
+        params, identity = _params(settings)
+        tool = Tool(name=step.name, version=found.version, params=params)
         profile = attrs.evolve(
-            result,
-            postprocessors=(
-                *source.postprocessors,
-                Tool(name=step.name, version=found.version, params=params),
-            ),
-            config_id=environment.config_id({"of": source.config_id, "postprocessor": step.name, "params": identity}),
+            _postprocessed(profile, plugins.phases(found, driver)),
+            postprocessors=(*profile.postprocessors, tool),
+            config_id=environment.config_id({"of": profile.config_id, "postprocessor": step.name, "params": identity}),
         )
     return profile
+
+
+def _postprocessed(profile: Profile, phases: Phases) -> Profile:
+    """What the postprocessor makes of it. `after` is always called, and its failure never hides the first one."""
+    phases.call("before", profile=profile)
+    try:
+        result = phases.call("postprocess", profile=profile)
+        if not isinstance(result, Profile):
+            raise PluginError("it returned no profile", plugin=str(phases.found), phase="postprocess")
+    except BaseException:
+        with contextlib.suppress(PerfError):
+            phases.call("after", profile=profile)
+        raise
+    phases.call("after", profile=result)
+    return result
 
 
 def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
@@ -117,25 +122,26 @@ def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
 
 def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
     for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
-        context.plugins.make("postprocessor", step.name, {**context.options("postprocessor", step.name), **step.params})
-    found, cls = context.plugins.load("collector", job.collector.name)
-    configured = {**context.options("collector", job.collector.name), **job.collector.params}
-    ours, theirs = schedules.split_options(configured)
-    defaults: Mapping[str, Any] = getattr(cls, "schedule", {})
-    where = f"collector {job.collector.name}"
-    chosen = schedules.make(defaults, context.schedule, ours, plan.schedule, where=where)
-    _, driver = context.plugins.make("collector", job.collector.name, theirs)
-    params, identity = _params(cls, theirs, where)
-    tool = Tool(name=job.collector.name, version=found.version, params={**to_params(chosen), **params})
-    return _Arm(job=job, schedule=chosen, tool=tool, identity=identity, phases=context.plugins.phases(found, driver))
+        _settings(step, context.plugins, context.options)
+    name, plugins = job.collector.name, context.plugins
+    ours, theirs = schedules.split_options({**context.options("collector", name), **job.collector.params})
+    settings = plugins.settings("collector", name, theirs, others=schedules.SCHEDULE_KEYS)
+    found, driver = plugins.construct("collector", name, settings)
+    defaults: Mapping[str, Any] = getattr(driver, "schedule", {})
+    chosen = schedules.make(defaults, context.schedule, ours, plan.schedule, where=f"collector {name}")
+    params, identity = _params(settings)
+    tool = Tool(name=name, version=found.version, params={**to_params(chosen), **params})
+    return _Arm(job=job, schedule=chosen, tool=tool, identity=identity, phases=plugins.phases(found, driver))
 
 
-def _params(cls: type[Any], values: Mapping[str, Any], where: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    settings = settings_of(cls)
-    if settings is None:
-        return {}, {}
-    made = structure(settings, values, where=where)
-    return to_params(made), identity_params(made)
+def _settings(step: Step, plugins: Plugins, options: Options) -> Any:
+    """The Settings of a postprocessor for this step; None where it has none."""
+    return plugins.settings("postprocessor", step.name, {**options("postprocessor", step.name), **step.params})
+
+
+def _params(settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(all options, those of the identity) as plain values."""
+    return ({}, {}) if settings is None else (to_params(settings), identity_params(settings))
 
 
 def _before(arm: _Arm, workspace: Path) -> None:
@@ -162,11 +168,17 @@ def _take_turns(arms: list[_Arm], context: Context, session: str) -> None:
             _take(arm, turn, session)
         elif all(a.error for a in arms):
             return
-    for arm in arms:
-        for _ in range(min(arm.retried, arm.schedule.retry_disturbed)):
-            if arm.error is None:
-                block = max(a.taken for a in arms) + arm.taken
-                _take(arm, schedules.Turn(0, block, 0, False), session)
+    _take_again(arms, context, session)
+
+
+def _take_again(arms: list[_Arm], context: Context, session: str) -> None:
+    """As many blocks more as the job that was disturbed most wants, of all jobs: a run needs its partners."""
+    wanted = max((min(arm.disturbed, arm.schedule.retry_disturbed) for arm in arms if arm.error is None), default=0)
+    first = max((arm.block for arm in arms), default=0) + 1
+    for number in range(wanted):
+        context.progress(number, wanted, "again, for disturbed runs")
+        for turn in schedules.again([i for i, arm in enumerate(arms) if arm.error is None], first + number):
+            _take(arms[turn.job], turn, session)
 
 
 def _take(arm: _Arm, turn: schedules.Turn, session: str) -> None:
@@ -195,9 +207,10 @@ def _take(arm: _Arm, turn: schedules.Turn, session: str) -> None:
         exit=run.exitcode,
     )
     arm.taken += 1
+    arm.block = run.block
     if not run.warmup:
         arm.counted += 1
-        arm.retried += run.disturbed
+        arm.disturbed += run.disturbed
         if run.exitcode is not None and (arm.worst is None or abs(run.exitcode) > abs(arm.worst)):
             arm.worst = run.exitcode
 

@@ -66,21 +66,29 @@ def make(*layers: Mapping[str, Any], where: str) -> Schedule:
 
 def turns(schedules: list[Schedule], clock: Callable[[], float]) -> Iterator[Turn]:
     """Every run of a plan in order, `schedules[i]` being that of job i. `clock` gives seconds, for budgets."""
-    for block in range(max((s.warmup for s in schedules), default=0)):
-        warming = [i for i, s in enumerate(schedules) if block < s.warmup]
-        yield from _block(warming, block, "interleaved", warmup=True)
+    block = max((s.warmup for s in schedules), default=0)
+    for number in range(block):
+        warming = [i for i, s in enumerate(schedules) if number < s.warmup]
+        yield from _block(warming, number, "interleaved", warmup=True)
     if any(s.order == "blocks" for s in schedules):
         for i in range(len(schedules)):
-            yield from _series([i], schedules, clock)
+            for turn in _series([i], schedules, clock, first=block):
+                block = turn.block + 1
+                yield turn
     else:
-        yield from _series(list(range(len(schedules))), schedules, clock)
+        yield from _series(list(range(len(schedules))), schedules, clock, first=block)
 
 
-def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], float]) -> Iterator[Turn]:
-    start, block = clock(), 0
-    while active := [i for i in jobs if _wanted(schedules[i], block, clock() - start, len(jobs))]:
-        yield from _block(active, block, schedules[jobs[0]].order, warmup=False)
-        block += 1
+def again(jobs: list[int], block: int) -> Iterator[Turn]:
+    """One block more, of all jobs that share it, so that its runs still are pairs."""
+    return _block(jobs, block, "interleaved", warmup=False)
+
+
+def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], float], *, first: int) -> Iterator[Turn]:
+    start, done = clock(), 0
+    while active := [i for i in jobs if _wanted(schedules[i], done, clock() - start, len(jobs))]:
+        yield from _block(active, first + done, schedules[jobs[0]].order, warmup=False)
+        done += 1
 
 
 def _wanted(schedule: Schedule, done: int, elapsed: float, sharing: int) -> bool:
