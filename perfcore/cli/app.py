@@ -1,14 +1,11 @@
-"""The command line as a whole: global options, lazy verbs, and what becomes of errors."""
+"""The command line as a whole: global options and lazy verbs."""
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import os
-import signal
 import sys
-import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any
@@ -18,12 +15,10 @@ from typer.core import TyperGroup
 
 from perfcore.cli.console import Console, disabled_by_environment
 from perfcore.cli.options import invoke
+from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
-from perfcore.errors import PerfError, UsageError, nearest
-from perfcore.text import printable, printable_lines
-
-INTERNAL = 70
-BROKEN_PIPE = 141
+from perfcore.errors import UsageError, nearest
+from perfcore.text import printable
 
 
 class Verbs(TyperGroup):
@@ -96,35 +91,9 @@ def options(
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command line; errors become one message and an exit code that is never 0, and never 1, which says
-    that a degradation was found."""
+    """Run a command line and give its exit code."""
     debug = "--debug" in takewhile(lambda word: word not in VERBS, arguments) or bool(os.environ.get("PERF_DEBUG"))
-    _open_closed_streams()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    try:
-        with _terminations():
-            return _run(arguments)
-    except PerfError as error:
-        return _tell(error, debug)
-    except typer.TyperException as error:
-        return _tell_usage(error)
-    except BrokenPipeError:
-        _silence()
-        return BROKEN_PIPE
-    except OSError as error:
-        if error.filename is None:  # it may be what is left to be written
-            _silence()
-        return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug, error)
-    except (KeyboardInterrupt, typer.Abort) as error:
-        signalled = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
-        sys.stderr.write("\ninterrupted\n" if signalled == signal.SIGINT else "terminated\n")
-        return 128 + signalled
-    except (Exception, SystemExit) as error:
-        if isinstance(error, SystemExit) and not error.code:  # shell completion ends like this
-            return 0
-        return _tell_internal(error, debug)
+    return finished(lambda: _run(arguments), debug=debug)
 
 
 def _run(arguments: Sequence[str]) -> int:
@@ -136,88 +105,6 @@ def _run(arguments: Sequence[str]) -> int:
         code = exit.exit_code
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
-
-
-@contextlib.contextmanager
-def _terminations() -> Iterator[None]:
-    """While this lasts, SIGTERM and SIGHUP end the command as Ctrl-C does: everything is cleaned up."""
-
-    def end(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt(number)
-
-    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    before = {}
-    if threading.current_thread() is threading.main_thread():
-        before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
-    for number, handler in before.items():
-        if handler == signal.SIG_DFL:
-            signal.signal(number, end)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _open_closed_streams() -> None:
-    """Something harmless for the streams that our parent has closed, so that no file takes their place. What is
-    written to a closed standard output fails, as it does everywhere."""
-    for number, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
-        if getattr(sys, name) is None:
-            handle = os.open(os.devnull, mode)
-            if handle != number:
-                os.dup2(handle, number)
-                os.close(handle)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
-
-
-def _silence() -> None:
-    """Throw away what standard output still holds: at exit, Python would try to write it again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _tell(error: PerfError, debug: bool, cause: BaseException | None = None) -> int:
-    if debug:
-        _trace(cause or error)
-    sys.stderr.write(f"perf: {printable_lines(str(error))}\n")
-    if error.hint:
-        sys.stderr.write(f"  hint: {printable_lines(error.hint)}\n")
-    return error.exit_code
-
-
-def _tell_usage(error: typer.TyperException) -> int:
-    context: Any = getattr(error, "ctx", None)
-    if context is None:
-        sys.stderr.write(f"perf: {printable_lines(error.format_message())}\n")
-        return UsageError.exit_code
-    if error.message == context.get_help():  # nothing was asked for
-        sys.stderr.write(f"{error.message}\n")
-        return UsageError.exit_code
-    sys.stderr.write(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(error.message)}\n")
-    option = getattr(error, "option_name", None)
-    flags = [flag for parameter in context.command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
-    hint = nearest(option, flags) if option else None
-    sys.stderr.write(f"  hint: {hint or f'`{printable(context.command_path)} --help` explains'}\n")
-    return UsageError.exit_code
-
-
-def _tell_internal(error: BaseException, debug: bool) -> int:
-    from perfcore.plugins import owner_of
-
-    if debug:
-        _trace(error)
-    owner = owner_of(error)
-    whose = f"{owner} failed" if owner else "perfcore failed in a way it should not"
-    sys.stderr.write(f"perf: {whose}: {type(error).__name__}: {printable_lines(str(error))}\n")
-    sys.stderr.write("  hint: run again with --debug for the traceback, and report it\n")
-    return INTERNAL
-
-
-def _trace(error: BaseException) -> None:
-    import traceback
-
-    sys.stderr.write(printable_lines("".join(traceback.format_exception(error))))
 
 
 def _console(ctx: Any) -> Console:

@@ -1,0 +1,143 @@
+"""How a command ends: what becomes of errors, of signals and of pipes that are closed, and the exit codes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import typer
+
+from perfcore.errors import PerfError, UsageError, nearest
+from perfcore.text import printable, printable_lines
+
+INTERNAL = 70
+SIGNALLED = 128
+BROKEN_PIPE = 141
+
+
+def finished(command: Callable[[], int], *, debug: bool = False) -> int:
+    """The exit code of a command after it ran. An error becomes one message and a code that is never 0, and never
+    1, which says that a degradation was found."""
+    _open_closed_streams()
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        with _terminations():
+            return command()
+    except PerfError as error:
+        return _tell(error, debug, error)
+    except typer.TyperException as error:
+        return _tell_usage(error)
+    except BrokenPipeError:
+        _silence()
+        return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is None:  # it may be what is left to be written
+            _silence()
+        return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug, error)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _tell_signal(error)
+    except (Exception, SystemExit) as error:
+        if isinstance(error, SystemExit) and not error.code:  # shell completion ends like this
+            return 0
+        return _tell_internal(error, debug)
+
+
+@contextlib.contextmanager
+def _terminations() -> Iterator[None]:
+    """While this lasts, SIGTERM and SIGHUP end the command as Ctrl-C does: everything is cleaned up."""
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt(number)
+
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
+    for number, handler in before.items():
+        if handler == signal.SIG_DFL:
+            signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _open_closed_streams() -> None:
+    """Something harmless for the streams that our parent has closed, so that no file takes their place. What is
+    written to a closed standard output fails, as it does everywhere."""
+    for number, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, mode)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            os.set_inheritable(number, True)
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+
+
+def _silence() -> None:
+    """Throw away what standard output still holds: at exit, Python would try to write it again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _say(text: str) -> None:
+    with contextlib.suppress(OSError):  # a standard error that is full or closed changes nothing about the end
+        sys.stderr.write(text)
+
+
+def _tell(error: PerfError, debug: bool, cause: BaseException) -> int:
+    if debug:
+        _trace(cause)
+    _say(f"perf: {printable_lines(str(error))}\n")
+    if error.hint:
+        _say(f"  hint: {printable_lines(error.hint)}\n")
+    return error.exit_code
+
+
+def _tell_usage(error: typer.TyperException) -> int:
+    context: Any = getattr(error, "ctx", None)
+    if context is None:
+        _say(f"perf: {printable_lines(error.format_message())}\n")
+        return UsageError.exit_code
+    if error.message == context.get_help():  # nothing was asked for
+        _say(f"{error.message}\n")
+        return UsageError.exit_code
+    _say(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(error.message)}\n")
+    option = getattr(error, "option_name", None)
+    flags = [flag for parameter in context.command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
+    hint = nearest(option, flags) if option else None
+    _say(f"  hint: {hint or f'`{printable(context.command_path)} --help` explains'}\n")
+    return UsageError.exit_code
+
+
+def _tell_signal(error: BaseException) -> int:
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
+    _say("\ninterrupted\n" if number == signal.SIGINT else "terminated\n")
+    return SIGNALLED + number
+
+
+def _tell_internal(error: BaseException, debug: bool) -> int:
+    from perfcore.plugins import owner_of
+
+    if debug:
+        _trace(error)
+    owner = owner_of(error)
+    whose = f"{owner} failed" if owner else "perfcore failed in a way it should not"
+    _say(f"perf: {whose}: {type(error).__name__}: {printable_lines(str(error))}\n")
+    _say("  hint: run again with --debug for the traceback, and report it\n")
+    return INTERNAL
+
+
+def _trace(error: BaseException) -> None:
+    import traceback
+
+    _say(printable_lines("".join(traceback.format_exception(error))))
