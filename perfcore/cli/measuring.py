@@ -49,10 +49,18 @@ class Kept:
     id: str | None
 
 
+@attrs.frozen
+class Failure:
+    """What could not be measured or registered, and why."""
+
+    what: str
+    error: PerfError
+
+
 def measure(console: Console, request: Request) -> None:
-    """Measure everything, save it as it is finished, tell the result; then raise the first error there was."""
+    """Measure everything, save it as it is finished, tell the result; then raise what failed."""
     repository = console.repository
-    failures: list[PerfError] = []
+    failures: list[Failure] = []
     kept: list[Kept] = []
     for batch in _batches(request.versions):
         with contextlib.ExitStack() as stack:
@@ -62,13 +70,18 @@ def measure(console: Console, request: Request) -> None:
                 kept += _save(console, repository, request, done, failures)
     console.clear_progress()
     if request.as_json:
-        console.json({"schema": SCHEMA, "profiles": [_as_json(k) for k in kept], "failed": [str(f) for f in failures]})
+        console.json(
+            {
+                "schema": SCHEMA,
+                "profiles": [_as_json(k) for k in kept],
+                "failed": [f"{f.what}: {f.error}" for f in failures],
+            }
+        )
     else:
         _print(console, kept)
     if not kept and not failures:
         console.say("nothing is missing: every version has its profiles")
-    if failures:
-        raise failures[0]
+    _raise(console, failures)
 
 
 def select_versions(
@@ -99,7 +112,7 @@ def _placed(
     stack: contextlib.ExitStack,
     request: Request,
     batch: Sequence[str | None],
-    failures: list[PerfError],
+    failures: list[Failure],
 ) -> Iterator[Job]:
     """The jobs of a batch of versions, each in its tree, which is built first; a version that does not build is
     left out and told."""
@@ -124,8 +137,7 @@ def _placed(
                 version=version or "(working tree)",
             )
         except PerfError as error:
-            failures.append(error)
-            console.say(f"perf: {error} (left out)")
+            failures.append(Failure((version or "working tree")[:10], error))
             continue
         origin, dirty = (version, False) if version is not None else _here(repository)
         for job in jobs:
@@ -178,13 +190,12 @@ def _save(
     repository: Repository,
     request: Request,
     done: Iterator[Measured],
-    failures: list[PerfError],
+    failures: list[Failure],
 ) -> Iterator[Kept]:
     for measured in done:
         if measured.profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
-            failures.append(error)
-            console.say(f"perf: {measured.job.label}: {error}")
+            failures.append(Failure(_named(measured.job), error))
             continue
         saved = repository.save(measured.profile)
         console.plugins.emit("profile_collected", profile=measured.profile, job=measured.job)
@@ -197,7 +208,7 @@ def _kept(
     request: Request,
     measured: Measured,
     saved: Pending,
-    failures: list[PerfError],
+    failures: list[Failure],
 ) -> Kept:
     profile = measured.profile
     assert profile is not None
@@ -206,9 +217,26 @@ def _kept(
         try:
             id = repository.register(Ref(kind="pending", pending=saved), profile.origin)[1].profile
         except PerfError as error:
-            failures.append(error)
-            console.say(f"perf: {saved.name}: {error}")
+            failures.append(Failure(saved.name, error))
     return Kept(job=measured.job, profile=profile, name=saved.name, id=id)
+
+
+def _raise(console: Console, failures: Sequence[Failure]) -> None:
+    """The one error there was, or all of them told and one that counts them, with the exit code of the first."""
+    if not failures:
+        return
+    first = failures[0].error
+    if len(failures) == 1:
+        raise first
+    for failure in failures:
+        console.say(f"perf: {failure.what}: {failure.error}")
+    summary = PerfError(f"{len(failures)} of the jobs failed; the others were kept", hint=first.hint)
+    summary.exit_code = first.exit_code
+    raise summary
+
+
+def _named(job: Job) -> str:
+    return printable(job.label) + (f" at {job.version[:10]}" if job.version else "")
 
 
 def _print(console: Console, kept: Sequence[Kept]) -> None:
