@@ -81,8 +81,9 @@ def option(
     """A field of a Settings class.
 
     `unit` is shown and, for `s`, lets people write `500ms` or `2m`. `env` names an environment variable that
-    gives the value where nothing else does. `identity` says that two profiles which differ in this option are
-    not comparable. `flags` adds short command-line forms such as `-r`.
+    gives the value where neither the command line nor the configuration does (several values apart by blanks).
+    `identity` says that two profiles which differ in this option are not comparable. `flags` adds short
+    command-line forms such as `-r`.
     """
     info = OptionInfo(help, unit, env, identity, tuple(choices), minimum, maximum, tuple(flags), metavar)
     return attrs.field(default=default, validator=validator, metadata={_KEY: info}, kw_only=True)
@@ -107,10 +108,18 @@ def options_of(settings: type[Any]) -> tuple[Option, ...]:
     return tuple(found)
 
 
-def structure(settings: type[T], values: Mapping[str, Any], *, where: str) -> T:
+def structure(
+    settings: type[T],
+    values: Mapping[str, Any],
+    *,
+    where: str,
+    environ: Mapping[str, str] | None = None,
+    others: Sequence[str] = (),
+) -> T:
     """An instance of a Settings class from keys and values; `where` opens every error message.
 
-    Keys may be written with hyphens. Raises UsageError on an unknown key (naming the nearest), a value of
+    Keys may be written with hyphens. What they leave out is taken from the variables in `environ` that the options
+    name. Raises UsageError on an unknown key (naming the nearest, of these options or of `others`), a value of
     another type, out of bounds, not among the choices, or a missing required option.
     """
     known = {option.name: option for option in options_of(settings)}
@@ -118,8 +127,14 @@ def structure(settings: type[T], values: Mapping[str, Any], *, where: str) -> T:
     for key, value in values.items():
         name = str(key).replace("-", "_")
         if name not in known:
-            raise UsageError(f"{where}: unknown option {str(key)!r}", hint=nearest(name, known) or _listing(known))
+            every = (*known, *others)
+            raise UsageError(f"{where}: unknown option {str(key)!r}", hint=nearest(name, every) or _listing(every))
         given[name] = _convert(known[name], value, where)
+    for name, option in known.items():
+        text = (environ or {}).get(option.info.env or "")
+        if name not in given and text:
+            words = text.split() if option.many else text
+            given[name] = _convert(option, words, f"{where}: ${option.info.env}")
     missing = [name for name, option in known.items() if option.required and name not in given]
     if missing:
         raise UsageError(f"{where}: option {missing[0]!r} is required")
@@ -230,5 +245,5 @@ def _plain(value: Any) -> Any:
     return str(value) if isinstance(value, Path) else value
 
 
-def _listing(known: Mapping[str, Option]) -> str:
+def _listing(known: Sequence[str]) -> str:
     return f"known options: {', '.join(known)}" if known else "it has no options"

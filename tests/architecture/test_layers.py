@@ -21,6 +21,8 @@ LAYERS = (
     ("settings", "model"),
     ("config", "environment"),
     ("hookspecs", "trust"),
+    ("installed",),
+    ("observers",),
     ("plugins",),
     ("profile", "store"),
     ("repository",),

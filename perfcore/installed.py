@@ -1,0 +1,135 @@
+"""What is installed: the plugins that distributions announce in their metadata, and importing one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib
+import inspect
+import re
+import sys
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any
+
+import attrs
+
+from perfcore.errors import PluginError
+from perfcore.hookspecs import HOOKS_GROUP, KINDS
+
+HOOK = "hook"
+GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()}, HOOK: HOOKS_GROUP}
+_SYSTEM = "Operating System :: "
+_ANYWHERE = ("OS Independent",)
+_UNIX = ("POSIX", "POSIX :: Other", "Unix")
+_SYSTEMS: Mapping[str, tuple[str, ...]] = {
+    "linux": (*_UNIX, "POSIX :: Linux"),
+    "darwin": (*_UNIX, "MacOS", "MacOS :: MacOS X"),
+    "win32": ("Microsoft", "Microsoft :: Windows"),
+}
+
+
+@attrs.frozen(kw_only=True)
+class Found:
+    """A plugin as the metadata of its distribution announce it; nothing of it is imported yet. The kind of an
+    observer is `hook`."""
+
+    kind: str
+    name: str
+    target: str
+    distribution: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name!r} ({self.distribution} {self.version})"
+
+
+def announced() -> Mapping[str, tuple[Found, ...]]:
+    """Every plugin by kind, sorted by name, from one pass over the metadata of everything that is installed."""
+    points = metadata.entry_points()
+    read = functools.cache(_name_and_version)
+    return {
+        kind: tuple(
+            sorted(
+                {_found(kind, point, *read(point.dist)) for point in points.select(group=group)},
+                key=lambda found: (found.name, found.distribution, found.target),
+            )
+        )
+        for kind, group in GROUPS.items()
+    }
+
+
+def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
+    """The plugin behind an entry point that has lost its distribution; None when nothing announces it any more.
+    The distribution whose name is that of the package is asked first, the others only if it is none of its."""
+    with contextlib.suppress(metadata.PackageNotFoundError, ValueError):
+        usual = metadata.distribution(point.value.partition(":")[0].partition(".")[0])
+        if point in usual.entry_points:
+            return _found(kind, point, *_name_and_version(usual))
+    same = (f for f in announced()[kind] if (f.name, f.target) == (point.name, point.value))
+    return next(same, None)
+
+
+def import_target(found: Found) -> Any:
+    """What the entry point names. PluginError where it is for other systems, cannot be imported, or lacks it."""
+    _check_platform(found)
+    name, _, attribute = (part.strip() for part in found.target.partition("[")[0].partition(":"))
+    try:
+        value: Any = importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        raise PluginError(
+            f"cannot be imported: {brief(error)}",
+            plugin=str(found),
+            phase="loading",
+            hint=f"`perf plugins list` shows all; `pip show {found.distribution}` says what it needs",
+        ) from error
+    try:
+        return functools.reduce(getattr, filter(None, attribute.split(".")), value)
+    except AttributeError as error:
+        raise PluginError(f"module {name} has no {attribute}", plugin=str(found), phase="loading") from error
+
+
+def normalized(distribution: str) -> str:
+    """The name of a distribution as package indexes compare it."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def brief(error: BaseException) -> str:
+    """An exception in one line."""
+    text = str(error).strip().split("\n")[0]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def first_line(item: Any) -> str:
+    """Of its documentation."""
+    return (inspect.getdoc(item) or "").strip().split("\n")[0]
+
+
+def _found(kind: str, point: metadata.EntryPoint, distribution: str, version: str) -> Found:
+    return Found(kind=kind, name=point.name, target=point.value, distribution=distribution, version=version)
+
+
+def _name_and_version(distribution: metadata.Distribution | None) -> tuple[str, str]:
+    """What a half removed distribution may no longer say."""
+    known: Any = distribution.metadata if distribution is not None else {}
+    return known.get("Name") or "unknown", known.get("Version") or "?"
+
+
+def _check_platform(found: Found) -> None:
+    try:
+        classifiers = metadata.metadata(found.distribution).get_all("Classifier") or []
+    except metadata.PackageNotFoundError:
+        return
+    systems = [c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM)]
+    here = _SYSTEMS.get(sys.platform)
+    if here and systems and not any(_is_for(here, system) for system in systems):
+        raise PluginError(
+            f"needs {' or '.join(systems)}, this is {sys.platform}",
+            plugin=str(found),
+            phase="loading",
+            hint=f"`pip uninstall {found.distribution}`, or put it into `plugins.disabled`",
+        )
+
+
+def _is_for(here: tuple[str, ...], system: str) -> bool:
+    return system in (*_ANYWHERE, *here) or system.startswith(f"{here[-1]} :: ")
