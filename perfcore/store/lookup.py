@@ -69,7 +69,7 @@ def resolve(name: str, places: Places) -> list[Ref]:
         return _range(match, revision, places, name)
     if match := _NUMBER.fullmatch(rest):
         return [_numbered(int(match[1]), match[2], revision, places, name)]
-    found = _by_name(rest, revision, places)
+    found = _by_name(rest, revision, places) if rest else []
     if not found:
         raise NotFoundError(
             f"there is no profile {printable(name)!r}",
@@ -102,14 +102,14 @@ def _numbered(number: int, place: str, revision: str | None, places: Places, nam
     if number >= len(refs):
         where = "pending" if place == "p" else "registered for this version"
         count = f"there are {len(refs)}, numbered from 0" if refs else "there are none"
-        raise NotFoundError(f"{name}: no such profile; {count} {where}")
+        raise NotFoundError(f"{printable(name)}: no such profile; {count} {where}")
     return refs[number]
 
 
 def _range(match: re.Match[str], revision: str | None, places: Places, name: str) -> list[Ref]:
     first, place, last, other = int(match[1]), match[2], int(match[3]), match[4]
     if place != other or last < first:
-        raise UsageError(f"{name} is no range: write 0@{place}-3@{place}")
+        raise UsageError(f"{printable(name)} is no range: write 0@{place}-3@{place}")
     refs = _place(place, revision, places)
     if last >= len(refs):
         _numbered(last, place, revision, places, name)
