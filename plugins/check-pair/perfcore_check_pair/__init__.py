@@ -21,7 +21,9 @@ class PairSettings:
     threshold: float = option(
         0.02, help="Smallest relative change that matters (0.02 is 2 %), where none is configured.", minimum=0
     )
-    wall_threshold: float = option(0.05, help="The same for wall time.", minimum=0)
+    other_threshold: float = option(
+        0.05, help="The same for wall time, and for every metric that stands beside the primary one.", minimum=0
+    )
     drift: float = option(
         0.1, help="How much the machine may drift between runs that were not taken in turn (0.1 is 10 %).", minimum=0
     )

@@ -60,7 +60,7 @@ def compare(pairing: Pairing, settings: PairSettings) -> Sequence[Change]:
 
 
 def _change(comparison: _Comparison, name: str, primary: bool) -> Change:
-    pairing, verdict = comparison.pairing, _verdict(comparison, name)
+    pairing, verdict = comparison.pairing, _verdict(comparison, name, primary)
     return Change(
         id=_identity(pairing, name),
         metric=name,
@@ -74,7 +74,7 @@ def _change(comparison: _Comparison, name: str, primary: bool) -> Change:
     )
 
 
-def _verdict(comparison: _Comparison, name: str) -> Verdict:
+def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
     sides = [side.metrics[name] for side in (comparison.baseline, comparison.target) if name in side.metrics]
     paired, settings = comparison.partners is not None, comparison.settings
     chosen = choose(_columns(comparison, name), paired, calm_only=name == WALL, alpha=settings.alpha)
@@ -82,7 +82,7 @@ def _verdict(comparison: _Comparison, name: str) -> Verdict:
         baseline=chosen.baseline,
         target=chosen.target,
         paired=paired,
-        threshold=_threshold(comparison.pairing, name, settings),
+        threshold=_threshold(comparison.pairing, name, primary, settings),
         higher_is_better="higher" in sides[0].better,
         unit=_unit(comparison, name),
         obstacle=comparison.obstacle or comparable.different_columns(sides),
@@ -114,9 +114,9 @@ def _column(comparison: _Comparison, side: int, name: str) -> Measured:
     return Measured(amounts[chosen], disturbed[chosen])
 
 
-def _threshold(pairing: Pairing, name: str, settings: PairSettings) -> float:
+def _threshold(pairing: Pairing, name: str, primary: bool, settings: PairSettings) -> float:
     """The smallest relative change of this metric that matters."""
-    default = settings.wall_threshold if name == WALL else settings.threshold
+    default = settings.threshold if primary and name != WALL else settings.other_threshold
     threshold = pairing.thresholds.get(name, pairing.thresholds.get("", default))
     if not (math.isfinite(threshold) and threshold >= 0):
         raise UsageError(
