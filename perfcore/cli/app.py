@@ -18,6 +18,7 @@ from perfcore.cli.options import invoke
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import UsageError, nearest
+from perfcore.plugins import guard
 from perfcore.text import printable
 
 
@@ -25,15 +26,17 @@ class Verbs(TyperGroup):
     """The verbs, each imported when it is used. Commands of plugins stand beside those of perfcore."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*VERBS, *_plugin_verbs(ctx)]
+        return [*VERBS, *_console(ctx).plugin_verbs()]
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if name in VERBS:
             module = importlib.import_module(f"perfcore.cli.{VERBS[name].module}")
             return named(module.app, name)
-        if name in _plugin_verbs(ctx):
-            _, driver = _console(ctx).plugins.make("command", name)
-            return named(driver.app(), name)
+        console = _console(ctx)
+        if name in console.plugin_verbs():
+            found, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
+            with guard(found, "app"):
+                return named(driver.app(), name)
         hint = nearest(name, self.list_commands(ctx))
         raise UsageError(f"perf has no command '{printable(name)}'", hint=hint or "`perf --help` lists them")
 
@@ -41,7 +44,7 @@ class Verbs(TyperGroup):
         for chapter in dict.fromkeys(verb.chapter for verb in VERBS.values()):
             with formatter.section(chapter):
                 formatter.write_dl([(n, v.help) for n, v in VERBS.items() if v.chapter == chapter])
-        plugins = _plugin_verbs(ctx)
+        plugins = _console(ctx).plugin_verbs()
         if plugins:
             with formatter.section("From plugins"):
                 formatter.write_dl([(name, f"`perf {name} --help`") for name in plugins])
@@ -111,8 +114,3 @@ def _console(ctx: Any) -> Console:
     if not isinstance(ctx.obj, Console):
         ctx.obj = Console(directory=Path(), disabled=disabled_by_environment(os.environ))
     return ctx.obj
-
-
-def _plugin_verbs(ctx: Any) -> list[str]:
-    console = _console(ctx)
-    return [name for name in console.plugins.names("command") if name not in VERBS] if console.plugins.observers else []

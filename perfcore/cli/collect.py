@@ -13,12 +13,14 @@ from typer.core import TyperGroup
 from perfcore.cli.app import named
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import Request, measure, select_versions
-from perfcore.cli.options import with_settings
+from perfcore.cli.options import with_options
 from perfcore.errors import UsageError
+from perfcore.installed import Found
 from perfcore.jobs import matrix
 from perfcore.jobs.schedule import Schedule, split_options
 from perfcore.model import Job, Step
-from perfcore.plugins import settings_of
+from perfcore.plugins import guard, settings_of
+from perfcore.settings import Option, options_of
 
 
 class Collectors(TyperGroup):
@@ -28,13 +30,12 @@ class Collectors(TyperGroup):
         return list(ctx.obj.plugins.names("collector"))
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        _, driver = ctx.obj.plugins.load("collector", name)
-        settings = settings_of(driver)
+        found, driver = ctx.obj.plugins.load("collector", name)
         single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
         single.command(
             help=(inspect.getdoc(driver) or "").strip(),
             context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
-        )(with_settings(_collect(name), [Schedule, *([settings] if settings else [])]))
+        )(with_options(_collect(name), _options(found, driver), found))
         return named(single, name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -55,6 +56,15 @@ app = typer.Typer(
 
 @app.callback()
 def collectors() -> None: ...
+
+
+def _options(found: Found, driver: type[Any]) -> list[Option]:
+    """Those of the schedule, with the defaults that the collector has for them, and its own."""
+    settings = settings_of(driver)
+    with guard(found, "schedule"):
+        defaults = dict(getattr(driver, "schedule", {}))
+    schedule = [attrs.evolve(o, default=defaults.get(o.name, o.default)) for o in options_of(Schedule)]
+    return [*schedule, *(options_of(settings) if settings else ())]
 
 
 def _collect(collector: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
@@ -12,9 +13,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from perfcore.errors import UsageError
+from perfcore.cli.verbs import VERBS
+from perfcore.config import Config
+from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.plugins import Plugins
-from perfcore.repository import Repository, UserPlaces
+from perfcore.repository import Repository, UserPlaces, load_config
 from perfcore.text import clip, printable, printable_lines
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
@@ -36,7 +39,7 @@ class Console:
         self.directory = directory
         self.debug = debug
         self.path: Path | None = None
-        self.plugins = Plugins(disabled=disabled, observers=observers, warn=self.warn)
+        self._plugins = Plugins(disabled=disabled, observers=observers, environ=os.environ, warn=self.warn)
         terminal = sys.stdout.isatty()
         self.width: int | None = shutil.get_terminal_size().columns if terminal else None
         self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color
@@ -50,7 +53,29 @@ class Console:
 
     @functools.cached_property
     def repository(self) -> Repository:
-        return Repository.open(self.directory, plugins=self.plugins, places=self.places)
+        return Repository.open(self.directory, plugins=self._plugins, places=self.places)
+
+    @functools.cached_property
+    def config(self) -> Config:
+        """The configuration of the repository; outside of one only the user's."""
+        try:
+            return self.repository.config
+        except NotFoundError:
+            return load_config(None, self.places)
+
+    @functools.cached_property
+    def plugins(self) -> Plugins:
+        """What is installed, less what the environment and the configuration disable. A configuration that cannot
+        be read disables nothing; the command that needs it tells."""
+        with contextlib.suppress(PerfError):
+            self._plugins.disabled |= frozenset(self.config.get("plugins.disabled"))
+        return self._plugins
+
+    def plugin_verbs(self) -> tuple[str, ...]:
+        """The commands that plugins add. The configuration is only read where there are any."""
+        if not self._plugins.observers or not self._plugins.names("command"):
+            return ()
+        return tuple(name for name in self.plugins.names("command") if name not in VERBS)
 
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""

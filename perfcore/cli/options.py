@@ -7,34 +7,37 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Optional
 
 import typer
+from typer.models import OptionInfo
 
-from perfcore.errors import UsageError
+from perfcore.errors import PluginError, UsageError
+from perfcore.installed import Found
 from perfcore.plugins import Plugins, settings_of
 from perfcore.settings import Option, options_of
 
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 
 
-def with_settings(function: Callable[..., Any], settings: Sequence[type[Any]]) -> Callable[..., Any]:
-    """The function with an option for every field of the Settings classes, behind its own parameters.
+def with_options(function: Callable[..., Any], options: Sequence[Option], found: Found) -> Callable[..., Any]:
+    """The function with these options of a plugin behind its own parameters. PluginError where one of them is
+    written like another.
 
     It must have a parameter `values`, in which it gets those that were given, as a dict by key.
     """
     parameters = [p for name, p in inspect.signature(function, eval_str=True).parameters.items() if name != "values"]
-    taken = {parameter.name for parameter in parameters}
-    found: dict[str, Option] = {}
-    for cls in settings:
-        for option in options_of(cls):
-            if option.name in taken or option.name in found:
-                raise UsageError(f"two options are called {option.flag}")
-            found[option.name] = option
+    taken = {"--help", "-h", *(flag for parameter in parameters for flag in _flags(parameter))}
+    added = {f"option_{option.name}": _parameter(option) for option in options}
+    for parameter in added.values():
+        for flag in _flags(parameter):
+            if flag in taken:
+                raise PluginError(f"its option {flag} is there already", plugin=str(found), phase="loading")
+            taken.add(flag)
 
     def command(**arguments: Any) -> Any:
-        given = {name: arguments.pop(name) for name in found}
+        given = {name.removeprefix("option_"): arguments.pop(name) for name in added}
         values = {name: value for name, value in given.items() if value not in (None, [], ())}
         return function(**arguments, values=values)
 
-    made = [*parameters, *(_parameter(option) for option in found.values())]
+    made = [*parameters, *added.values()]
     command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in made}
     command.__doc__ = function.__doc__
@@ -62,12 +65,12 @@ def run_plugin_command(
     plugins: Plugins, kind: str, name: str, words: Sequence[str], function: Callable[..., Any], prog: str
 ) -> Any:
     """Parse the rest of a command line with the options of a plugin and call `function(values=...)`."""
-    _, driver = plugins.load(kind, name)
+    found, driver = plugins.load(kind, name)
     settings = settings_of(driver)
     inner = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     doc = (inspect.getdoc(driver) or "").strip()
     inner.command(help=doc, context_settings={"help_option_names": ["-h", "--help"]})(
-        with_settings(function, [settings] if settings else [])
+        with_options(function, options_of(settings) if settings else (), found)
     )
     return invoke(typer.main.get_command(inner), words, prog)
 
@@ -93,22 +96,31 @@ def _parameter(option: Option) -> inspect.Parameter:
         annotation,
         typer.Option(
             *declarations,
-            help=_help(option),
+            help=help_of(option),
             metavar=None if option.type is bool else metavar,
-            envvar=info.env,
             show_default=False,
         ),
     ]
-    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotated)
+    name = f"option_{option.name}"
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotated)
 
 
-def _help(option: Option) -> str:
+def _flags(parameter: inspect.Parameter) -> list[str]:
+    """How an option is written: `-r`, `--repeat`; nothing for an argument."""
+    made = [item for item in getattr(parameter.annotation, "__metadata__", ()) if isinstance(item, OptionInfo)]
+    return [flag for item in made for declared in item.param_decls or () for flag in declared.split("/")]
+
+
+def help_of(option: Option) -> str:
+    """What an option says of itself, in one line."""
     info, parts = option.info, []
     if option.required:
         parts.append("required")
-    elif option.default not in (None, (), "", False):
+    elif option.default is not False and option.default not in (None, (), ""):
         shown = ", ".join(map(str, option.default)) if isinstance(option.default, tuple) else option.default
         parts.append(f"default: {shown:g}" if isinstance(shown, float) else f"default: {shown}")
     if info.unit and info.unit != "s":
         parts.append(f"in {info.unit}")
+    if info.env:
+        parts.append(f"else from ${info.env}")
     return f"{info.help} [{'; '.join(parts)}]" if parts else info.help

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.cli.options import help_of
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.hookspecs import KINDS
+from perfcore.installed import GROUPS
 from perfcore.plugins import Described
 from perfcore.settings import options_of
 from perfcore.text import align, printable
@@ -32,8 +33,8 @@ def list_(
 ) -> None:
     """List plugins by kind. Each is imported; one that cannot be used says why."""
     console: Console = ctx.obj
-    if kind is not None and kind not in (*KINDS, "hook"):
-        raise UsageError(f"there is no kind {kind!r}", hint=nearest(kind, KINDS) or ", ".join(KINDS))
+    if kind is not None and kind not in GROUPS:
+        raise UsageError(f"there is no kind {kind!r}", hint=nearest(kind, GROUPS) or ", ".join(GROUPS))
     found = list(console.plugins.describe([kind] if kind else ()))
     if as_json:
         console.json({"schema": SCHEMA, "plugins": [_as_json(described) for described in found]})
@@ -68,25 +69,26 @@ def show(
 
 def _row(console: Console, described: Described) -> tuple[str, ...]:
     found = described.found
-    state = "" if described.state == "ok" else f"{described.state}: {described.reason}".rstrip(": ")
-    text = console.paint(printable(state), "red") if state else printable(described.help)
-    return found.kind, printable(found.name), f"{found.distribution} {found.version}", text
+    text = printable(described.help) if described.state == "ok" else console.paint(_state(described), "red")
+    return found.kind, printable(found.name), _origin(described), text
 
 
 def _print(console: Console, described: Described) -> None:
     found = described.found
     console.line(console.paint(f"{found.kind} {printable(found.name)}", "bold"))
-    console.line(f"  {printable(described.help)}" if described.help else f"  {described.state}: {described.reason}")
-    console.line(f"  from {found.distribution} {found.version} ({found.target}), {described.state}")
-    if described.settings is None:
-        return
-    rows = []
-    for option in options_of(described.settings):
-        default = (
-            "required" if option.required else f"default {option.default}" if option.default not in (None, ()) else ""
-        )
-        rows.append((f"  {option.flag}", option.info.unit, default, option.info.help))
-    console.write("".join(f"{line}\n" for line in align(rows)))
+    if described.help:
+        console.line(f"  {printable(described.help)}")
+    console.line(f"  from {_origin(described)} ({printable(found.target)}), {_state(described)}")
+    for option in options_of(described.settings) if described.settings else ():
+        console.line(f"  {option.flag:<20} {printable(help_of(option))}")
+
+
+def _state(described: Described) -> str:
+    return printable(f"{described.state}: {described.reason}" if described.reason else described.state)
+
+
+def _origin(described: Described) -> str:
+    return printable(f"{described.found.distribution} {described.found.version}")
 
 
 def _as_json(described: Described) -> dict[str, Any]:
@@ -102,6 +104,7 @@ def _as_json(described: Described) -> dict[str, Any]:
             "unit": option.info.unit,
             "identity": option.info.identity,
             "choices": list(option.info.choices),
+            "environment": option.info.env,
         }
         for option in (options_of(described.settings) if described.settings else ())
     ]

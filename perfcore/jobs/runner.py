@@ -19,7 +19,7 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageErr
 from perfcore.jobs import schedule as schedules
 from perfcore.jobs.schedule import Schedule
 from perfcore.model import Header, Job, Measured, Plan, Profile, Step, Tool
-from perfcore.plugins import Phases, Plugins
+from perfcore.plugins import Phases, Plugins, guard
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import TableBuilder
 from perfcore.settings import identity_params, to_params
@@ -127,7 +127,8 @@ def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
     ours, theirs = schedules.split_options({**context.options("collector", name), **job.collector.params})
     settings = plugins.settings("collector", name, theirs, others=schedules.SCHEDULE_KEYS)
     found, driver = plugins.construct("collector", name, settings)
-    defaults: Mapping[str, Any] = getattr(driver, "schedule", {})
+    with guard(found, "schedule"):
+        defaults = to_params(schedules.make(getattr(driver, "schedule", {}), where=f"the schedule of {found}"))
     chosen = schedules.make(defaults, context.schedule, ours, plan.schedule, where=f"collector {name}")
     params, identity = _params(settings)
     tool = Tool(name=name, version=found.version, params={**to_params(chosen), **params})
