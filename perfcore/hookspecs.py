@@ -5,9 +5,10 @@ group `perfcore.<kind>`; perfcore makes it with `Driver(settings)`, where `setti
 attribute `Settings` (see `perfcore.settings`), or with `Driver()` where it has none. Kinds that live in one place
 (`vcs`, `storage`) are made with `Driver(place)` or `Driver(place, settings)`.
 
-The methods are at the same time pluggy specifications named `<kind>_<method>`: a driver's method may leave out
-trailing arguments it does not need, and one with an argument that the specification lacks is refused when it is
-loaded. Methods marked optional may be missing.
+The methods are at the same time pluggy specifications named `<kind>_<method>`; a driver that does not fit is
+refused when it is loaded. A method has the arguments shown here, in this order; in the phases of collectors,
+postprocessors and checks, those at the end that it does not need may be left out. What it adds of its own has a
+default. Methods marked optional may be missing. A driver does not inherit from its Protocol.
 
 An observer of another distribution wraps a phase of collectors, postprocessors or checks, whichever is in use.
 It is a generator function under the group `perfcore.hooks`, and its entry point's name says what it wraps:
@@ -23,8 +24,11 @@ It is a generator function under the group `perfcore.hooks`, and its entry point
         finally:
             os.sched_setaffinity(0, before)
 
-A plain function in its place is called before the phase. For an event (`Events`), the part before the colon is
-the event's name: `profile_registered:mail`. An observer that fails is a warning; what it observed goes on.
+A plain function in its place is called before the phase. What a generator returns takes the place of the phase's
+result, if it is of the same type; `return (yield)` and no return at all leave the result as it is. An error of the
+phase is raised at the `yield`, and goes on whatever the observer does. For an event (`Events`), the part before the
+colon is the event's name: `profile_registered:mail`. An observer takes those of the arguments that it needs. One
+that fails is a warning; what it observed goes on.
 """
 
 from __future__ import annotations
@@ -159,6 +163,8 @@ class Vcs(Protocol):
 @runtime_checkable
 class Collector(Protocol):
     """Measures one command, one run at a time. The core owns the schedule: repeats, warm-up, budget, order.
+
+    A class attribute `schedule` holds other defaults of it: `schedule = {"repeat": 1, "warmup": 0}`.
 
     class Wall:
         def before(self, job):

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from typing import Any
 
+from perfcore import plugins
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import settings_of
 from perfcore.settings import options_of, structure, to_params
 
 
 def misfits(kind: str, driver: Any) -> list[str]:
-    """Why a driver would be refused as one of this kind; empty where it fits.
+    """Why a driver would be refused as one of this kind, or be of little use: empty where it fits.
 
-    A method may leave out arguments at the end of the specification's, and adds none; each option says what it
-    is for, and the options of a profile (JSON) make the same settings again.
+    Its methods have the specification's arguments, each option says what it is for, and the options of a profile
+    (JSON) make the same settings again.
     """
-    found = [problem for method in KINDS[kind].methods for problem in _method(kind, method, driver)]
+    missing = [m for m in KINDS[kind].required if not callable(getattr(driver, m, None))]
     settings = settings_of(type(driver))
-    return found + (_settings(settings) if settings else [])
-
-
-def _method(kind: str, method: str, driver: Any) -> list[str]:
-    if not callable(getattr(driver, method, None)):
-        return [f"there is no {method}"] if method in KINDS[kind].required else []
-    wanted = list(inspect.signature(getattr(KINDS[kind].protocol, method)).parameters)
-    wanted = [name for name in wanted if name not in ("self", "cls")]
-    given = list(inspect.signature(getattr(driver, method)).parameters)
-    return [] if given == wanted[: len(given)] else [f"{method} takes {given}, not {wanted}"]
+    return [
+        *(f"there is no {method}" for method in missing),
+        *plugins.misfits(KINDS[kind], driver),
+        *(_settings(settings) if settings else ()),
+    ]
 
 
 def _settings(settings: type[Any]) -> list[str]:
