@@ -1,0 +1,270 @@
+"""The collector: options, columns, and the steps of one run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import CommandFailedError, PerfError, PluginError
+from perfcore.profile.recording import Session
+from perfcore.profile.table import ColumnSpec
+from perfcore.settings import option
+from perfcore.text import clip, printable_lines
+from perfcore_collect_time.tally import Tally
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+    from perfcore.profile.recording import Outcome, Run
+    from perfcore_collect_time.launcher import Helper, Result, Spec
+    from perfcore_collect_time.machine import Frequency, Snapshot
+
+COLUMNS = (
+    ColumnSpec("cpu", "i64", "ns", "value"),
+    ColumnSpec("wall", "i64", "ns", "value"),
+    ColumnSpec("user", "i64", "ns", "value"),
+    ColumnSpec("system", "i64", "ns", "value"),
+    ColumnSpec("max_rss", "i64", "B", "value"),
+    ColumnSpec("voluntary_switches", "i64", "", "value"),
+    ColumnSpec("involuntary_switches", "i64", "", "value"),
+    ColumnSpec("minor_faults", "i64", "", "value"),
+    ColumnSpec("major_faults", "i64", "", "value"),
+    ColumnSpec("run_delay", "i64", "ns", "value"),
+)
+_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
+
+
+def parse_cpus(text: str) -> tuple[int, ...]:
+    """The CPUs of `0,2-3`. Raises ValueError."""
+    found: set[int] = set()
+    for part in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part, re.ASCII)
+        if not match or int(match[2] or match[1]) < int(match[1]):
+            raise ValueError(f"{text!r} is no list of CPUs such as 1 or 0,2-3")
+        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(found))
+
+
+def _check_cpus(instance: Any, attribute: Any, value: str | None) -> None:
+    if value is not None:
+        parse_cpus(value)
+
+
+@attrs.frozen
+class TimeSettings:
+    """Shell, folder and environment of the command belong to the job; repeats and order to the schedule."""
+
+    timeout: float | None = option(
+        None, help="End a run that takes longer, and a setup or cleanup command too.", unit="s", minimum=0.001
+    )
+    stdin: Path | None = option(  # noqa: RUF009  (it makes a field)
+        None,
+        help="File that every run gets as its standard input, seen from the command's folder; else /dev/null.",
+        identity=True,
+        metavar="FILE",
+    )
+    setup: str | None = option(
+        None, help="Shell command before every run; its time does not count.", identity=True, metavar="COMMAND"
+    )
+    cleanup: str | None = option(
+        None,
+        help="Shell command after every run, a failed one too; its time does not count.",
+        identity=True,
+        metavar="COMMAND",
+    )
+    cpus: str | None = option(
+        None,
+        help="Run on these CPUs only, such as 1 or 0,2-3.",
+        identity=True,
+        metavar="LIST",
+        validator=_check_cpus,
+    )
+    on_failure: str = option(
+        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
+    )
+    output: str = option(
+        "null",
+        help="Where standard output goes: `null`, `inherit`, or a file, written anew by every run.",
+        identity=True,
+        metavar="null|inherit|FILE",
+    )
+
+
+@attrs.define(kw_only=True)
+class _State:
+    """What a session needs between its runs. `keys` are the commands that the helper knows by now."""
+
+    job: Job
+    helper: Helper
+    before: Snapshot
+    frequency: Frequency
+    keys: dict[str, int] = attrs.field(factory=dict)
+    tally: Tally = attrs.field(factory=Tally)
+    closed: bool = False
+
+
+class TimeCollector:
+    """CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run of a command."""
+
+    Settings = TimeSettings
+
+    def __init__(self, settings: TimeSettings | None = None) -> None:
+        self.settings = settings or TimeSettings()
+        self.cpus = parse_cpus(self.settings.cpus) if self.settings.cpus is not None else ()
+
+    def before(self, job: Job) -> Session:
+        """Finds the command and starts the helper. With a setup command, which may make the program or its
+        input, the command is looked for after the first setup."""
+        if sys.platform != "linux":
+            raise PluginError("it measures on Linux only", hint="collect with another collector")
+        from perfcore_collect_time import command, launcher, machine
+
+        command.check(job)
+        helper = launcher.lease()
+        try:
+            state = _State(job=job, helper=helper, before=machine.snapshot(), frequency=machine.frequency())
+            if not self.settings.setup:
+                self._key(state, "run")
+        except BaseException:
+            launcher.release(helper)
+            raise
+        return Session(job, columns=COLUMNS, state=state)
+
+    def collect(self, session: Session, run: Run) -> None:
+        """One run between its setup and its cleanup; the row is written when all three went well."""
+        state: _State = session.state
+        try:
+            self._side_step(state, "setup", run)
+            result = self._measure(state, run)
+        except BaseException:
+            with contextlib.suppress(PerfError):
+                self._side_step(state, "cleanup", run)
+            raise
+        self._side_step(state, "cleanup", run)
+        run.exitcode = result.exitcode
+        row, run.disturbed = state.tally.take(result, len(self.cpus or os.sched_getaffinity(0)), run.warmup)
+        run.rows.add(**row)
+
+    def after(self, session: Session, outcome: Outcome) -> None:
+        """Gives the helper back, and says what the numbers rest on."""
+        from perfcore_collect_time import launcher, machine
+
+        state: _State = session.state
+        if state.closed:
+            return
+        state.closed = True
+        try:
+            with contextlib.suppress(PerfError):
+                for key in state.keys.values():
+                    state.helper.forget(key)
+        finally:
+            launcher.release(state.helper)
+        now = machine.snapshot()
+        session.sampling.update(start="posix_spawn", clock="monotonic", **state.tally.facts())
+        session.sampling.update(machine.facts(state.before, now, state.frequency))
+        for note in (*state.tally.notes(), *machine.notes(state.before, now, state.frequency)):
+            session.note(note)
+
+    def _measure(self, state: _State, run: Run) -> Result:
+        from perfcore_collect_time.command import shown
+
+        result = self._run(state, "run")
+        what = shown(state.job.argv)
+        if result.why:
+            raise _too_long(what, _of(run), self.settings.timeout)
+        if result.exitcode and self.settings.on_failure == "fail":
+            raise _failed(what, _of(run), result, state.job.shell)
+        return result
+
+    def _side_step(self, state: _State, name: str, run: Run) -> None:
+        """The setup or cleanup command, if there is one. Its failure is an error whatever `on_failure` says."""
+        from perfcore_collect_time.command import shown
+
+        script = getattr(self.settings, name)
+        if not script:
+            return
+        result = self._run(state, name)
+        what = f"the {name} command {shown([script])}"
+        if result.why:
+            raise _too_long(what, _of(run), self.settings.timeout)
+        if result.exitcode:
+            raise _failed(what, _of(run), result, shell=True, hint=f"{name} has to end with exit code 0")
+
+    def _run(self, state: _State, name: str) -> Result:
+        from perfcore_collect_time import command, launcher
+
+        key = self._key(state, name)
+        try:
+            return state.helper.run(key)
+        except launcher.StartError as error:
+            raise command.explain(state.job, error, self.cpus) from error
+
+    def _key(self, state: _State, name: str) -> int:
+        """The helper's key of the run, setup or cleanup command, which is told to it when it is first needed."""
+        if name not in state.keys:
+            state.keys[name] = state.helper.define(self._spec(state.job, name))
+        return state.keys[name]
+
+    def _spec(self, job: Job, name: str) -> Spec:
+        from perfcore_collect_time import command, helper
+
+        timeout = self.settings.timeout
+        if name != "run":
+            return command.shell(job, getattr(self.settings, name), stdout=helper.COMPLAINTS, timeout=timeout)
+        return command.spec(
+            job,
+            stdin=self.settings.stdin,
+            stdout=self._output(job),
+            cpus=self.cpus,
+            timeout=timeout,
+        )
+
+    def _output(self, job: Job) -> bytes | int:
+        from perfcore_collect_time import helper
+
+        chosen = self.settings.output
+        if chosen == "inherit":
+            return helper.OURS
+        return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
+
+
+def _of(run: Run) -> str:
+    return "warm-up run" if run.warmup else f"run {run.index + 1}"
+
+
+def _too_long(what: str, when: str, timeout: float | None) -> CommandFailedError:
+    return CommandFailedError(
+        f"{what} was ended in {when}: it took longer than {timeout:g} s",
+        hint="the option `timeout` says how long is allowed",
+    )
+
+
+def _failed(what: str, when: str, result: Result, shell: bool, hint: str | None = None) -> CommandFailedError:
+    code = result.exitcode
+    how = f"exited with code {code}" if code > 0 else f"was ended by signal {-code} ({_signal_name(-code)})"
+    if hint is None:
+        hint = "to measure it all the same, set on_failure=ignore"
+    if code == -signal.SIGKILL:
+        hint = "perhaps the system ran out of memory; " + hint
+    if shell and code in (126, 127):
+        hint = f"{code} is how a shell says that it {'found no such' if code == 127 else 'may not execute the'} command"
+    return CommandFailedError(f"{what} {how} in {when}{_last_words(result.words)}", hint=hint)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "real-time"
+
+
+def _last_words(words: bytes) -> str:
+    lines = printable_lines(words.decode(errors="replace")).split("\n")
+    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
+    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""

@@ -1,0 +1,389 @@
+"""The process that starts the measured commands: small, with one thread, alone in its session.
+
+`launcher` starts it and talks to it over a socket, its standard input. It imports nothing of perfcore and as
+little as it can: a command inherits the peak memory of the process that started it.
+
+A frame is four bytes of length and a marshalled tuple:
+
+    (DEFINE, key, spec)    a command, `spec` as in `launcher.Spec`; no answer
+    (FORGET, key)          no answer
+    (RUN, key, cpus)       answered by (FAILED, step, errno) or by (DONE, numbers)
+    (STOP,)                ends the command that runs, if any; answered by (STOPPED,), after the run's answer
+
+When the socket is closed, the command that runs is ended, and so is this process.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import marshal
+import os
+import select
+import sys
+import time
+
+DEFINE, FORGET, RUN, STOP, FAILED, DONE, STOPPED = range(7)
+OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
+SIGNALS = ("SIGCHLD", "SIGTERM", "SIGKILL", "SIGCONT", "SIGPIPE", "SIGXFSZ")  # by number on the command line
+GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+
+_PR_SET_CHILD_SUBREAPER = 36
+_SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8
+_SIG_BLOCK = 0
+_ALL_CPU_TIME = 2  # clock_gettime takes (~pid << 3) | 2 for the CPU time of all threads of a process
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Frame = tuple[Any, ...]
+
+
+class GoneError(Exception):
+    """The process at the other end of the socket is no more."""
+
+
+class Prepared:
+    """A command as the C library takes it, made before any clock is read."""
+
+    def __init__(self, spec: Frame) -> None:
+        self.path, argv, environment, self.cwd, self.stdin, self.stdout, cpus, self.timeout, self.timed = spec
+        self.argv = _strings(argv)
+        self.environment = _strings(environment)
+        self.cpus = frozenset(cpus)
+
+
+class Server:
+    """Runs one command at a time and tells what it took."""
+
+    def __init__(self, control: int, nothing: str, signals: dict[str, int]) -> None:
+        self.control = control
+        self.nothing = os.fsencode(nothing)
+        self.signals = signals
+        self.libc = ctypes.CDLL(None)
+        self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        self.stdout = os.dup(1)
+        self.cpus = frozenset(os.sched_getaffinity(0))
+        self.commands: dict[int, Prepared] = {}
+        self.known: set[int] = set()
+        self.adopted: set[int] = set()
+        self.pid = ctypes.c_int()
+        self.attributes = self._attributes()
+        self.children = self._child_signals()
+        self.schedstat = os.open("/proc/self/schedstat", os.O_RDONLY) if os.path.exists("/proc/self/schedstat") else -1
+        self.events = select.poll()
+        self.events.register(self.children, select.POLLIN)
+        self.events.register(control, select.POLLIN)
+
+    def serve(self) -> None:
+        while True:
+            kind, *arguments = self._receive()
+            if kind == RUN:
+                self._run(*arguments)
+            elif kind == DEFINE:
+                self.commands[arguments[0]] = Prepared(arguments[1])
+            elif kind == FORGET:
+                self.commands.pop(arguments[0], None)
+            else:
+                self._send((STOPPED,))
+
+    def _run(self, key: int, cpus: Frame) -> None:
+        command = self.commands[key]
+        failure = self._prepare(command, command.cpus or frozenset(cpus))
+        if failure:
+            self._send(failure)
+            return
+        if command.timed:
+            self._rehearse(command)
+        self._drain()
+        numbers, why = self._measure(command)
+        self._send((DONE, numbers) if numbers else (FAILED, "start", why))
+        if why == "stopped":
+            self._send((STOPPED,))
+
+    def _prepare(self, command: Prepared, cpus: frozenset[int]) -> Frame | None:
+        """Everything that need not be timed: folder, CPUs, standard input and output are set on this process."""
+        step = "cwd"
+        try:
+            os.chdir(command.cwd)
+            step = "stdin"
+            _onto(os.open(command.stdin, os.O_RDONLY), 0)
+            step = "output"
+            _onto(self._output(command), 1)
+            step = "cpus"
+            if cpus != self.cpus:
+                os.sched_setaffinity(0, cpus)
+                self.cpus = frozenset(os.sched_getaffinity(0))
+        except (OSError, ValueError, OverflowError) as error:
+            return FAILED, step, getattr(error, "errno", 0) or 0
+        return None if cpus == self.cpus else (FAILED, "cpus", 0)
+
+    def _output(self, command: Prepared) -> int:
+        if isinstance(command.stdout, int):
+            return os.dup(self.stdout if command.stdout == OURS else 2)
+        return os.open(command.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+
+    def _rehearse(self, command: Prepared) -> None:
+        """Start a program that does nothing. Whatever ran since the last run has cooled the caches that starting
+        any program needs, by 5 to 10 % of the time of a short one; a loop that does nothing else finds them warm."""
+        pid = self.pid
+        if self.nothing and not self.libc.posix_spawn(
+            ctypes.byref(pid), self.nothing, None, self.attributes, command.argv, command.environment
+        ):
+            os.waitpid(pid.value, 0)
+
+    def _measure(self, command: Prepared) -> tuple[dict[str, Any], Any]:
+        """One run: (numbers, why it was ended) or ({}, errno). Between the two readings of the clock stand the
+        start, the wait, and one read of our own delay that the command does not wait for."""
+        clock, wait, schedstat = time.perf_counter_ns, self.events.poll, self.schedstat
+        arguments = ctypes.byref(self.pid), command.path, None, self.attributes, command.argv, command.environment
+        limit = None if command.timeout is None else command.timeout * 1000
+        spawn = self.libc.posix_spawn
+        start = clock()
+        failed = spawn(*arguments)
+        if failed:
+            return {}, failed
+        before = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
+        ready = wait(limit)
+        end = clock()
+        pid, why = self.pid.value, ""
+        while not self._ended(pid):
+            if limit is not None:
+                limit = max(0.0, command.timeout * 1000 - (end - start) / 1e6)
+            why = self._why(ready, limit)
+            if why:
+                self._end(pid)
+                break
+            ready = wait(limit)
+            end = clock()
+        after = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
+        numbers = _numbers(pid, end - start, _delay(before, after))
+        if why == "gone":
+            raise GoneError
+        numbers.update(why=why, left=self._left(), floor=_peak())
+        return numbers, why
+
+    def _why(self, ready: list[tuple[int, int]], limit: float | None) -> str:
+        """Why a command that still runs is to be ended; empty when it is not."""
+        if any(descriptor == self.control for descriptor, _ in ready):
+            try:
+                self._receive()
+            except GoneError:
+                return "gone"
+            return "stopped"
+        return "timeout" if limit == 0 else ""
+
+    def _ended(self, pid: int) -> bool:
+        """Whether the command has ended; it stays a zombie. Reaps what it left to us meanwhile."""
+        self._drain()
+        while True:
+            child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if child is None or child.si_pid == pid:
+                return child is not None
+            os.waitpid(child.si_pid, 0)
+            self.adopted.add(child.si_pid)
+
+    def _end(self, pid: int) -> None:
+        """SIGTERM for the command and all that it started, SIGKILL after the grace for what is left of it."""
+        deadline = time.monotonic() + GRACE
+        self._signal(pid, "SIGTERM")
+        self._signal(pid, "SIGCONT")
+        while self._living(pid) and time.monotonic() < deadline:
+            time.sleep(0.005)
+        while self._living(pid):
+            self._signal(pid, "SIGKILL")
+            time.sleep(0.005)
+        while not self._ended(pid):
+            self.events.poll(100)
+
+    def _living(self, pid: int) -> set[int]:
+        """What the command started and still lives, itself included."""
+        self._ended(pid)
+        return set(self._descendants())
+
+    def _signal(self, pid: int, name: str) -> None:
+        """To the command's group at once, so that nothing escapes by forking, then to those that left it."""
+        number = self.signals[name]
+        _kill(os.killpg, pid, number)
+        for other, group in self._descendants().items():
+            if group != pid:
+                _kill(os.kill, other, number)
+
+    def _left(self) -> int:
+        """How many processes the command left behind, ended or not. They are ours now; those that live go on."""
+        living: set[int] = set()
+        try:
+            while (child := os.waitpid(-1, os.WNOHANG)[0]) > 0:
+                self.adopted.add(child)
+            living = set(self._descendants())
+        except ChildProcessError:
+            pass
+        left = (self.adopted - self.known) | living
+        self.known = {pid for pid in self.known | left if os.path.exists(f"/proc/{pid}")}
+        self.adopted = set()
+        return len(left)
+
+    def _descendants(self) -> dict[int, int]:
+        """Process groups of the living processes below this one, by id, without what earlier commands left."""
+        children: dict[int, list[tuple[int, int]]] = {}
+        for pid, parent, group in _processes():
+            children.setdefault(parent, []).append((pid, group))
+        found: dict[int, int] = {}
+        parents = [os.getpid()]
+        while parents:
+            new = [entry for entry in children.get(parents.pop(), ()) if entry[0] not in self.known]
+            found.update(new)
+            parents.extend(pid for pid, _ in new)
+        return found
+
+    def _attributes(self) -> Any:
+        """A process group of its own, no signal blocked, and none ignored that only Python ignores."""
+        libc, attributes = self.libc, ctypes.create_string_buffer(1024)
+        libc.posix_spawnattr_init(attributes)
+        libc.posix_spawnattr_setpgroup(attributes, 0)
+        libc.posix_spawnattr_setsigmask(attributes, self._signal_set())
+        libc.posix_spawnattr_setsigdefault(attributes, self._signal_set("SIGPIPE", "SIGXFSZ"))
+        flags = _SPAWN_SETPGROUP | _SPAWN_SETSIGMASK | _SPAWN_SETSIGDEF
+        libc.posix_spawnattr_setflags(attributes, ctypes.c_short(flags))
+        return attributes
+
+    def _child_signals(self) -> int:
+        """A descriptor that is readable when a child has ended. Unlike a handler, it cannot come too early."""
+        wanted = self._signal_set("SIGCHLD")
+        self.libc.sigprocmask(_SIG_BLOCK, wanted, None)
+        descriptor: int = self.libc.signalfd(-1, wanted, os.O_CLOEXEC | os.O_NONBLOCK)
+        return descriptor
+
+    def _signal_set(self, *names: str) -> Any:
+        signals = ctypes.create_string_buffer(1024)
+        self.libc.sigemptyset(signals)
+        for name in names:
+            self.libc.sigaddset(signals, self.signals[name])
+        return signals
+
+    def _drain(self) -> None:
+        try:
+            while True:
+                os.read(self.children, 4096)
+        except BlockingIOError:
+            pass
+
+    def _receive(self) -> Frame:
+        frame: Frame = marshal.loads(self._read(int.from_bytes(self._read(4), "big")))
+        return frame
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            more = os.read(self.control, size - len(data))
+            if not more:
+                raise GoneError
+            data += more
+        return data
+
+    def _send(self, frame: Frame) -> None:
+        data = marshal.dumps(frame)
+        try:
+            os.write(self.control, len(data).to_bytes(4, "big") + data)
+        except OSError as error:
+            raise GoneError from error
+
+
+def _numbers(pid: int, wall: int, own_delay: int | None) -> dict[str, Any]:
+    """What a zombie took; and then it is no more.
+
+    The user and system time of wait4 are whole microseconds, rounded down, with the children that the command
+    waited for; the process's clock has nanoseconds, without children. Neither is ever too large: the larger one
+    is the better.
+    """
+    threads, delay = _cpu_time(pid), _main_thread_delay(pid)
+    _, status, used = os.wait4(pid, 0)
+    user, system = round(used.ru_utime * 1e6) * 1000, round(used.ru_stime * 1e6) * 1000
+    return {
+        "status": status,
+        "cpu": max(threads, user + system),
+        "wall": wall,
+        "user": user,
+        "system": system,
+        "max_rss": used.ru_maxrss * 1024,
+        "voluntary_switches": used.ru_nvcsw,
+        "involuntary_switches": used.ru_nivcsw,
+        "minor_faults": used.ru_minflt,
+        "major_faults": used.ru_majflt,
+        "run_delay": None if delay is None or own_delay is None else delay + own_delay,
+    }
+
+
+def _cpu_time(pid: int) -> int:
+    try:
+        return time.clock_gettime_ns((~pid << 3) | _ALL_CPU_TIME)
+    except OSError:
+        return 0
+
+
+def _main_thread_delay(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:
+            return _delay(b"0 0 0", file.read(80))
+    except OSError:
+        return None
+
+
+def _delay(before: bytes, after: bytes) -> int | None:
+    """Nanoseconds in the queue of a CPU between two readings; kernels that do not count them have 0 slices."""
+    old, new = before.split(), after.split()
+    return int(new[1]) - int(old[1]) if old and new and new[2] != b"0" else None
+
+
+def _peak() -> int:
+    """The most memory this process ever had, which its children begin with."""
+    try:
+        with open("/proc/self/status", "rb", buffering=0) as file:
+            return int(file.read(8192).partition(b"VmHWM:")[2].split(None, 1)[0]) * 1024
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def _processes() -> list[tuple[int, int, int]]:
+    """(id, parent, group) of every process that is no zombie."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                    state, parent, group = file.read(4096).rpartition(b")")[2].split(None, 3)[:3]
+            except (OSError, ValueError):
+                continue
+            if state not in (b"Z", b"X"):
+                found.append((int(name), int(parent), int(group)))
+    return found
+
+
+def _kill(function: Any, target: int, number: int) -> None:
+    try:  # noqa: SIM105  (contextlib would be memory that every command begins with)
+        function(target, number)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _strings(items: list[bytes]) -> Any:
+    return (ctypes.c_char_p * (len(items) + 1))(*items)
+
+
+def _onto(descriptor: int, target: int) -> None:
+    os.dup2(descriptor, target)
+    os.close(descriptor)
+
+
+def main(nothing: str, *numbers: str) -> None:
+    gc.disable()
+    server = Server(os.dup(0), nothing, dict(zip(SIGNALS, map(int, numbers), strict=True)))
+    try:  # noqa: SIM105
+        server.serve()
+    except GoneError:
+        pass
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,258 @@
+"""The near end of the helper process: starts it, has it run commands, keeps their last complaints.
+
+All sessions of this process share one helper. Runs of different jobs that are taken in turn are then started by
+the same process under the same conditions, and a difference between them is one of the jobs.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import itertools
+import marshal
+import os
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import attrs
+
+from perfcore.errors import PluginError
+from perfcore.text import printable
+from perfcore_collect_time import helper
+
+KEPT = 8 * 1024  # bytes of a command's last words
+PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command
+
+_LOAD = "import marshal,os\nd=b''\nwhile len(d)<{size}:d+=os.read(0,{size}-len(d))\nexec(marshal.loads(d))"
+
+
+class Spec(NamedTuple):
+    """A command as the helper is told it. `stdout` is a path, `helper.OURS` or `helper.COMPLAINTS`; without
+    `cpus` the command runs where the collecting process may. A `timed` one finds warm caches."""
+
+    path: bytes
+    argv: list[bytes]
+    environment: list[bytes]
+    cwd: bytes
+    stdin: bytes
+    stdout: bytes | int
+    cpus: tuple[int, ...]
+    timeout: float | None
+    timed: bool
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What came of one command. `exitcode` is negative for a signal; `why` is `timeout` where it was ended for
+    taking too long; `left` counts the processes it left behind; `floor` is the peak memory it began with."""
+
+    exitcode: int
+    why: str
+    left: int
+    floor: int
+    numbers: Mapping[str, int | None]
+    words: bytes
+
+
+class StartError(Exception):
+    """A command could not be started: `step` is cwd, stdin, output, cpus or start."""
+
+    def __init__(self, step: str, errno: int) -> None:
+        super().__init__(f"{step}: {os.strerror(errno)}")
+        self.step = step
+        self.errno = errno
+
+
+class Helper:
+    """One helper process. Not to be shared between forked processes."""
+
+    def __init__(self) -> None:
+        self.users = 0
+        self.owner = os.getpid()
+        self.ended: int | None = None
+        self._keys = itertools.count(1)
+        self._lock = threading.Lock()
+        self._process, self._control, self._complaints = _start()
+        self._events = select.poll()
+        self._events.register(self._control, select.POLLIN)
+        self._events.register(self._complaints, select.POLLIN)
+        self._words = b""
+
+    def define(self, spec: Spec) -> int:
+        """Make a command known; gives the key to run it by."""
+        key = next(self._keys)
+        with self._lock:
+            try:
+                self._send((helper.DEFINE, key, tuple(spec)))
+            except BaseException:  # part of a frame may be on its way: nothing that follows would be understood
+                self.close()
+                raise
+        return key
+
+    def forget(self, key: int) -> None:
+        with self._lock:
+            if self.ended is None:
+                self._send((helper.FORGET, key))
+
+    def run(self, key: int) -> Result:
+        """Run a command to its end. Interrupted (Ctrl-C), it ends the command and everything that it started
+        before the interrupt goes on."""
+        with self._lock:
+            self._listen()
+            self._words = b""
+            try:
+                self._send((helper.RUN, key, tuple(os.sched_getaffinity(0))))
+                kind, *rest = self._answer()
+            except BaseException:
+                if self.ended is None:
+                    self._stop()
+                raise
+            self._listen()
+        if kind == helper.FAILED:
+            raise StartError(*rest)
+        return _result(rest[0], self._words)
+
+    def close(self) -> None:
+        """End the helper; what commands left behind lives on. Harmless when it has ended."""
+        if self.ended is None:
+            self._control.close()
+            try:
+                self.ended = self._process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self.ended = self._process.wait()
+            os.close(self._complaints)
+
+    def _send(self, frame: tuple[Any, ...]) -> None:
+        if self.ended is not None:
+            raise _gone(self.ended, b"")
+        data = marshal.dumps(frame)
+        try:
+            self._control.sendall(len(data).to_bytes(4, "big") + data)
+        except OSError as error:
+            raise self._broken() from error
+
+    def _answer(self) -> tuple[Any, ...]:
+        while True:
+            for descriptor, _ in self._events.poll():
+                if descriptor == self._control.fileno():
+                    return self._receive()
+                self._listen(once=True)
+
+    def _receive(self) -> tuple[Any, ...]:
+        frame: tuple[Any, ...] = marshal.loads(self._read(int.from_bytes(self._read(4), "big")))
+        return frame
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            try:
+                more = self._control.recv(size - len(data))
+            except ConnectionError:
+                more = b""
+            if not more:
+                raise self._broken()
+            data += more
+        return data
+
+    def _listen(self, *, once: bool = False) -> None:
+        """Keep the end of what is in the pipe now: a process that was left behind may write for ever."""
+        for _ in range(1 if once else 16):
+            try:
+                more = os.read(self._complaints, 64 * 1024)
+            except BlockingIOError:
+                return
+            if not more:
+                return
+            self._words = (self._words + more)[-KEPT:]
+
+    def _stop(self) -> None:
+        """Have the command that runs ended; if that is interrupted too or takes for ever, end the helper, which
+        ends the command in its turn."""
+        try:
+            self._control.settimeout(PATIENCE)
+            self._send((helper.STOP,))
+            while self._receive() != (helper.STOPPED,):
+                pass
+            self._control.settimeout(None)
+        except BaseException:
+            self.close()
+
+    def _broken(self) -> PluginError:
+        self._listen()
+        self.close()
+        return _gone(self.ended, self._words)
+
+
+_shared: Helper | None = None
+_sharing = threading.Lock()
+
+
+def lease() -> Helper:
+    """The helper of this process, started if there is none; to be given back with `release`."""
+    global _shared
+    with _sharing:
+        if _shared is None or _shared.ended is not None or _shared.owner != os.getpid():
+            _shared = Helper()
+        _shared.users += 1
+        return _shared
+
+
+def release(leased: Helper) -> None:
+    """Give a helper back; the last one closes it."""
+    with _sharing:
+        leased.users -= 1
+        if leased.users == 0:
+            leased.close()
+
+
+def _start() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
+    """(process, socket to it, the end of its pipe of complaints that is read)."""
+    near, far = socket.socketpair()
+    read, write = os.pipe()
+    os.set_blocking(read, False)
+    code = marshal.dumps(_code())
+    numbers = [str(int(getattr(signal, name))) for name in helper.SIGNALS]
+    nothing = shutil.which("true", path=os.defpath) or ""
+    command = [sys.executable, "-I", "-S", "-c", _LOAD.format(size=len(code)), nothing, *numbers]
+    try:
+        process = subprocess.Popen(command, stdin=far.fileno(), stderr=write, start_new_session=True)
+    except OSError as error:
+        near.close()
+        os.close(read)
+        raise PluginError(f"cannot start {sys.executable}: {error.strerror}") from error
+    finally:
+        far.close()
+        os.close(write)
+    near.sendall(code)
+    return process, near, read
+
+
+def _code() -> Any:
+    """The helper's program. Compiling it over there would leave more than a megabyte of memory behind."""
+    spec = importlib.util.find_spec(helper.__name__)
+    loader: Any = spec.loader if spec else None
+    return loader.get_code(helper.__name__)
+
+
+def _result(numbers: dict[str, Any], words: bytes) -> Result:
+    return Result(
+        exitcode=os.waitstatus_to_exitcode(numbers.pop("status")),
+        why=numbers.pop("why"),
+        left=numbers.pop("left"),
+        floor=numbers.pop("floor"),
+        numbers=numbers,
+        words=words,
+    )
+
+
+def _gone(status: int | None, words: bytes) -> PluginError:
+    last = printable(words.decode(errors="replace").strip().rpartition("\n")[2])
+    how = f"was killed by signal {-status}" if status and status < 0 else "has ended"
+    return PluginError(f"the process that starts the commands {how}" + (f": {last}" if last else ""))

@@ -1,0 +1,162 @@
+"""What the machine does besides: load, stolen and withheld CPU time, changing clock rates. Read from /proc and /sys."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore.text import plural
+
+STOLEN = 0.01  # the share of CPU time taken by the hypervisor that is worth a note
+_TICKS = 100  # USER_HZ; /proc/stat counts in it on every Linux
+
+
+@attrs.frozen(kw_only=True)
+class Snapshot:
+    """Counters at one moment. None is what this machine does not tell."""
+
+    moment: float
+    cpus: int
+    load: float | None = None
+    stolen: float | None = None
+    ran: float | None = None
+    pressure: float | None = None
+    throttled: int | None = None
+    throttled_time: float | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Frequency:
+    """What is known of the clock rate: the governors in use, whether boosting is allowed."""
+
+    governors: tuple[str, ...] = ()
+    boost: bool | None = None
+
+
+def snapshot(root: Path = Path("/")) -> Snapshot:
+    """The counters now. `root` is where `proc` and `sys` are."""
+    ran, stolen = _cpu_times(_text(root / "proc/stat"))
+    throttled, withheld = _throttling(_text(root / "sys/fs/cgroup" / _cgroup(root) / "cpu.stat"))
+    return Snapshot(
+        moment=time.monotonic(),
+        cpus=len(os.sched_getaffinity(0)),
+        load=_first_number(_text(root / "proc/loadavg")),
+        stolen=stolen,
+        ran=ran,
+        pressure=_pressure(_text(root / "proc/pressure/cpu")),
+        throttled=throttled,
+        throttled_time=withheld,
+    )
+
+
+def frequency(root: Path = Path("/")) -> Frequency:
+    folder = root / "sys/devices/system/cpu"
+    governors = {_text(path).strip() for path in folder.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    boost, no_turbo = _text(folder / "cpufreq/boost").strip(), _text(folder / "intel_pstate/no_turbo").strip()
+    allowed = boost == "1" if boost else no_turbo == "0" if no_turbo else None
+    return Frequency(governors=tuple(sorted(governors - {""})), boost=allowed)
+
+
+def facts(before: Snapshot, after: Snapshot, clock: Frequency, root: Path = Path("/")) -> dict[str, Any]:
+    """What goes into the profile: only what is known."""
+    elapsed = after.moment - before.moment
+    known: dict[str, Any] = {
+        "cpus": before.cpus,
+        "load_before": before.load,
+        "stolen": stolen_share(before, after),
+        "cpu_pressure": _share(before.pressure, after.pressure, elapsed),
+        "throttled": _difference(before.throttled, after.throttled),
+        "cpu_quota": quota(root),
+        "governors": list(clock.governors) or None,
+        "boost": clock.boost,
+        "smt": {"1": True, "0": False}.get(_text(root / "sys/devices/system/cpu/smt/active").strip()),
+    }
+    return {key: value for key, value in known.items() if value is not None}
+
+
+def notes(before: Snapshot, after: Snapshot, clock: Frequency) -> Iterator[str]:
+    """What the reader should know of the machine, one line each."""
+    if before.load is not None and before.load > before.cpus:
+        yield f"the machine was loaded when this began: load {before.load:.1f} on {plural(before.cpus, 'CPU')}"
+    stolen = stolen_share(before, after)
+    if stolen is not None and stolen >= STOLEN:
+        share = f"{stolen * 100:.0f} %"
+        yield f"the hypervisor gave {share} of the CPU time to others (steal); wall and cpu hold some of it"
+    throttled = _difference(before.throttled, after.throttled)
+    if throttled:
+        withheld = _difference(before.throttled_time, after.throttled_time) or 0.0
+        yield (
+            f"the CPU quota of the control group stopped this {plural(throttled, 'time')}, for {withheld:.2g} s: "
+            "the machine is unfit to measure wall time"
+        )
+    scaled = [name for name in clock.governors if name != "performance"]
+    if scaled or clock.boost:
+        how = [f"governor {'/'.join(scaled)}"] * bool(scaled) + ["boost on"] * bool(clock.boost)
+        yield f"the clock rate changes while measuring ({', '.join(how)}): times move with load and temperature"
+
+
+def stolen_share(before: Snapshot, after: Snapshot) -> float | None:
+    """The part of the wanted CPU time that the hypervisor withheld."""
+    stolen, ran = _difference(before.stolen, after.stolen), _difference(before.ran, after.ran)
+    if stolen is None or ran is None:
+        return None
+    return round(stolen / (stolen + ran), 4) if stolen + ran > 0 else 0.0
+
+
+def quota(root: Path = Path("/")) -> float | None:
+    """How many CPUs the control group may use; None without a limit."""
+    words = _text(root / "sys/fs/cgroup" / _cgroup(root) / "cpu.max").split()
+    return int(words[0]) / int(words[1]) if len(words) == 2 and words[0].isdigit() else None
+
+
+def _cpu_times(stat: str) -> tuple[float | None, float | None]:
+    """Seconds that all CPUs (ran, were stolen): user nice system idle iowait irq softirq steal."""
+    words = stat.partition("\n")[0].split()
+    if len(words) < 9 or words[0] != "cpu":
+        return None, None
+    user, nice, system, _, _, irq, softirq, steal = (int(word) / _TICKS for word in words[1:9])
+    return user + nice + system + irq + softirq, steal
+
+
+def _throttling(stat: str) -> tuple[int | None, float | None]:
+    values = dict(line.split() for line in stat.splitlines() if len(line.split()) == 2)
+    times, spent = values.get("nr_throttled"), values.get("throttled_usec")
+    return (int(times) if times else None), (int(spent) / 1e6 if spent else None)
+
+
+def _pressure(text: str) -> float | None:
+    """Seconds in which some task waited for a CPU."""
+    total = text.partition("\n")[0].rpartition("total=")[2]
+    return int(total) / 1e6 if total.isdigit() else None
+
+
+def _cgroup(root: Path) -> str:
+    """The path of our control group (version 2) below its mount."""
+    lines = _text(root / "proc/self/cgroup").splitlines()
+    return next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
+
+
+def _first_number(text: str) -> float | None:
+    words = text.split()
+    return float(words[0]) if words else None
+
+
+def _difference(before: Any, after: Any) -> Any:
+    return None if before is None or after is None else after - before
+
+
+def _share(before: float | None, after: float | None, elapsed: float) -> float | None:
+    spent = _difference(before, after)
+    return None if spent is None or elapsed <= 0 else round(spent / elapsed, 4)
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""

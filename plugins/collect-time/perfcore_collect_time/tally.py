@@ -1,0 +1,96 @@
+"""What the runs of a session amount to besides their rows: disturbed ones, failed ones, processes left behind."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.text import plural, quantity
+
+if TYPE_CHECKING:
+    from perfcore_collect_time.launcher import Result
+
+DISTURBED_SHARE = 0.05  # of the wall time spent waiting for a CPU
+DISTURBED_LEAST = 500_000  # ns; below it a wait is what any start of a process may take
+OWN_SHARE = 0.95  # a run that kept its CPUs this busy waited for itself
+UNFIT_SHARE = 0.5  # of the runs disturbed
+UNFIT_RUNS = 3
+FLOOR_MARGIN = 16  # the kernel's count of pages is exact to less than one part in this
+
+
+@attrs.define
+class Tally:
+    """Grows with every run. Warm-ups count for what they left behind only."""
+
+    runs: int = 0
+    disturbed: int = 0
+    waits: list[float] = attrs.field(factory=list)
+    failures: Counter[int] = attrs.field(factory=Counter)
+    littering: int = 0
+    left: int = 0
+    floor: int = 0
+    hidden: int = 0
+
+    def take(self, result: Result, cpus: int, warmup: bool) -> tuple[Mapping[str, int | None], bool]:
+        """(the row of a run, whether it was disturbed)."""
+        row = dict(result.numbers)
+        self.floor = max(self.floor, result.floor)
+        if (row["max_rss"] or 0) <= result.floor + result.floor // FLOOR_MARGIN:
+            row["max_rss"] = None
+        bothered = disturbed(row, cpus)
+        self.left += result.left
+        self.littering += result.left > 0
+        if not warmup:
+            self.runs += 1
+            self.disturbed += bothered
+            self.hidden += row["max_rss"] is None
+            self.failures.update([result.exitcode] if result.exitcode else [])
+            if row["run_delay"] is not None:
+                self.waits.append(row["run_delay"] / max(1, row["wall"] or 0))
+        return row, bothered
+
+    def facts(self) -> dict[str, Any]:
+        """For the profile."""
+        known: dict[str, Any] = {
+            "disturbed": self.disturbed,
+            "run_delay_share": round(statistics.median(self.waits), 4) if self.waits else None,
+            "left_behind": self.left,
+            "max_rss_floor": self.floor or None,
+        }
+        return {key: value for key, value in known.items() if value is not None}
+
+    def notes(self) -> Iterator[str]:
+        """For people, one line each."""
+        of_all = f"of {plural(self.runs, 'run')}"
+        if self.disturbed >= max(UNFIT_RUNS, self.runs * UNFIT_SHARE):
+            share = statistics.median(self.waits) * 100
+            yield (
+                f"this machine is unfit to measure wall time now: {self.disturbed} {of_all} waited for a CPU, "
+                f"half of all for {share:.0f} % of their time or more; cpu suffers less"
+            )
+        elif self.disturbed:
+            share = f"{DISTURBED_SHARE * 100:.0f} %"
+            yield f"{self.disturbed} {of_all} waited for a CPU for more than {share} of their time"
+        if self.failures:
+            codes = ", ".join(f"{code} ({count}×)" for code, count in sorted(self.failures.items()))
+            yield f"{self.failures.total()} {of_all} failed and count all the same; exit codes: {codes}"
+        if self.left:
+            processes = plural(self.left, "process", "processes")
+            yield f"the command left {processes} behind in {plural(self.littering, 'run')}; their time is not counted"
+        if self.hidden:
+            yield (
+                f"max_rss is missing in {self.hidden} {of_all}: below {quantity(self.floor, 'B')} it cannot be told "
+                "from the memory of the process that starts the commands"
+            )
+
+
+def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:
+    """Whether a run had to wait for a CPU that others used: for more than 5 % of its wall time and 0.5 ms."""
+    delay, wall, cpu = row["run_delay"], row["wall"] or 0, row["cpu"] or 0
+    if delay is None or cpu >= OWN_SHARE * cpus * wall:
+        return False
+    return delay > DISTURBED_LEAST and delay > DISTURBED_SHARE * wall

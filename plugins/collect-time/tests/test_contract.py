@@ -1,0 +1,21 @@
+from __future__ import annotations
+
+import pytest
+from perfcore_collect_time import TimeCollector, TimeSettings
+
+from perfcore.testing.collector import CollectorContract
+
+
+class TestContract(CollectorContract):
+    @pytest.fixture
+    def driver(self) -> TimeCollector:
+        return TimeCollector(TimeSettings())
+
+
+class TestPinned(CollectorContract):
+    """With every step there is: setup, cleanup, a limit, a CPU, a file for the output."""
+
+    @pytest.fixture
+    def driver(self) -> TimeCollector:
+        settings = TimeSettings(setup="true", cleanup="true", timeout=60, cpus="0", output="output")
+        return TimeCollector(settings)
