@@ -27,6 +27,13 @@ class Object:
     content: bytes
 
 
+def identify(item: Object) -> str:
+    """The id of an object."""
+    digest = hashlib.sha1(_header(item), usedforsecurity=False)
+    digest.update(item.content)
+    return digest.hexdigest()
+
+
 def encode(item: Object) -> tuple[str, bytes]:
     """(id, stored bytes) of an object."""
     if not _TYPE.fullmatch(item.type):
@@ -44,9 +51,7 @@ def decode(data: bytes, id: str) -> Object:
     """The object, verified against its id. FormatError names it when a single bit of it is off. (A few bits of
     a zlib stream carry nothing, such as those that fill up its last byte; they can change nothing either.)"""
     item = inflate(data, f"object {id}")
-    digest = hashlib.sha1(_header(item), usedforsecurity=False)
-    digest.update(item.content)
-    if digest.hexdigest() != id:
+    if identify(item) != id:
         raise FormatError(f"object {id} is damaged: its content does not have this id")
     return item
 

@@ -10,7 +10,9 @@ from collections.abc import Iterator
 import attrs
 
 from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
+from perfcore.hookspecs import Listed
 from perfcore.model import Profile
+from perfcore.store.objects import MAX_BYTES
 from perfcore.store.store import Store
 
 JOBS = "jobs/"
@@ -99,8 +101,14 @@ def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
 def _each(store: Store) -> Iterator[Pending]:
     for listed in store.storage.list(JOBS):
         name = listed.key.removeprefix(JOBS)
-        if name.endswith(SUFFIX) and "/" not in name:
-            try:
-                yield read(store, name)[0]
-            except KeyMissingError:
-                continue
+        if not name.endswith(SUFFIX) or "/" in name:
+            continue
+        try:
+            yield read(store, name)[0] if listed.size <= MAX_BYTES else _too_large(name, listed)
+        except KeyMissingError:
+            continue
+
+
+def _too_large(name: str, listed: Listed) -> Pending:
+    damage = f"pending profile {name} has {listed.size:,} bytes; over {MAX_BYTES:,} are not read"
+    return Pending(name=name, tag=listed.tag, profile=None, damage=damage)

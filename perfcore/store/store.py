@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import contextlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perfcore.errors import (
     ConflictError,
@@ -12,7 +14,7 @@ from perfcore.errors import (
     NotFoundError,
     StorageError,
 )
-from perfcore.hookspecs import Storage
+from perfcore.hookspecs import Listed, Storage
 from perfcore.model import Entry, Profile
 from perfcore.profile import codec
 from perfcore.store import index as indexes
@@ -20,11 +22,30 @@ from perfcore.store import objects
 from perfcore.store.index import Index
 
 OBJECTS = "objects/"
+_KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000
+_RESTORES = 20
+_SLACK = 1 << 20
 
 
 def object_key(id: str) -> str:
     return f"{OBJECTS}{id[:2]}/{id[2:]}"
+
+
+def is_object_key(key: str) -> bool:
+    """Whether objects, indexes and lists of notes are called so; anything else is somebody else's."""
+    return _KEY.fullmatch(key) is not None
+
+
+def key_id(key: str) -> str:
+    """The id in a key of an object."""
+    return key.removeprefix(OBJECTS).replace("/", "")
+
+
+def table_object(table: str, piece: bytes) -> objects.Object:
+    """A piece of a table as it is kept. The type is the table's name as far as that is a word."""
+    word = "".join(c if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in table.lower()).lstrip(".-")
+    return objects.Object("table", word[:60] or "table", piece)
 
 
 class Store:
@@ -59,9 +80,8 @@ class Store:
         return item
 
     def put_piece(self, table: str, piece: bytes) -> str:
-        """Keep a piece of a table. The word in its header is the table's name as far as it is a word."""
-        word = "".join(c if c.isascii() and (c.isalnum() or c in ".-") else "-" for c in table.lower()).lstrip(".-")
-        return self.put(objects.Object("table", word[:60] or "table", piece))
+        """Keep a piece of a table and give its id."""
+        return self.put(table_object(table, piece))
 
     def get_piece(self, id: str) -> bytes:
         return self.get(id, "table").content
@@ -98,9 +118,19 @@ class Store:
                 continue
         raise StorageError(f"the index of {version} never stands still: {_TRIES} tries to change it failed")
 
-    def register(self, vcs: str, version: str, profile: bytes, type: str, entry: Entry) -> Entry:
+    def register(
+        self,
+        vcs: str,
+        version: str,
+        profile: bytes,
+        type: str,
+        entry: Entry,
+        *,
+        restore: Callable[[], object] | None = None,
+    ) -> Entry:
         """Keep a profile's JSON and enter it in the index of a version. What the entry refers to is made to look
-        new before and looked for again afterwards, so that no collection of garbage can come in between."""
+        new before and looked for again afterwards, so that no collection of garbage can come in between.
+        `restore` puts tables that went all the same; without it KeyMissingError says so, and nothing is entered."""
         item = objects.Object("profile", type, profile)
         wanted = indexes.storable(entry)
         placed: list[Entry] = []
@@ -109,15 +139,17 @@ class Store:
             placed[:] = [_unused(wanted, index)]
             return indexes.add(index, placed[0])
 
-        for _ in range(_TRIES):
-            self.put(item)
-            self.touch(entry.tables)
-            self.update_index(vcs, version, enter)
-            try:
-                self.touch((entry.profile, *entry.tables))
-                return placed[0]
-            except KeyMissingError:
-                continue
+        try:
+            for _ in range(_TRIES):
+                self.put(item)
+                self._secure(entry.tables, restore)
+                self.update_index(vcs, version, enter)
+                with contextlib.suppress(KeyMissingError):
+                    self.touch((entry.profile, *entry.tables))
+                    return placed[0]
+        except KeyMissingError:
+            self.update_index(vcs, version, lambda index: _without(index, placed))
+            raise
         raise StorageError(
             f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?"
         )
@@ -130,6 +162,8 @@ class Store:
     def indexes(self) -> Iterator[tuple[str, Index | FormatError]]:
         """Every index there is by its key; a damaged one is given as the error."""
         for listed in self.storage.list(OBJECTS):
+            if not is_object_key(listed.key):
+                continue
             data = self.read_key(listed.key)
             if data is None or not indexes.is_index(data):
                 continue
@@ -144,6 +178,23 @@ class Store:
             return self.storage.read(key).data
         except KeyMissingError:
             return None
+
+    def read_listed(self, row: Listed) -> bytes | None:
+        """The same for a listed row. FormatError where it is larger than anything that is ever written there."""
+        if row.size > objects.MAX_BYTES + _SLACK:
+            raise FormatError(f"{row.key} is damaged: nothing that is kept has {row.size:,} bytes")
+        return self.read_key(row.key)
+
+    def _secure(self, tables: tuple[str, ...], restore: Callable[[], object] | None) -> None:
+        """Make tables look new that are there, or that `restore` puts again."""
+        for _ in range(_RESTORES if restore is not None else 0):
+            try:
+                self.touch(tables)
+                return
+            except KeyMissingError:
+                assert restore is not None
+                restore()
+        self.touch(tables)
 
     def _reuse(self, id: str, data: bytes) -> bool:
         """Whether the object that is there could be taken over."""
@@ -183,3 +234,10 @@ def _unused(entry: Entry, index: Index) -> Entry:
     while entry in buried:
         entry = attrs.evolve(entry, created=entry.created + 1)
     return entry
+
+
+def _without(index: Index, entries: Sequence[Entry]) -> Index:
+    """The index without these, where it holds them."""
+    for entry in entries:
+        index = indexes.bury(index, entry) if entry in index.live else index
+    return index

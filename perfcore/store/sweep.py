@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from typing import Literal
 
 import attrs
 
-from perfcore.errors import ConflictError, FormatError, KeyMissingError, NotFoundError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, NotFoundError, PerfError
 from perfcore.hookspecs import Listed
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
-from perfcore.store.store import OBJECTS, Store
+from perfcore.store.pending import Pending
+from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, table_object
 
 
 @attrs.frozen(kw_only=True)
@@ -36,14 +38,16 @@ class Finding:
 def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> Swept:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
-    The keys are listed before the roots are read: whatever becomes reachable in between was touched after it
-    was listed, and `delete` refuses it. A damaged index or pending profile stops everything: what it refers to
-    is not known.
+    What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
+    Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
+    holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
+    whether an object is garbage, only how long it stays. Nothing is removed that is not called as objects are. A
+    damaged index or pending profile stops everything: what it refers to is not known.
     """
-    listed = list(store.storage.list(OBJECTS))
-    reachable, lists = _reachable(store, listed)
+    listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
+    reachable, lists = _reachable(store)
     garbage = [
-        row for row in listed if row.key not in lists and _id(row) not in reachable and row.modified < older_than
+        row for row in listed if row.key not in lists and key_id(row.key) not in reachable and row.modified < older_than
     ]
     removed = []
     for row in garbage:
@@ -57,16 +61,21 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
 
 
 def examine(store: Store) -> Iterator[Finding]:
-    """Everything that is wrong with a store, key by key; all of it is read."""
+    """Everything that is wrong with a store, key by key; all of it is read. Others may be writing meanwhile: what
+    seems to be missing is looked for once more, and so is the reference to it."""
     present: dict[str, str] = {}
     wanted: list[tuple[str, str, str]] = []
     for row in store.storage.list(OBJECTS):
-        data = store.read_key(row.key)
-        if data is None:
+        if not is_object_key(row.key):
+            yield _foreign(row.key)
             continue
         try:
-            _examine_key(store, row.key, data, present, wanted)
-        except FormatError as error:
+            data = store.read_listed(row)
+            if data is not None:
+                present[key_id(row.key)] = _kind(row.key, data)
+                wanted += [(id, kind, row.key) for id, kind in _references(row.key, data)]
+        except PerfError as error:
+            present.pop(key_id(row.key), None)
             yield Finding(key=row.key, level="error", text=error.message)
     for waiting in pending.walk(store):
         if waiting.profile is None:
@@ -74,44 +83,75 @@ def examine(store: Store) -> Iterator[Finding]:
             continue
         data = store.read_key(waiting.key)
         if data is not None:
-            wanted += [(id, "table", waiting.key) for id in codec.piece_ids(data, waiting.key)]
+            wanted += [(id, kind, waiting.key) for id, kind in _references(waiting.key, data)]
     for id, kind, by in dict.fromkeys(wanted):
-        if id not in present:
-            yield Finding(key=by, level="error", text=f"{kind} {id} is missing or damaged")
-        elif present[id] != kind:
-            yield Finding(key=by, level="error", text=f"{id} should be a {kind} and is a {present[id]}")
+        found = present.get(id) or _kind_now(store, id)
+        if found != kind and _still_refers(store, by, id):
+            wrong = f"{id} should be a {kind} and is a {found}" if found else f"{kind} {id} is missing or damaged"
+            yield Finding(key=by, level="error", text=wrong)
 
 
-def _examine_key(
-    store: Store, key: str, data: bytes, present: dict[str, str], wanted: list[tuple[str, str, str]]
-) -> None:
-    id = _key_id(key)
+def _foreign(key: str) -> Finding:
+    """What is said of a key that is no object's. A folder in the place of an object hides that object."""
+    if is_object_key("/".join(key.split("/")[:3])):
+        return Finding(key=key, level="error", text="a folder stands where an object should be")
+    return Finding(key=key, level="note", text="this is no object; it is left alone")
+
+
+def _kind(key: str, data: bytes) -> str:
+    """What stands under a key, verified; FormatError where it is damaged."""
+    id = key_id(key)
     if indexes.is_index(data):
         index = indexes.decode(data, where=f"index {key}")
         if index.version and indexes.key_name(index.vcs, index.version) != id:
             raise FormatError(f"the index {key} belongs to another version, {index.version}")
-        for entry in index.live:
-            wanted.append((entry.profile, "profile", key))
-            wanted.extend((table, "table", key) for table in entry.tables)
-        return
+        return "index"
     if notes.is_list(data):
-        wanted += [(note, "note", key) for note in notes.decode(data, f"list of notes {key}")]
-        return
+        notes.decode(data, f"list of notes {key}")
+        return "list of notes"
     item = objects.decode(data, id)
-    if item.kind == "profile":
-        wanted += [(piece, "table", key) for piece in codec.piece_ids(item.content, f"profile {id}")]
-    elif item.kind == "table":
+    if item.kind == "table":
         pieces.decode(item.content, f"object {id}")
-    present[id] = item.kind
+    return item.kind
 
 
-def _reachable(store: Store, listed: list[Listed]) -> tuple[set[str], set[str]]:
+def _references(key: str, data: bytes) -> Iterator[tuple[str, str]]:
+    """(id, kind) of all that these bytes refer to: those of an index, a list of notes, an object, or a pending
+    profile."""
+    if not is_object_key(key):
+        yield from ((piece, "table") for piece in codec.piece_ids(data, key))
+    elif indexes.is_index(data):
+        for entry in indexes.decode(data, where=f"index {key}").live:
+            yield entry.profile, "profile"
+            yield from ((table, "table") for table in entry.tables)
+    elif notes.is_list(data):
+        yield from ((note, "note") for note in notes.decode(data, f"list of notes {key}"))
+    else:
+        item = objects.inflate(data, f"object {key_id(key)}")
+        if item.kind == "profile":
+            yield from ((piece, "table") for piece in codec.piece_ids(item.content, f"profile {key_id(key)}"))
+
+
+def _kind_now(store: Store, id: str) -> str | None:
+    data = store.read_key(object_key(id))
+    try:
+        return None if data is None else _kind(object_key(id), data)
+    except FormatError:
+        return None
+
+
+def _still_refers(store: Store, key: str, id: str) -> bool:
+    data = store.read_key(key)
+    return data is not None and any(found == id for found, _ in _references(key, data))
+
+
+def _reachable(store: Store) -> tuple[set[str], set[str]]:
     """(ids of all that is referred to, keys of indexes and lists of notes)."""
     found: set[str] = set()
     lists: set[str] = set()
     profiles: set[str] = set()
-    for row in listed:
-        data = store.read_key(row.key)
+    for row in store.storage.list(OBJECTS):
+        data = None if _passed_over(row.key) else store.read_listed(row)
         if data is None:
             continue
         if indexes.is_index(data):
@@ -123,24 +163,50 @@ def _reachable(store: Store, listed: list[Listed]) -> tuple[set[str], set[str]]:
             lists.add(row.key)
             found.update(notes.decode(data, f"list of notes {row.key}"))
         elif not objects.is_compressed(data):
-            raise FormatError(
-                f"{row.key} is damaged, and might have been an index: what it refers to is not known",
-                hint="bring it back from a copy, or remove it if it was none; `perf fsck` lists what is damaged",
-            )
+            raise _unknown(row.key)
     for waiting in pending.walk(store):
         if waiting.profile is None:
             raise FormatError(
                 waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known"
             )
-        try:
-            _, data = pending.read(store, waiting.name)
-        except KeyMissingError:
-            continue
-        found.update(codec.piece_ids(data, waiting.key))
-        profiles.update(waiting.profile.sources)
+        with contextlib.suppress(KeyMissingError):
+            found.update(_held_by(store, waiting))
+            profiles.update(waiting.profile.sources)
     for id in profiles:
         found.update(_pieces_of(store, id))
     return found | profiles, lists
+
+
+def _passed_over(key: str) -> bool:
+    """Whether a key is no object's. FormatError where it shows that the place of one is taken."""
+    if is_object_key(key):
+        return False
+    if _foreign(key).level == "error":
+        raise _unknown(key)
+    return True
+
+
+def _unknown(key: str) -> FormatError:
+    return FormatError(
+        f"{key} is damaged, and might have been an index: what it refers to is not known",
+        hint="bring it back from a copy, or remove it if it was none; `perf fsck` lists what is damaged",
+    )
+
+
+def _held_by(store: Store, waiting: Pending) -> set[str]:
+    """Everything that the pending profile refers to, and what it becomes when it is registered: so nothing of it
+    is missing if the process that registers it is killed before it could look again."""
+    _, data = pending.read(store, waiting.name)
+    kept: set[str] = set()
+
+    def keep(table: str, piece: bytes) -> str:
+        id = objects.identify(table_object(table, piece))
+        kept.add(id)
+        return id
+
+    content, pieces = codec.for_object(data, keep, where=waiting.key)
+    assert waiting.profile is not None
+    return {*kept, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
 
 
 def _pieces_of(store: Store, id: str) -> tuple[str, ...]:
@@ -156,11 +222,3 @@ def _remove(store: Store, row: Listed) -> bool:
     except (ConflictError, KeyMissingError):
         return False
     return True
-
-
-def _id(row: Listed) -> str:
-    return _key_id(row.key)
-
-
-def _key_id(key: str) -> str:
-    return key.removeprefix(OBJECTS).replace("/", "")
