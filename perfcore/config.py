@@ -6,13 +6,14 @@ is run only after the user trusted its content (`perfcore.trust`). Keys are writ
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import attrs
 
@@ -29,7 +30,7 @@ MAX_BYTES = 1 << 20
 class Key:
     """A configuration key: what it holds, its default, and whether it makes something run."""
 
-    kind: Literal["text", "texts", "number", "seconds", "mapping", "list", "flag"]
+    kind: Literal["text", "texts", "number", "numbers", "seconds", "mapping", "list", "flag"]
     default: Any
     help: str
     runs: bool = False
@@ -38,10 +39,10 @@ class Key:
 KEYS: Mapping[str, Key] = {
     "format": Key("number", 1, "Version of the layout of `.perf`."),
     "vcs.name": Key("text", None, "The version control system of this repository."),
-    "storage.name": Key("text", "local", "Where profiles are kept."),
+    "storage.name": Key("text", "local", "Where profiles are kept.", runs=True),
     "plugins.disabled": Key("texts", [], "Plugins that are never used: name, kind:name or distribution."),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
-    "execute.shell": Key("flag", False, "Whether a shell runs them."),
+    "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
@@ -50,9 +51,9 @@ KEYS: Mapping[str, Key] = {
     "args": Key("list", [], "Arguments of the job matrix that every command gets in turn.", runs=True),
     "workloads": Key("list", [], "Workloads of the job matrix.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
-    "check.name": Key("text", "pair", "The check that compares two versions."),
+    "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric."),
-    "check.thresholds": Key("mapping", {}, "The same for single metrics: {wall: 0.1}."),
+    "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
 }
@@ -66,8 +67,11 @@ _PLUGIN_SECTIONS = (
     "format",
     "workload",
     "executor",
+    "diff",
+    "aggregate",
+    "notifier",
+    "command",
 )
-_PLUGIN_SECTIONS_MORE = ("diff", "aggregate", "notifier", "command")
 
 
 @attrs.frozen
@@ -81,8 +85,20 @@ class Layer:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """The keys it sets that make something run."""
-        return tuple(key for key, spec in KEYS.items() if spec.runs and _lookup(self.values, key))
+        """The keys it sets that make something run: commands, the choice of a plugin that is not the default
+        anyway, and options of plugins, of which nobody but the plugin knows what they do."""
+        keys = [
+            key for key, spec in KEYS.items() if spec.runs and _lookup(self.values, key) not in (None, spec.default)
+        ]
+        return (*keys, *(f"{kind}.{name}" for kind in _PLUGIN_SECTIONS for name in self.plugins(kind)))
+
+    def plugins(self, kind: str) -> tuple[str, ...]:
+        """The names of the plugins of a kind that it has options for."""
+        section = _lookup(self.values, kind)
+        below = section if isinstance(section, Mapping) else {}
+        return tuple(
+            str(name) for name, value in below.items() if isinstance(value, Mapping) and f"{kind}.{name}" not in KEYS
+        )
 
 
 @attrs.frozen
@@ -127,9 +143,13 @@ class Config:
 
 def read_layer(name: LayerName, path: Path) -> Layer:
     """The layer in a file; empty where the file does not exist. UsageError on unknown keys."""
-    data = read_bytes(path)
-    if data is None or not data.strip():
-        return Layer(name, {}, path)
+    return parse_layer(name, read_bytes(path) or b"", path)
+
+
+def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
+    """The layer that these bytes of a file are."""
+    if not data.strip():
+        return Layer(name, {}, path, digest(data))
     values = parse_yaml(data, str(path))
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")
@@ -172,7 +192,7 @@ def parse_yaml(data: bytes, where: str) -> Any:
 
 def check_keys(values: Mapping[str, Any], where: str) -> None:
     """UsageError for a key that nobody reads, naming the nearest."""
-    sections = {key.partition(".")[0] for key in KEYS} | {*_PLUGIN_SECTIONS, *_PLUGIN_SECTIONS_MORE}
+    sections = {key.partition(".")[0] for key in KEYS} | set(_PLUGIN_SECTIONS)
     for name, value in values.items():
         if name not in sections:
             raise UsageError(f"{where}: unknown key {str(name)!r}", hint=nearest(str(name), sections))
@@ -189,20 +209,28 @@ def check_keys(values: Mapping[str, Any], where: str) -> None:
 def check_key(key: str) -> None:
     """UsageError for a dotted key that nobody reads."""
     kind, _, rest = key.partition(".")
-    if key in KEYS or (kind in (*_PLUGIN_SECTIONS, *_PLUGIN_SECTIONS_MORE) and rest.count(".") == 1):
+    if key in KEYS or (kind in _PLUGIN_SECTIONS and rest.count(".") == 1 and all(rest.split("."))):
         return
     raise UsageError(f"unknown configuration key {key!r}", hint=nearest(key, KEYS))
 
 
-def set_value(path: Path, key: str, value: Any) -> bytes:
-    """Set a dotted key (None: remove it) in a YAML file, comments kept, and give the file's new bytes."""
+class Written(NamedTuple):
+    """A file's bytes before and after a change."""
+
+    before: bytes
+    after: bytes
+
+
+def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> Written:
+    """Set a dotted key (None: remove it) in a YAML file, comments kept. Whoever changes the file at the same time
+    takes the same lock, by default a file beside it."""
     check_key(key)
     from filelock import FileLock
     from ruamel.yaml import YAML
 
     yaml = YAML()
     path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(path.with_name(path.name + ".lock")):
+    with FileLock(lock or path.with_name(path.name + ".lock")):
         current = read_bytes(path) or b""
         parse_yaml(current, str(path))
         document = yaml.load(current.decode()) if current.strip() else None
@@ -212,14 +240,15 @@ def set_value(path: Path, key: str, value: Any) -> bytes:
         buffer = io.BytesIO()
         yaml.dump(document, buffer)
         write_atomically(path, buffer.getvalue())
-        return buffer.getvalue()
+        return Written(current, buffer.getvalue())
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file whole or not at all."""
+    """Replace a file whole or not at all; who may read it stays as it was."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
         with os.fdopen(handle, "wb") as file:
+            Path(temporary).chmod(_mode(path))
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -227,6 +256,14 @@ def write_atomically(path: Path, data: bytes) -> None:
     except OSError as error:
         Path(temporary).unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _mode(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def _place(document: Any, parts: Sequence[str], value: Any) -> None:
@@ -267,12 +304,14 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
             return parse_seconds(value)
         if kind == "texts":
             return [value] if isinstance(value, str) else [_text(item) for item in value]
-        if kind == "number" and not isinstance(value, bool):
-            return value if isinstance(value, int | float) else float(value)
+        if kind == "number":
+            return _number(value)
         if kind == "list":
             return list(value) if isinstance(value, list | tuple) else [value]
         if kind == "mapping" and isinstance(value, Mapping):
             return value
+        if kind == "numbers" and isinstance(value, Mapping):
+            return {_text(name): _number(number) for name, number in value.items()}
         if kind == "flag" and isinstance(value, bool):
             return value
         if kind == "text":
@@ -280,6 +319,12 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}{key} wants {kind}, got {value!r}") from error
     raise UsageError(f"{where}{key} wants {kind}, got {value!r}")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("not a number")
+    return value if isinstance(value, int | float) else float(value)
 
 
 def _text(value: Any) -> str:

@@ -129,7 +129,7 @@ class Repository:
     def vcs(self) -> Vcs:
         """The VCS driver. A state that a killed command left behind is restored first."""
         found, driver = self.plugins.make(
-            "vcs", self.vcs_name, self.config.plugin_options("vcs", self.vcs_name), place=self.root
+            "vcs", self.vcs_name, self.plugin_options("vcs", self.vcs_name), place=self.root
         )
         state = driver.saved_state()
         if state is not None:
@@ -139,9 +139,9 @@ class Repository:
 
     @functools.cached_property
     def store(self) -> Store:
-        name = str(self.config.get("storage.name"))
+        name = str(self.trusted("storage.name"))
         try:
-            _, driver = self.plugins.make("storage", name, self.config.plugin_options("storage", name), place=self.perf)
+            _, driver = self.plugins.make("storage", name, self.plugin_options("storage", name), place=self.perf)
         except PluginError as error:
             if name == "local" and not self.plugins.names("storage"):
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
@@ -151,6 +151,22 @@ class Repository:
             self.plugins.warn(text)
         storage: Storage = driver
         return Store(storage)
+
+    def trusted(self, key: str) -> Any:
+        """The value of a configuration key that makes something run. UntrustedError unless the user trusted it."""
+        self.trust.require(self.config.origin(key))
+        return self.config.get(key)
+
+    def plugin_options(self, kind: str, name: str) -> dict[str, Any]:
+        """The configured options of a plugin. UntrustedError for those that nobody has trusted; views, which are
+        only looked at, do without them."""
+        layers = [layer for layer in self.config.layers if name in layer.plugins(kind)]
+        for layer in layers:
+            if kind != "view":
+                self.trust.require(layer)
+            elif not self.trust.covers(layer):
+                self.plugins.warn(f"options of the view {name} in {layer.path} are left out: you have not trusted it")
+        return Config(tuple(layer for layer in layers if self.trust.covers(layer))).plugin_options(kind, name)
 
     def version(self, revision: str | None = None) -> str:
         """The full id of a revision; of the head for None."""
@@ -336,7 +352,7 @@ class Repository:
 
     def _foreign(self, path: Path, head: bytes, format: str | None) -> Profile:
         for name in [format] if format else self.plugins.names("format"):
-            _, driver = self.plugins.make("format", name, self.config.plugin_options("format", name))
+            _, driver = self.plugins.make("format", name, self.plugin_options("format", name))
             if hasattr(driver, "read") and (format or driver.sniff(head, path.name)):
                 return driver.read(path)  # type: ignore[no-any-return]
         known = ", ".join(self.plugins.names("format"))

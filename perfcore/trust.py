@@ -39,12 +39,14 @@ class Trust:
         except OSError as error:
             raise StorageError(f"cannot write {self.path}: {error.strerror}") from error
 
+    def covers(self, layer: Layer) -> bool:
+        """Whether nothing in the layer runs, or its content was trusted, or it is the user's own."""
+        return layer.name not in ("project", "local") or not layer.running or self.holds(layer.digest)
+
     def require(self, layer: Layer | None) -> None:
-        """UntrustedError unless nothing in the layer runs, or its content was trusted."""
-        if layer is None or layer.name not in ("project", "local") or not layer.running:
-            return
-        if not self.holds(layer.digest):
+        """UntrustedError unless the layer is covered."""
+        if layer is not None and not self.covers(layer):
             raise UntrustedError(
-                f"{layer.path} wants to run commands ({', '.join(layer.running)}) and you have not trusted it yet",
+                f"{layer.path} says what is run ({', '.join(layer.running)}) and you have not trusted it yet",
                 hint="read it, then say `perf config trust`",
             )

@@ -109,8 +109,9 @@ def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
 
 
 def _compare(console: Console, pairs: Sequence[Pairing], method: str | None, threshold: float | None) -> list[Change]:
-    name = method or str(console.repository.config.get("check.name"))
-    found, driver = console.plugins.make("check", name, console.repository.config.plugin_options("check", name))
+    repository = console.repository
+    name = method or str(repository.trusted("check.name"))
+    found, driver = console.plugins.make("check", name, repository.plugin_options("check", name))
     if not hasattr(driver, "compare"):
         raise PluginError(f"{found} does not compare two versions")
     phases = console.plugins.phases(found, driver)

@@ -66,13 +66,14 @@ def set_(
     user: User = False,
     project: Project = False,
 ) -> None:
-    """Set a key in the repository's own file (or the user's, or the project's). What you set you trust."""
+    """Set a key in the repository's own file (or the user's, or the project's).
+
+    What you set you trust, unless the file says more that you have not trusted yet.
+    """
     console: Console = ctx.obj
     configuration.check_key(key)
     path = _path(console, user, project)
-    data = configuration.set_value(path, key, configuration.parse_yaml(value.encode(), key))
-    if not user:
-        console.repository.trust.add(configuration.digest(data))
+    _set(console, path, key, configuration.parse_yaml(value.encode(), key))
 
 
 @app.command("unset")
@@ -84,9 +85,7 @@ def unset(
 ) -> None:
     """Remove a key, so that the layer below is used."""
     console: Console = ctx.obj
-    data = configuration.set_value(_path(console, user, project), key, None)
-    if not user:
-        console.repository.trust.add(configuration.digest(data))
+    _set(console, _path(console, user, project), key, None)
 
 
 @app.command("edit")
@@ -106,15 +105,16 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     if code:
         raise PerfError(f"{editor} ended with {code}; {path} is as it was, your draft is {draft}")
     try:
-        layer = configuration.read_layer("local", draft)
+        configuration.read_layer("local", draft)
     except PerfError as error:
         raise type(error)(
             f"{error}; {path} is as it was", hint="run the command again to go on with your draft"
         ) from error
-    configuration.write_atomically(path, draft.read_bytes())
+    before, after = configuration.read_bytes(path) or b"", draft.read_bytes()
+    if before != after:
+        configuration.write_atomically(path, after)
     draft.unlink()
-    if not user and layer.digest:
-        console.repository.trust.add(layer.digest)
+    _trust(console, path, before, after)
 
 
 @app.command("trust")
@@ -125,11 +125,7 @@ def trust(
     """Show what the project's files want to run, and trust exactly this content of them."""
     console: Console = ctx.obj
     repository = console.repository
-    waiting = [
-        layer
-        for layer in repository.config.layers
-        if layer.name in ("project", "local") and layer.running and not repository.trust.holds(layer.digest)
-    ]
+    waiting = [layer for layer in repository.config.layers if not repository.trust.covers(layer)]
     if not waiting:
         console.say("there is nothing that needs to be trusted")
         return
@@ -144,6 +140,24 @@ def trust(
             raise PerfError("nothing was trusted", hint="--yes trusts without a question")
         repository.trust.add(layer.digest)
         console.say(f"trusted {layer.path}")
+
+
+def _set(console: Console, path: Path, key: str, value: Any) -> None:
+    lock = None if path == console.places.config else console.repository.perf / f"{path.name}.lock"
+    before, after = configuration.set_value(path, key, value, lock=lock)
+    _trust(console, path, before, after)
+
+
+def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
+    """Trust what the user made of a file that was trusted, or that made nothing run. Commands that somebody else
+    put into it are not trusted by a change of something else."""
+    if path == console.places.config:
+        return
+    trust = console.repository.trust
+    if trust.covers(configuration.parse_layer("project", before, path)):
+        trust.add(configuration.digest(after))
+    elif before != after:
+        console.say(f"{path} says more that you have not trusted yet: `perf config trust` shows it")
 
 
 def _config(console: Console) -> Any:

@@ -28,7 +28,7 @@ def export(
     console: Console = ctx.obj
     repository = console.repository
     name = format_name or "perf"
-    found, driver = console.plugins.make("format", name, repository.config.plugin_options("format", name))
+    found, driver = console.plugins.make("format", name, repository.plugin_options("format", name))
     if not hasattr(driver, "write"):
         raise PluginError(f"{found} can only read")
     place = output if output.is_absolute() else repository.cwd / output

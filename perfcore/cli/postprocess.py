@@ -42,7 +42,7 @@ def postprocess(
         step = Step(name=postprocessor, params=values)
         for ref in [ref for name in names for ref in repository.find(name)]:
             profile = repository.load(ref)
-            made = apply(profile, [step], console.plugins, repository.config.plugin_options)
+            made = apply(profile, [step], console.plugins, repository.plugin_options)
             saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=_sources(ref)))
             console.say(f"{ref.name} -> {saved.name}")
 

@@ -43,7 +43,7 @@ def show(
     def render(values: dict[str, Any]) -> None:
         repository = console.repository
         refs = [ref for name in names for ref in repository.find(name)]
-        options = {**repository.config.plugin_options("view", view), **values}
+        options = {**repository.plugin_options("view", view), **values}
         found, driver = console.plugins.make("view", view, options)
         console.output_to(output, force=force)
         from perfcore.plugins import guard
