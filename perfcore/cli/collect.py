@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from perfcore.cli.app import named
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import Request, measure, select_versions
+from perfcore.cli.measuring import Request, building, measure, select_versions, standing
 from perfcore.cli.options import with_options
 from perfcore.errors import UsageError
 from perfcore.installed import Found
@@ -133,25 +133,20 @@ def _collect(collector: str) -> Any:
         console: Console = ctx.obj
         repository = console.repository
         schedule, options = split_options(values)
-        place = cwd if cwd is not None else _below(repository.cwd, repository.root)
+        place = standing(repository, cwd)
         step = Step(name=collector, params=options)
         steps = tuple(Step(name=name) for name in postprocess or ())
         jobs = [
             attrs.evolve(job, cwd=place, env=_variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], shell)
         ]
-        pre_run: tuple[str, ...] = ()
-        if not no_build:
-            repository.trust.require(repository.config.origin("execute.pre_run"))
-            pre_run = tuple(repository.config.get("execute.pre_run"))
         measure(
             console,
             Request(
                 jobs=tuple(jobs),
                 versions=select_versions(repository, version or [], since, every),
                 schedule=schedule,
-                pre_run=pre_run,
-                shell=bool(repository.config.get("execute.shell")),
+                building=building(repository, skip=no_build),
                 register=register,
                 missing=missing,
                 as_json=as_json,
@@ -180,8 +175,3 @@ def _variables(settings: list[str]) -> dict[str, str]:
             raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
         variables[name] = value
     return variables
-
-
-def _below(cwd: Path, root: Path) -> Path:
-    """Where the user stands, seen from the root of the tree."""
-    return cwd.relative_to(root) if cwd.is_relative_to(root) else Path()

@@ -11,10 +11,11 @@ import attrs
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError, VersionError
+from perfcore.jobs.building import Building
 from perfcore.jobs.runner import Context
 from perfcore.jobs.summary import Summary, disturbed, summarize
-from perfcore.jobs.trees import Trees, build
-from perfcore.model import Job, Measured, Plan, Profile
+from perfcore.jobs.trees import Trees
+from perfcore.model import Entry, Job, Measured, Plan, Profile
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
@@ -27,13 +28,12 @@ _DETAILED = 3
 
 @attrs.frozen(kw_only=True)
 class Request:
-    """What is to be measured: jobs whose `cwd` is relative to the tree, for versions (none: the user's tree)."""
+    """What is to be measured: jobs whose `cwd` is relative to the tree, for versions (None: the user's tree)."""
 
     jobs: tuple[Job, ...]
-    versions: tuple[str, ...] = ()
+    versions: tuple[str, ...] | None = None
     schedule: Mapping[str, Any] = {}
-    pre_run: tuple[str, ...] = ()
-    shell: bool = False
+    building: Building = attrs.field(factory=Building)
     register: bool = False
     missing: bool = False
     as_json: bool = False
@@ -62,9 +62,10 @@ def measure(console: Console, request: Request) -> None:
     repository = console.repository
     failures: list[Failure] = []
     kept: list[Kept] = []
-    for batch in _batches(request.versions):
+    wanted = list(_wanted(repository, request))
+    for start in range(0, len(wanted), TOGETHER):
         with contextlib.ExitStack() as stack:
-            jobs = list(_placed(console, stack, request, batch, failures))
+            jobs = list(_placed(console, stack, request, wanted[start : start + TOGETHER], failures))
             if jobs:
                 done = _submit(console, repository, Plan(jobs=tuple(jobs), schedule=request.schedule))
                 kept += _save(console, repository, request, done, failures)
@@ -74,74 +75,88 @@ def measure(console: Console, request: Request) -> None:
             {
                 "schema": SCHEMA,
                 "profiles": [_as_json(k) for k in kept],
-                "failed": [f"{f.what}: {f.error}" for f in failures],
+                "failed": [{"what": f.what, "error": str(f.error), "hint": f.error.hint} for f in failures],
             }
         )
     else:
         _print(console, kept)
-    if not kept and not failures:
-        console.say("nothing is missing: every version has its profiles")
-    _raise(console, failures)
+    if not wanted:
+        every = "every version has its profiles" if request.versions else "there is no such version"
+        console.say(f"nothing to measure: {every}")
+    _raise(failures)
 
 
 def select_versions(
     repository: Repository, revisions: Sequence[str], since: str | None, every: bool
-) -> tuple[str, ...]:
-    """Full ids of the versions that were asked for, oldest first, each once."""
+) -> tuple[str, ...] | None:
+    """Full ids of the versions that were asked for, each once, a history oldest first. None where the user's own
+    tree is meant."""
     if sum((bool(revisions), since is not None, every)) > 1:
         raise UsageError("--version, --since and --all exclude one another")
     if revisions:
         return tuple(dict.fromkeys(repository.version(revision) for revision in revisions))
     if since is None and not every:
-        return ()
+        return None
     end = repository.version(since) if since is not None else None
     excluded = {v.id for v in repository.vcs.walk_minor_versions(end)} if end else set()
     found = [v.id for v in repository.vcs.walk_minor_versions(repository.version()) if v.id not in excluded]
     return tuple(reversed(found))
 
 
-def _batches(versions: tuple[str, ...]) -> Iterator[tuple[str | None, ...]]:
-    if not versions:
-        yield (None,)
-    for start in range(0, len(versions), TOGETHER):
-        yield versions[start : start + TOGETHER]
+def building(repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False) -> Building:
+    """How a version is built: as the configuration says, `execute` of a matrix file above it."""
+    config = repository.config.with_layer("command line", {"execute": execute}) if execute else repository.config
+    commands = () if skip else tuple(config.get("execute.pre_run"))
+    for key in ("execute.pre_run", "execute.shell") if commands else ():
+        repository.trust.require(config.origin(key))
+    return Building(
+        commands=commands, shell=bool(config.get("execute.shell")), timeout=float(config.get("execute.timeout"))
+    )
+
+
+def standing(repository: Repository, below: Path | None = None) -> Path:
+    """Where the user stands, or the folder below the root that was asked for, seen from the root of the tree:
+    commands run there in every version."""
+    place = repository.cwd if below is None else repository.root / below
+    return place.relative_to(repository.root) if place.is_relative_to(repository.root) else place
+
+
+def _wanted(repository: Repository, request: Request) -> Iterator[tuple[str | None, tuple[Job, ...]]]:
+    """(version, its jobs) of everything that is to be measured."""
+    if request.versions is None:
+        yield None, request.jobs
+    for version in request.versions or ():
+        jobs = request.jobs
+        if request.missing:
+            present = {_made(entry) for entry in repository.entries(version)}
+            jobs = tuple(job for job in jobs if _to_be_made(job) not in present)
+        if jobs:
+            yield version, jobs
 
 
 def _placed(
     console: Console,
     stack: contextlib.ExitStack,
     request: Request,
-    batch: Sequence[str | None],
+    batch: Sequence[tuple[str | None, tuple[Job, ...]]],
     failures: list[Failure],
 ) -> Iterator[Job]:
     """The jobs of a batch of versions, each in its tree, which is built first; a version that does not build is
     left out and told."""
     repository = console.repository
-    trees: Trees | None = None
-    for number, version in enumerate(batch):
-        jobs = [job for job in request.jobs if not (request.missing and version and _has(repository, version, job))]
-        if not jobs:
-            continue
-        if version is not None and trees is None:
-            trees = stack.enter_context(Trees(repository))
+    trees = stack.enter_context(Trees(repository)) if request.versions else None
+    for number, (version, jobs) in enumerate(batch):
         try:
-            if request.pre_run or version is not None:
-                console.progress(number, len(batch), f"preparing {(version or 'the working tree')[:12]}")
+            console.progress(number, len(batch), f"preparing {version[:10] if version else 'the working tree'}")
             tree = repository.root if version is None or trees is None else trees.get(version)
-            timeout = float(repository.config.get("execute.timeout"))
-            build(
-                request.pre_run,
-                tree,
-                shell=request.shell,
-                timeout=timeout,
-                version=version or "(working tree)",
-            )
+            places = [_inside(tree, job.cwd, version) for job in jobs]
+            request.building.run(tree)
         except PerfError as error:
-            failures.append(Failure((version or "working tree")[:10], error))
+            failures.append(Failure(f"version {version[:10]}" if version else "the working tree", error))
             continue
         origin, dirty = (version, False) if version is not None else _here(repository)
-        for job in jobs:
-            yield attrs.evolve(job, cwd=_inside(tree, job.cwd), version=origin, dirty=dirty)
+        for job, place in zip(jobs, places, strict=True):
+            yield attrs.evolve(job, cwd=place, version=origin, dirty=dirty)
 
 
 def _here(repository: Repository) -> tuple[str | None, bool]:
@@ -152,31 +167,28 @@ def _here(repository: Repository) -> tuple[str | None, bool]:
         return None, True
 
 
-def _inside(tree: Path, cwd: Path) -> Path:
-    place = tree / cwd
+def _inside(tree: Path, cwd: Path, version: str | None) -> Path:
+    place = (tree / cwd).resolve()
+    if not place.is_relative_to(tree.resolve()):
+        raise UsageError(f"{cwd} is outside the tree that is measured")
     if not place.is_dir():
-        raise UsageError(f"there is no folder {cwd} in {tree}")
-    return place
+        raise UsageError(f"there is no folder {cwd} in {f'version {version[:10]}' if version else tree}")
+    return tree / cwd
 
 
-def _has(repository: Repository, version: str, job: Job) -> bool:
-    """Whether a version has a profile of this command under this collector and these postprocessors."""
-    wanted = (
-        job.cmd,
-        job.args,
-        job.workload,
-        job.collector.name,
-        tuple(step.name for step in job.postprocessors),
-    )
-    return any(
-        (e.cmd, e.args, e.workload, e.collector, e.postprocessors) == wanted for e in repository.entries(version)
-    )
+def _made(entry: Entry) -> tuple[object, ...]:
+    return entry.cmd, entry.args, entry.workload, entry.collector, entry.postprocessors
+
+
+def _to_be_made(job: Job) -> tuple[object, ...]:
+    """What an entry of this job's profile says."""
+    return job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors)
 
 
 def _submit(console: Console, repository: Repository, plan: Plan) -> Iterator[Measured]:
     context = Context(
         plugins=console.plugins,
-        options=repository.config.plugin_options,
+        options=repository.plugin_options,
         machine=repository.facts(),
         schedule=repository.config.get("schedule"),
         progress=console.progress,
@@ -197,7 +209,11 @@ def _save(
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
             failures.append(Failure(_named(measured.job), error))
             continue
-        saved = repository.save(measured.profile)
+        try:
+            saved = repository.save(measured.profile)
+        except PerfError as error:
+            failures.append(Failure(_named(measured.job), error))
+            continue
         console.plugins.emit("profile_collected", profile=measured.profile, job=measured.job)
         yield _kept(console, repository, request, measured, saved, failures)
 
@@ -221,18 +237,17 @@ def _kept(
     return Kept(job=measured.job, profile=profile, name=saved.name, id=id)
 
 
-def _raise(console: Console, failures: Sequence[Failure]) -> None:
-    """The one error there was, or all of them told and one that counts them, with the exit code of the first."""
+def _raise(failures: Sequence[Failure]) -> None:
+    """One error that tells everything that failed, with the exit code and the hint of the first."""
     if not failures:
         return
     first = failures[0].error
-    if len(failures) == 1:
-        raise first
-    for failure in failures:
-        console.say(f"perf: {failure.what}: {failure.error}")
-    summary = PerfError(f"{len(failures)} of the jobs failed; the others were kept", hint=first.hint)
-    summary.exit_code = first.exit_code
-    raise summary
+    told = [f"{failure.what}: {failure.error}" for failure in failures]
+    if len(told) > 1:
+        told.append(f"{len(told)} failures; what was measured otherwise is kept")
+    error = PerfError("\nperf: ".join(told), hint=first.hint)
+    error.exit_code = first.exit_code
+    raise error from first
 
 
 def _named(job: Job) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import typer
 
-from perfcore.errors import PerfError, UsageError, nearest
+from perfcore.errors import PerfError, UsageError
 from perfcore.text import printable, printable_lines
 
 INTERNAL = 70
@@ -113,10 +114,15 @@ def _tell_usage(error: typer.TyperException) -> int:
         return UsageError.exit_code
     _say(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(error.message)}\n")
     option = getattr(error, "option_name", None)
-    flags = [flag for parameter in context.command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
-    hint = nearest(option, flags) if option else None
+    hint = _nearest_option(option, context.command.params) if option else None
     _say(f"  hint: {hint or f'`{printable(context.command_path)} --help` explains'}\n")
     return UsageError.exit_code
+
+
+def _nearest_option(option: str, parameters: Sequence[Any]) -> str | None:
+    flags = [flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts)]
+    close = difflib.get_close_matches(option.lstrip("-"), [flag.lstrip("-") for flag in flags], n=1, cutoff=0.6)
+    return f"did you mean '--{close[0]}'?" if close else None
 
 
 def _tell_signal(error: BaseException) -> int:

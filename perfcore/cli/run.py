@@ -10,13 +10,14 @@ import attrs
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import Request, measure, select_versions
+from perfcore.cli.measuring import SCHEMA, Request, building, measure, select_versions, standing
 from perfcore.config import parse_yaml, read_bytes
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.jobs import matrix
 from perfcore.jobs.matrix import KEYS, Matrix
 from perfcore.repository import Repository
 from perfcore.settings import parse_seconds
+from perfcore.text import align, printable
 
 app = typer.Typer(
     rich_markup_mode=None,
@@ -81,17 +82,18 @@ def run_matrix(
     """Measure the job matrix: every command with its arguments and workloads, under every collector.
 
     The matrix is FILE, or the keys bins, args, workloads, collectors and postprocessors of the configuration.
+    Commands of FILE run where you stand, those of the configuration at the root of the tree.
     """
     console: Console = ctx.obj
     repository = console.repository
     chosen = _of_file(repository, file) if file is not None else _of_config(repository, run=not dry_run)
     if dry_run:
-        for job in chosen.jobs():
-            console.line("  ".join(part for part in (job.collector.name, job.label) if part))
+        _list(console, chosen, as_json)
         return
     _measure(
         console,
         chosen,
+        cwd=Path() if file is None else standing(repository),
         versions=select_versions(repository, version or [], since, every),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
@@ -148,7 +150,8 @@ def run_job(
     }
     _measure(
         console,
-        _with_build(matrix.parse(values, where="the command line"), repository),
+        matrix.parse(values, where="the command line"),
+        cwd=standing(repository),
         versions=select_versions(repository, version or [], since, every),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
@@ -162,28 +165,36 @@ def _measure(
     console: Console,
     chosen: Matrix,
     *,
-    versions: tuple[str, ...],
+    cwd: Path,
+    versions: tuple[str, ...] | None,
     schedule: Mapping[str, Any],
     register: bool,
     missing: bool,
     no_build: bool,
     as_json: bool,
 ) -> None:
-    execute = chosen.execute
-    pre_run = execute.get("pre_run", [])
     measure(
         console,
         Request(
-            jobs=chosen.jobs(),
+            jobs=tuple(attrs.evolve(job, cwd=cwd) for job in chosen.jobs()),
             versions=versions,
             schedule={**chosen.schedule, **schedule},
-            pre_run=() if no_build else tuple([pre_run] if isinstance(pre_run, str) else map(str, pre_run)),
-            shell=bool(execute.get("shell", False)),
+            building=building(console.repository, chosen.execute, skip=no_build),
             register=register,
             missing=missing,
             as_json=as_json,
         ),
     )
+
+
+def _list(console: Console, chosen: Matrix, as_json: bool) -> None:
+    jobs = chosen.jobs()
+    if as_json:
+        rows = [{"collector": job.collector.name, "command": job.label, "argv": list(job.argv)} for job in jobs]
+        console.json({"schema": SCHEMA, "jobs": rows})
+        return
+    for line in align([(printable(job.collector.name), printable(job.label)) for job in jobs]):
+        console.line(line)
 
 
 def _of_file(repository: Repository, file: Path) -> Matrix:
@@ -195,25 +206,14 @@ def _of_file(repository: Repository, file: Path) -> Matrix:
     values = parse_yaml(data, str(file))
     if not isinstance(values, Mapping):
         raise UsageError(f"{file} should hold keys such as bins and collectors", hint=", ".join(KEYS))
-    parsed = matrix.parse(values, where=str(file))
-    return parsed if parsed.execute else _with_build(parsed, repository)
+    return matrix.parse(values, where=str(file))
 
 
 def _of_config(repository: Repository, *, run: bool) -> Matrix:
     parsed = matrix.from_config(repository.config)
-    if run:
-        for key in ("bins", "cmds", "collectors", "postprocessors", "args", "workloads"):
-            repository.trust.require(repository.config.origin(key))
-    return _with_build(parsed, repository) if run else parsed
-
-
-def _with_build(parsed: Matrix, repository: Repository) -> Matrix:
-    repository.trust.require(repository.config.origin("execute.pre_run"))
-    execute = {
-        "pre_run": repository.config.get("execute.pre_run"),
-        "shell": repository.config.get("execute.shell"),
-    }
-    return attrs.evolve(parsed, execute=execute)
+    for key in ("bins", "cmds", "collectors", "postprocessors", "args", "workloads") if run else ():
+        repository.trusted(key)
+    return parsed
 
 
 def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dict[str, Any]:

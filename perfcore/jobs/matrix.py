@@ -18,9 +18,11 @@ from typing import Any
 
 import attrs
 
-from perfcore.config import Config
+from perfcore.config import Config, check_keys
 from perfcore.errors import UsageError, nearest
+from perfcore.jobs.schedule import Schedule
 from perfcore.model import Job, Step
+from perfcore.settings import structure
 
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
 _BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
@@ -61,14 +63,18 @@ def parse(values: Mapping[str, Any], *, where: str) -> Matrix:
     if not commands:
         raise UsageError(f"{where}: there is no command to measure", hint="name one under `bins`")
     collectors = tuple(_step(item, where, "collectors") for item in _list(values.get("collectors"), where))
+    execute = _mapping(values.get("execute"), where, "execute")
+    check_keys({"execute": execute}, where)
+    schedule = _mapping(values.get("schedule"), where, "schedule")
+    structure(Schedule, schedule, where=f"{where}: schedule")
     return Matrix(
         commands=commands,
         collectors=collectors or (Step(name="time"),),
         postprocessors=tuple(
             _step(item, where, "postprocessors") for item in _list(values.get("postprocessors"), where)
         ),
-        schedule=_mapping(values.get("schedule"), where, "schedule"),
-        execute=_mapping(values.get("execute"), where, "execute"),
+        schedule=schedule,
+        execute=execute,
     )
 
 
@@ -103,7 +109,10 @@ def _commands(values: Mapping[str, Any], where: str) -> Iterator[Job]:
         entry = item if isinstance(item, Mapping) else {"name": item}
         for key in entry:
             if key not in _BIN_KEYS:
-                raise UsageError(f"{where}: bins: unknown key {str(key)!r}", hint=nearest(str(key), _BIN_KEYS))
+                raise UsageError(
+                    f"{where}: bins: unknown key {str(key)!r}",
+                    hint=nearest(str(key), _BIN_KEYS) or f"known keys: {', '.join(_BIN_KEYS)}",
+                )
         yield from _of_bin(entry, everywhere, workloads, where)
 
 
@@ -138,6 +147,11 @@ def _words(value: Any, where: str, what: str, shell: bool = False) -> tuple[str,
         return shlex.join(words), words
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         return str(value), [str(value)] if shell else split(str(value), where)
+    if value is None or isinstance(value, bool):
+        raise UsageError(
+            f"{where}: {what} should be text, got {value!r}",
+            hint='YAML reads true, no, null and the like as values: write "true"',
+        )
     raise UsageError(f"{where}: {what} should be text, got {value!r}")
 
 

@@ -1,7 +1,8 @@
 """Trees of other versions, made to be measured: all at paths of one length, and removed afterwards.
 
 They stand outside the repository, so that nothing which looks for files in the folders above finds the user's.
-Each is guarded by a lock for as long as its command lives; a tree without one is left over and is removed.
+Each is guarded by a lock for as long as its command lives; a tree without one is left over and is removed. The
+lock files stay: there are as many as there ever were trees at one time.
 """
 
 from __future__ import annotations
@@ -10,22 +11,17 @@ import contextlib
 import hashlib
 import os
 import shutil
-import subprocess
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfcore.errors import CommandFailedError, PerfError, StorageError
-from perfcore.jobs import matrix
-from perfcore.text import printable_lines
+from perfcore.errors import PerfError, StorageError
 
 if TYPE_CHECKING:
     from filelock import FileLock
 
     from perfcore.repository import Repository
 
-_SLOTS = 10
-_TAIL = 2000
+_SLOTS = 1000
 
 
 class Trees:
@@ -50,12 +46,10 @@ class Trees:
             self._remove(path)
             lock.release()
         self._held.clear()
-        with contextlib.suppress(OSError):
-            self.place.rmdir()
 
     def get(self, version: str) -> Path:
         """A clean tree of the version."""
-        path, lock = self._free_slot(version)
+        path, lock = self._free_slot()
         self._held.append((path, lock))
         vcs = self.repository.vcs
         if hasattr(vcs, "worktree"):
@@ -79,16 +73,16 @@ class Trees:
                         lock.release()
         return count
 
-    def _free_slot(self, version: str) -> tuple[Path, FileLock]:
+    def _free_slot(self) -> tuple[Path, FileLock]:
         for slot in range(_SLOTS):
-            path = self.place / f"{version[:12]}-{slot}"
+            path = self.place / f"tree-{slot:03}"
             lock = _lock(path)
             if not _acquired(lock):
                 continue
             if path.exists():
                 self._remove(path)
             return path, lock
-        raise StorageError(f"{_SLOTS} commands measure version {version[:12]} already")
+        raise StorageError(f"{_SLOTS} trees of versions are measured already")
 
     def _remove(self, path: Path) -> None:
         vcs = self.repository.vcs
@@ -96,35 +90,6 @@ class Trees:
             with contextlib.suppress(PerfError):
                 vcs.remove_worktree(path)
         shutil.rmtree(path, ignore_errors=True)
-
-
-def build(commands: Sequence[str], tree: Path, *, shell: bool, timeout: float, version: str) -> None:
-    """Run the pre_run commands in a tree; CommandFailedError with the end of what they printed."""
-    for text in commands:
-        words = text if shell else matrix.split(text, "execute.pre_run")
-        _build_one(words, text, tree, shell=shell, timeout=timeout, version=version)
-
-
-def _build_one(words: str | list[str], text: str, tree: Path, *, shell: bool, timeout: float, version: str) -> None:
-    failed = f"pre_run {text!r} of version {version[:10]}"
-    try:
-        done = subprocess.run(
-            words,
-            cwd=tree,
-            shell=shell,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            timeout=timeout,
-            check=False,
-        )
-    except OSError as error:
-        raise CommandFailedError(f"{failed} could not be started: {error.strerror}") from error
-    except subprocess.TimeoutExpired as error:
-        raise CommandFailedError(f"{failed} took longer than {timeout:g} s", hint="see execute.timeout") from error
-    if done.returncode:
-        tail = printable_lines(done.stdout[-_TAIL:].decode(errors="replace")).strip()
-        raise CommandFailedError(f"{failed} failed with exit code {done.returncode}:\n{tail}")
 
 
 def _lock(path: Path) -> FileLock:
