@@ -4,8 +4,9 @@ phase they observe goes on as if they were not there."""
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any
 
 from perfcore.errors import PluginError, nearest
@@ -53,12 +54,14 @@ def accepted(function: Observer, arguments: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in arguments.items() if name in names}
 
 
-def wrapper(found: Found, observer: Observer, arguments: Sequence[str], warn: Warn) -> Callable[..., Any]:
-    """The observer as a pluggy wrapper of a phase with these arguments."""
+def wrapper(found: Found, observer: Observer, phase: Callable[..., Any], warn: Warn) -> Callable[..., Any]:
+    """The observer as a pluggy wrapper of a phase, given by its specification."""
+    names = list(inspect.signature(phase).parameters)[1:]
 
+    @functools.wraps(phase)  # pluggy reads the names of the arguments off what is wrapped
     def wrap(*values: Any) -> Generator[None, Any, Any]:
         watch = _Watch(found, warn)
-        watch.begin(observer, dict(zip(arguments, values, strict=True)))
+        watch.begin(observer, dict(zip(names, values, strict=True)))
         try:
             result = yield
         except BaseException as error:
@@ -66,8 +69,6 @@ def wrapper(found: Found, observer: Observer, arguments: Sequence[str], warn: Wa
             raise
         return watch.finished(result)
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    wrap.__signature__ = inspect.Signature([inspect.Parameter(n, kind) for n in arguments])  # type: ignore[attr-defined]
     return wrap
 
 

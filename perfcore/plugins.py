@@ -196,7 +196,7 @@ class Phases:
         self._manager.register(driver)
         for method in kind.wrapped:
             for observer, function in plugins.observing(f"{kind.name}.{method}"):
-                wrapped = wrapper(observer, function, _arguments(kind, method), plugins.warn)
+                wrapped = wrapper(observer, function, getattr(kind.protocol, method), plugins.warn)
                 self._manager.register(SimpleNamespace(**{method: wrapped}))
 
     def call(self, method: str, **arguments: Any) -> Any:

@@ -116,11 +116,18 @@ def help_of(option: Option) -> str:
     info, parts = option.info, []
     if option.required:
         parts.append("required")
-    elif option.default is not False and option.default not in (None, (), ""):
-        shown = ", ".join(map(str, option.default)) if isinstance(option.default, tuple) else option.default
-        parts.append(f"default: {shown:g}" if isinstance(shown, float) else f"default: {shown}")
+    elif option.default not in (None, (), "") and option.default is not False:
+        parts.append(f"default: {_shown(option.default)}")
     if info.unit and info.unit != "s":
         parts.append(f"in {info.unit}")
     if info.env:
-        parts.append(f"else from ${info.env}")
+        parts.append(f"or from ${info.env}")
     return f"{info.help} [{'; '.join(parts)}]" if parts else info.help
+
+
+def _shown(default: Any) -> str:
+    if isinstance(default, tuple):
+        return ", ".join(map(str, default))
+    if default is True:
+        return "on"
+    return f"{default:g}" if isinstance(default, float) else str(default)
