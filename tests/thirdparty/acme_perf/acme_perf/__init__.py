@@ -1,0 +1,1 @@
+"""How ACME measures."""
