@@ -1,0 +1,172 @@
+"""Reads a `.perf` folder. Written from docs/formats.md alone: the standard library, and nothing of perfcore.
+
+    for version, entry in entries(Path(".perf")):
+        profile = read_profile(Path(".perf"), entry["profile"])
+        print(version, entry["name"], profile["tables"]["resources"]["wall"])
+
+A table is a dict of lists; None is a missing value.
+"""
+
+import hashlib
+import json
+import struct
+import zlib
+
+WORDS = ("name", "type", "cmd", "args", "workload", "collector")
+ITEMS = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
+
+
+def check(right, what):
+    if not right:
+        raise ValueError(f"damaged: {what}")
+
+
+def read_object(perf, id):
+    stored = (perf / "objects" / id[:2] / id[2:]).read_bytes()
+    inflater = zlib.decompressobj()
+    start = inflater.decompress(stored, 300)
+    kind, type, length = start.partition(b"\0")[0].decode().split(" ")
+    size = len(f"{kind} {type} {length}\0") + int(length)
+    whole = start + (
+        inflater.decompress(inflater.unconsumed_tail, size - len(start) + 1) if size >= len(start) else b""
+    )
+    check(int(length) <= 268_435_456 and len(whole) == size, id)
+    check(inflater.eof and not inflater.unused_data and hashlib.sha1(whole).hexdigest() == id, id)
+    return kind, type, whole[-int(length) or len(whole) :]
+
+
+def read_profile(perf, id):
+    kind, type, content = read_object(perf, id)
+    profile = parse_profile(perf, content)
+    check((kind, type) == ("profile", profile["header"]["type"]) and "origin" not in profile, id)
+    return profile
+
+
+def parse_profile(perf, content):
+    profile = json.loads(content)
+    check(profile["format"] == 1, "made by a newer perfcore")
+    profile["tables"] = {name: read_table(perf, table) for name, table in profile.get("tables", {}).items()}
+    return profile
+
+
+def read_table(perf, table):
+    columns = {column["name"]: inline_values(column) for column in table.get("columns", ())}
+    before = []
+    for id in table.get("pieces", ()):
+        kind, _, content = read_object(perf, id)
+        rows, base, piece = read_piece(content)
+        expected = {"id": before[-1][0] if before else "", "rows": sum(rows for _, rows in before)}
+        check(kind == "table" and base in (None, expected), id)
+        before.append((id, rows))
+        for name, values in piece.items():
+            columns.setdefault(name, []).extend(values)
+    check(all(len(values) == table["rows"] for values in columns.values()), "rows")
+    return columns
+
+
+def inline_values(column):
+    return [number(v) if column["dtype"] == "f64" and v is not None else v for v in column["values"]]
+
+
+def number(value):
+    if isinstance(value, str) and value.startswith("nan:"):
+        return struct.unpack(">d", bytes.fromhex(value[4:]))[0]
+    return float(value)
+
+
+def read_piece(content):
+    (length,) = struct.unpack_from("<I", content)
+    head, place = json.loads(content[4 : 4 + length]), 4 + length
+    check(head["format"] == 1, "made by a newer perfcore")
+    rows, columns = head["rows"], {}
+    for column in head["columns"]:
+        items = bytearray(rows * len(column["planes"]))
+        for k, constant in enumerate(column["planes"]):
+            if constant is None:
+                items[k :: len(column["planes"])] = content[place : place + rows]
+                place += rows
+            else:
+                items[k :: len(column["planes"])] = bytes([constant]) * rows
+        values = list(struct.unpack(f"<{rows}{ITEMS[column['dtype']]}", items))
+        there = [True] * rows
+        if column.get("valid"):
+            there = [bool(content[place + i // 8] >> i % 8 & 1) for i in range(rows)]
+            place += (rows + 7) // 8
+        if column["dtype"] == "str":
+            values = [column["dictionary"][code] if here else None for code, here in zip(values, there, strict=True)]
+        columns[column["name"]] = [value if here else None for value, here in zip(values, there, strict=True)]
+    check(place == len(content), "the piece holds more or less than it says")
+    return rows, head.get("base"), columns
+
+
+def key_of(vcs, version):
+    if len(version) == 40 and set(version) <= set("0123456789abcdef"):
+        return version
+    return hashlib.sha1(f"{vcs}\0{version}".encode()).hexdigest()
+
+
+def entries(perf):
+    """(version, entry) of everything registered and not taken off."""
+    for path in sorted((perf / "objects").glob("??/*")):
+        data = path.read_bytes()
+        if data[:4] == b"pidx":
+            version, found = read_index(data)
+            yield from ((version or path.parent.name + path.name, entry) for entry in found if not entry["tombstone"])
+
+
+def read_index(data):
+    payload = data[:-20]
+    check(hashlib.sha1(payload).digest() == data[-20:], "index")
+    _, format, count = struct.unpack_from("<4sII", payload)
+    take = taker(payload, 12)
+    if format == 1:
+        return None, [old_entry(take) for _ in range(count)]
+    check(format == 3, "made by a newer perfcore")
+    _, version = text(take), text(take)
+    found = [new_entry(take) for _ in range(count)]
+    check(take(None) == b"", "index")
+    check(found == sorted(found, key=lambda e: (e["created"], e["profile"])), "index")
+    return version, found
+
+
+def taker(data, place):
+    def take(size):
+        nonlocal place
+        place, start = (len(data) if size is None else place + size), place
+        check(place <= len(data), "cut short")
+        return data[start:place]
+
+    return take
+
+
+def u32(take):
+    return struct.unpack("<I", take(4))[0]
+
+
+def text(take):
+    return take(u32(take)).decode()
+
+
+def old_entry(take):
+    seconds, profile, name = u32(take), take(20).hex(), b""
+    while not name.endswith(b"\0"):
+        name += take(1)
+    return {"created": seconds * 10**9, "profile": profile, "name": name[:-1].decode(), "tombstone": False}
+
+
+def new_entry(take):
+    flags, created, profile, tables = struct.unpack("<Bq20sI", take(33))
+    check(flags in (0, 1), "made by a newer perfcore")
+    entry = {"tombstone": bool(flags), "created": created, "profile": profile.hex()}
+    entry["tables"] = [take(20).hex() for _ in range(tables)]
+    entry |= {word: text(take) for word in WORDS}
+    entry |= {many: [text(take) for _ in range(u32(take))] for many in ("postprocessors", "tags")}
+    return entry | {"config_id": text(take), "environment_id": text(take)}
+
+
+def notes(perf, subject):
+    id = hashlib.sha1(f"note\0{subject}".encode()).hexdigest()
+    data = (perf / "objects" / id[:2] / id[2:]).read_bytes()
+    check(data[:8] == b"nidx\1\0\0\0" and hashlib.sha1(data[:-20]).digest() == data[-20:], "notes")
+    ids = [data[12 + 20 * i : 32 + 20 * i].hex() for i in range(struct.unpack_from("<I", data, 8)[0])]
+    return [read_object(perf, id)[1:] for id in ids]

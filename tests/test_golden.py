@@ -1,0 +1,203 @@
+"""What version 1 of the formats wrote opens for ever: the content of a `.perf` made by perfcore 0.1.0, read value by value.
+
+`python tests/test_golden.py` writes such a folder anew, for as long as version 1 is not released.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.profile.table import ColumnSpec, TableBuilder
+from perfcore.store import index as indexes
+from perfcore.store import notes, objects, pending, sweep
+from perfcore.store.store import Store, object_key
+from perfcore.testing.memory import MemoryStorage
+
+GOLDEN = Path(__file__).with_name("golden") / "v1" / "perf"
+HASHED, NAMED, OLD = "c0ffee" + "0" * 34, "release/1.0 ünstable", "01d" + "0" * 37
+CREATED = 1_750_000_000_123_456_789
+ROWS = 65_536 + 1_000
+
+Columns = dict[ColumnSpec, list[Any]]
+TABLES: dict[str, dict[str, Columns]] = {
+    "timed": {
+        "resources": {
+            ColumnSpec("run", "i64", role="order"): [0, 1, 2],
+            ColumnSpec("wall", "i64", "ns", "value"): [12_345_678, 12_345_679, -1],
+            ColumnSpec("throughput", "f64", "B/s", "value", "higher"): [1e9, 0.1, None],
+        },
+        "runs": {
+            ColumnSpec("run", "i64", role="order"): [0, 1, 2],
+            ColumnSpec("warmup", "bool"): [True, False, None],
+            ColumnSpec("session", "str"): ["5e55", "5e55", None],
+        },
+    },
+    "everything": {
+        "resources": {
+            ColumnSpec("i", "i64", "ns", "value"): [-(2**63), 2**63 - 1, 2**53 + 1, None],
+            ColumnSpec("u", "u64", "", "value"): [2**64 - 1, 2**63, 0, None],
+            ColumnSpec("f", "f64", "µs", "value"): [math.nan, -math.inf, -0.0, None],
+            ColumnSpec("odd nan", "f64"): [float(struct.unpack("<d", b"\1\0\0\0\0\0\xf8\xff")[0]), 5e-324, 0.1, 1e308],
+            ColumnSpec("b", "bool"): [True, False, None, True],
+            ColumnSpec("s", "str"): ["naïve\n<script>\x1b[31m\0", "", None, "🚀"],
+            ColumnSpec("never", "str"): [None, None, None, None],
+            ColumnSpec("", "i64"): [1, 2, 3, 4],
+        },
+        "no columns": {},
+        "no rows": {ColumnSpec("x", "f64"): []},
+    },
+    "long": {
+        "resources": {
+            ColumnSpec("row", "i64", role="order"): list(range(ROWS)),
+            ColumnSpec("u", "u64"): [2**64 - 1 - row % 3 for row in range(ROWS)],
+            ColumnSpec("f", "f64"): [None if row % 4 == 0 else row / 4 for row in range(ROWS)],
+            ColumnSpec("b", "bool"): [row % 2 == 0 for row in range(ROWS)],
+            ColumnSpec("s", "str"): [None if row % 5 == 0 else f"f{row % 5}" for row in range(ROWS)],
+            ColumnSpec("same", "i64"): [7] * ROWS,
+        },
+    },
+}
+
+
+def profile(name: str) -> Profile:
+    builders = {}
+    for table, columns in TABLES[name].items():
+        builders[table] = TableBuilder(table, list(columns))
+        builders[table].extend({spec.name: values for spec, values in columns.items()})
+    return Profile(
+        header=Header(
+            type="x-quantum.7",
+            argv=("./sort", "-n", "big file.txt"),
+            cmd="./sort",
+            args="-n",
+            workload="'big file.txt'",
+            shell=True,
+            units={"amount": "B"},
+            exitcode=-9,
+            tags=("baseline", "<script>"),
+        ),
+        created=CREATED,
+        collector=Tool(name="time", version="0.1.0", params={"repeat": 5}, sampling={"clock": ["monotonic", 1.5]}),
+        postprocessors=(Tool(name="filter", params={"expression": "<20"}), Tool(name="again")),
+        machine={"cpu": "Example 9000", "cpus": 8, "nested": {"x": [None, True, 2**53 + 1]}},
+        config_id="c0" * 20,
+        environment_id="e0" * 20,
+        sources=("ab" * 20,),
+        notes=("the machine was loaded",),
+        tables={table: builder.build() for table, builder in builders.items()},
+    )
+
+
+def entry(name: str, id: str, tables: tuple[str, ...]) -> Entry:
+    return Entry(
+        profile=id,
+        created=CREATED,
+        name=f"{name}.perf",
+        type="x-quantum.7",
+        tables=tables,
+        cmd="./sort",
+        args="-n",
+        workload="'big file.txt'",
+        collector="time",
+        postprocessors=("filter", "again"),
+        tags=("baseline", "<script>"),
+        config_id="c0" * 20,
+        environment_id="e0" * 20,
+    )
+
+
+def write(store: Store) -> None:
+    found = {}
+    for name, version in (("timed", HASHED), ("everything", NAMED), ("long", HASHED)):
+        data, tables = store.encode_profile(profile(name))
+        id, _ = objects.encode(objects.Object("profile", "x-quantum.7", data))
+        found[name] = store.register("git", version, data, "x-quantum.7", entry(name, id, tables))
+    gone = store.register("git", HASHED, data, "x-quantum.7", attrs.evolve(found["long"], name="gone.perf"))
+    store.update_index("git", HASHED, lambda index: indexes.bury(index, gone))
+    old = indexes.Index(vcs="git", version=OLD, entries=(attrs.evolve(found["timed"], name="old.perf"),))
+    store.storage.create(object_key(OLD), indexes.encode(old, 1))
+    for text in (b"one", b"two"):
+        notes.add(store, "a subject\n", "check", text)
+    pending.save(store, attrs.evolve(profile("everything"), origin=HASHED, dirty=True))
+
+
+@pytest.fixture
+def store() -> Store:
+    storage = MemoryStorage()
+    for path in sorted(GOLDEN.rglob("*")):
+        if path.is_file():
+            storage.create(path.relative_to(GOLDEN).as_posix(), path.read_bytes())
+    return Store(storage)
+
+
+def bits(value: Any) -> Any:
+    return struct.pack("<d", value) if isinstance(value, float) else value
+
+
+def check(read: Profile, name: str) -> None:
+    expected = profile(name)
+    for field in attrs.fields(Profile):
+        if field.name not in ("tables", "origin", "dirty"):
+            assert getattr(read, field.name) == getattr(expected, field.name), field.name
+    assert set(read.tables) == set(TABLES[name])
+    for table, columns in TABLES[name].items():
+        assert [c.spec for c in read.tables[table].columns] == list(columns)
+        for spec, values in columns.items():
+            assert list(map(bits, read.tables[table][spec.name])) == list(map(bits, values)), spec
+
+
+def test_the_golden_folder_is_whole(store: Store) -> None:
+    assert [finding.text for finding in sweep.examine(store)] == []
+
+
+def test_the_index_of_a_hashed_version(store: Store) -> None:
+    index = store.read_index("git", HASHED)
+    by_name = {e.name: e for e in index.entries}
+    assert set(by_name) == {"timed.perf", "long.perf", "gone.perf"}
+    assert {e.name for e in index.live} == {"timed.perf", "long.perf"}
+    for name in ("timed", "long"):
+        found = by_name[f"{name}.perf"]
+        assert found == entry(name, found.profile, found.tables)
+        check(store.load(found.profile), name)
+    assert by_name["timed.perf"].tables == ()
+    assert len(by_name["long.perf"].tables) == 2
+
+
+def test_the_index_of_a_named_version(store: Store) -> None:
+    (found,) = store.read_index("git", NAMED).live
+    assert found == entry("everything", found.profile, ())
+    check(store.load(found.profile), "everything")
+
+
+def test_the_index_of_version_1(store: Store) -> None:
+    (found,) = store.read_index("git", OLD).live
+    assert (found.name, found.created) == ("old.perf", CREATED // 10**9 * 10**9)
+    check(store.load(found.profile), "timed")
+
+
+def test_the_notes(store: Store) -> None:
+    assert sorted(note.content for note in notes.read(store, "a subject\n")) == [b"one", b"two"]
+
+
+def test_the_pending_profile(store: Store) -> None:
+    (waiting,) = pending.walk(store)
+    assert waiting.name == "x_quantum.7-sort-big_file.txt-20250615T150640.perf"
+    assert waiting.profile is not None
+    assert (waiting.profile.origin, waiting.profile.dirty) == (HASHED, True)
+    check(waiting.profile, "everything")
+
+
+if __name__ == "__main__":
+    memory = MemoryStorage()
+    write(Store(memory))
+    for row in memory.list(""):
+        path = GOLDEN.joinpath(*row.key.split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(memory.read(row.key).data)
