@@ -1,4 +1,4 @@
-"""What version 1 of the formats wrote opens for ever: the content of a `.perf` made by perfcore 0.1.0, read value by value.
+"""What version 1 of the formats wrote opens for ever: the content of a `.perf` by perfcore 0.1.0, value by value.
 
 `python tests/test_golden.py` writes such a folder anew, for as long as version 1 is not released.
 """

@@ -1,0 +1,79 @@
+"""The format `perf`: a profile as one JSON file that holds all of it and depends on no store."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import secrets
+import sys
+from typing import TYPE_CHECKING
+
+from perfcore.errors import FormatError, StorageError
+from perfcore.profile import codec
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from perfcore.model import Profile
+
+_BEGINNING = re.compile(rb'\s*\{\s*"format"\s*:\s*[0-9]+\s*,')
+_EVERYTHING = sys.maxsize
+
+
+class PerfFormat:
+    """Every table stands inline, whatever its size; every value survives, NaN with its bits."""
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        return bool(_BEGINNING.match(head)) and b'"header"' in head
+
+    def read(self, path: Path) -> Profile:
+        """The profile, complete and verified."""
+        where = printable(str(path))
+        try:
+            data = path.read_bytes()
+        except OSError as error:
+            raise StorageError(f"cannot read {where}: {error.strerror}") from error
+        try:
+            profile = codec.decode(data, _elsewhere, where=where)
+            codec.verify(profile)
+        except FormatError as error:
+            told = error.message if error.message.startswith(where) else f"{where}: {error.message}"
+            raise FormatError(told, hint=error.hint) from error
+        return profile
+
+    def write(self, profile: Profile, path: Path) -> None:
+        data, _ = codec.encode(profile, _refused, inline=_EVERYTHING)
+        try:
+            write_whole(path, data)
+        except OSError as error:
+            raise StorageError(f"cannot write {printable(str(path))}: {error.strerror}") from error
+
+
+def write_whole(path: Path, data: bytes) -> None:
+    """Make a file hold these bytes, or leave what was there. What is not a file, such as a pipe, is written to."""
+    place = path.resolve()
+    if place.exists() and not place.is_file():
+        place.write_bytes(data)
+        return
+    temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(place)
+    finally:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+
+
+def _elsewhere(id: str) -> bytes:
+    raise FormatError(
+        f"table object {id} is in the store where it was made", hint="write it there with `perf export` and read that"
+    )
+
+
+def _refused(table: str, piece: bytes) -> str:
+    raise FormatError(f"table {table!r} is too large for one file")
