@@ -190,22 +190,18 @@ class Repository:
     def pending(self) -> list[Pending]:
         return pending.walk(self.store)
 
-    def find(self, name: str) -> list[Ref]:
-        """The profiles of a name, as `perfcore.store.lookup` describes them."""
+    def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
+        """The profiles of a name, as `perfcore.store.lookup` describes them; with `unregistered`, a name that is
+        no number is looked for only among pending profiles and files."""
+        only = unregistered and not lookup.is_number(name)
         places = Places(
             version=self.version,
-            entries=self.entries,
+            entries=(lambda version: ()) if only else self.entries,
             pending=self.pending,
-            everywhere=self.everywhere,
+            everywhere=(lambda: ()) if only else self.everywhere,
             cwd=self.cwd,
         )
         return lookup.resolve(name, places)
-
-    def find_one(self, name: str) -> Ref:
-        refs = self.find(name)
-        if len(refs) != 1:
-            raise UsageError(f"{name} names {len(refs)} profiles, one is wanted")
-        return refs[0]
 
     def load(self, ref: Ref) -> Profile:
         """The profile that was found."""

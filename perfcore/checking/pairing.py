@@ -27,9 +27,10 @@ class _Key:
     environment_id: str
 
 
-def of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpaired]:
-    """A pairing for every configuration that a version was measured in."""
-    targets = _grouped(repository.entries(version))
+def of_version(repository: Repository, version: str, config_id: str | None = None) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration that a version was measured in, or for one of them."""
+    grouped = _grouped(repository.entries(version))
+    targets = {key: group for key, group in grouped.items() if config_id in (None, key.config_id)}
     baselines, elsewhere = _nearest(repository, version, set(targets))
     for key, entries in targets.items():
         if key in baselines:

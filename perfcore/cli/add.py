@@ -8,6 +8,7 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
+from perfcore.text import plural, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -39,13 +40,14 @@ def add(
     if every:
         from perfcore.store.lookup import pending_refs
 
-        refs = [
-            r
-            for r in pending_refs(repository.pending())
-            if not (r.pending and r.pending.profile and r.pending.profile.dirty)
-        ]
+        waiting = pending_refs(repository.pending())
+        refs = [r for r in waiting if not (r.pending and r.pending.profile and r.pending.profile.dirty)]
+        if dirty := len(waiting) - len(refs):
+            console.say(f"{plural(dirty, 'profile')} of uncommitted changes left out")
+        if not refs:
+            console.say("nothing to register")
     else:
-        refs = list({ref.name: ref for name in profiles or () for ref in repository.find(name)}.values())
+        refs = list({r.name: r for name in profiles or () for r in console.find(name, unregistered=True)}.values())
     failed: PerfError | None = None
     for ref in refs:
         origin = ref.pending.profile.origin if every and ref.pending and ref.pending.profile else None
@@ -56,6 +58,6 @@ def add(
                 console.say(f"perf: {ref.title}: {error}")
             failed = error
             continue
-        console.line(f"{entry.profile} registered for {where[:10]}: {entry.name}")
+        console.line(f"{entry.profile} registered for {where[:10]}: {printable(entry.name)}")
     if failed is not None:
         raise failed

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Optional
 
@@ -12,10 +14,10 @@ from perfcore.checking import pairing as pairings
 from perfcore.checking import report
 from perfcore.checking.pairing import Unpaired
 from perfcore.cli.console import Console
-from perfcore.errors import NotFoundError, PluginError, UsageError
+from perfcore.errors import NotFoundError, PluginError, UsageError, VersionError
 from perfcore.model import Change, Pairing, Sample
 from perfcore.repository import Repository
-from perfcore.store.lookup import Ref
+from perfcore.store.lookup import Ref, is_number
 from perfcore.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -29,7 +31,7 @@ def check(
         Optional[list[str]],
         typer.Argument(
             metavar="[REV | A..B | PROFILE [PROFILE]]",
-            help="A version (default: the head), a range, a pending profile, or two profiles: baseline, target.",
+            help="A version (default: the head), a range, a profile, or two profiles: baseline, target.",
             show_default=False,
         ),
     ] = None,
@@ -52,9 +54,8 @@ def check(
     The exit code is 1 if a primary metric (CPU time, where there is one) degraded, and 0 if none did.
     """
     console: Console = ctx.obj
-    repository = console.repository
     words = [word for word in what or [] if word != "profiles"]
-    found = list(_pairs(repository, words, every))
+    found = list(_pairs(console, words, every))
     unpaired = [item for item in found if isinstance(item, Unpaired)]
     changes = _compare(console, [p for p in found if isinstance(p, Pairing)], method, threshold)
     console.plugins.emit("check_done", changes=tuple(changes))
@@ -66,25 +67,55 @@ def check(
         raise typer.Exit(DEGRADED)
 
 
-def _pairs(repository: Repository, words: Sequence[str], every: bool) -> Iterable[Pairing | Unpaired]:
-    if every or (len(words) == 1 and ".." in words[0] and "@" not in words[0]):
+def _pairs(console: Console, words: Sequence[str], every: bool) -> Iterable[Pairing | Unpaired]:
+    repository = console.repository
+    if every or (len(words) == 1 and ".." in words[0] and not is_number(words[0])):
         if every and words:
             raise UsageError("--all takes no further argument")
         return pairings.of_history(repository, _range(repository, words[0] if words else None))
     if len(words) == 2:
-        baseline, target = (_sample(repository, repository.find(word)) for word in words)
-        return [pairings.of_profiles(repository, baseline, target)]
+        return [_of_two(console, *(_sample(repository, console.find(word)) for word in words))]
     if len(words) > 2:
         raise UsageError(f"at most two profiles are compared, got {len(words)}")
-    if words and "@p" in words[0]:
-        return [pairings.of_dirty(repository, repository.load(ref)) for ref in repository.find(words[0])]
-    version = repository.version(words[0] if words else None)
+    found = _version_or_profiles(console, words[0] if words else None)
+    if isinstance(found, str):
+        return _of_version(repository, found)
+    return itertools.chain.from_iterable(_of_profile(repository, ref) for ref in found)
+
+
+def _version_or_profiles(console: Console, word: str | None) -> str | list[Ref]:
+    if word is None:
+        return console.repository.version()
+    if is_number(word):
+        return console.find(word)
+    try:
+        return console.repository.version(word)
+    except VersionError:
+        with contextlib.suppress(NotFoundError):
+            return console.find(word)
+        raise
+
+
+def _of_version(repository: Repository, version: str) -> Iterable[Pairing | Unpaired]:
     if not repository.entries(version):
         raise NotFoundError(
             f"version {version[:10]} has no profiles: there is nothing to check",
             hint="measure and register it: perf collect time --add -- COMMAND",
         )
     return pairings.of_version(repository, version)
+
+
+def _of_profile(repository: Repository, ref: Ref) -> Iterable[Pairing | Unpaired]:
+    if ref.entry is not None and ref.version is not None:
+        return pairings.of_version(repository, ref.version, ref.entry.config_id)
+    return [pairings.of_dirty(repository, repository.load(ref))]
+
+
+def _of_two(console: Console, baseline: Sample, target: Sample) -> Pairing:
+    old, new = baseline.profiles[0], target.profiles[0]
+    if old.config_id != new.config_id:
+        console.say(f"note: these were not measured alike: {printable(old.label)} and {printable(new.label)}")
+    return pairings.of_profiles(console.repository, baseline, target)
 
 
 def _range(repository: Repository, text: str | None) -> list[str]:
@@ -131,7 +162,8 @@ def _print(console: Console, changes: Sequence[Change], unpaired: Sequence[Unpai
     if verbose:
         for line in _evidence(changes):
             console.line(line)
-    console.line()
+    if changes or unpaired:
+        console.line()
     console.line(report.conclusion(changes))
 
 

@@ -9,7 +9,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from perfcore.config import Config
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository, UserPlaces, load_config
+from perfcore.store.lookup import Ref
 from perfcore.text import clip, printable, printable_lines
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
@@ -76,6 +77,23 @@ class Console:
         if not self._plugins.observers or not self._plugins.names("command"):
             return ()
         return tuple(name for name in self.plugins.names("command") if name not in VERBS)
+
+    def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
+        """The profiles of a name. On a terminal, a file of this name anywhere in the tree is offered when there is
+        nothing else."""
+        try:
+            return self.repository.find(name, unregistered=unregistered)
+        except NotFoundError:
+            for path in _files_called(name, self.repository.root) if self._interactive else ():
+                if self.confirm(f"there is {printable(str(path))}: take it?"):
+                    return [Ref(kind="file", path=path)]
+            raise
+
+    def find_one(self, name: str) -> Ref:
+        refs = self.find(name)
+        if len(refs) != 1:
+            raise UsageError(f"{printable(name)} names {len(refs)} profiles, one is wanted")
+        return refs[0]
 
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""
@@ -143,9 +161,13 @@ class Console:
             sys.stderr.flush()
             self._line = 0
 
+    @property
+    def _interactive(self) -> bool:
+        return sys.stdin.isatty() and sys.stderr.isatty()
+
     def confirm(self, question: str) -> bool:
         """Ask, on a terminal; elsewhere the answer is no."""
-        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        if not self._interactive:
             return False
         self.clear_progress()
         sys.stderr.write(f"{question} [y/N] ")
@@ -156,3 +178,12 @@ class Console:
 def disabled_by_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The plugins in PERF_DISABLED_PLUGINS, separated by commas or blanks."""
     return tuple(environ.get("PERF_DISABLED_PLUGINS", "").replace(",", " ").split())
+
+
+def _files_called(name: str, root: Path) -> Iterator[Path]:
+    """The files of a name below a folder, hidden folders left out, in the order of their paths."""
+    if name != Path(name).name:
+        return
+    for folder, below, files in os.walk(root):
+        below[:] = sorted(each for each in below if not each.startswith("."))
+        yield from (Path(folder, file) for file in (name, f"{name}.perf") if file in files)

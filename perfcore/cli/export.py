@@ -34,5 +34,5 @@ def export(
     place = output if output.is_absolute() else repository.cwd / output
     if place.exists() and not force:
         raise UsageError(f"{output} is there already", hint="--force replaces it")
-    driver.write(repository.load(repository.find_one(profile)), place)
+    driver.write(repository.load(console.find_one(profile)), place)
     console.say(f"wrote {output}")

@@ -45,26 +45,24 @@ def with_options(function: Callable[..., Any], options: Sequence[Option], found:
     return command
 
 
-def split_plugin(
-    words: Sequence[str], plugins: Plugins, kind: str, default: str | None
-) -> tuple[list[str], str, list[str]]:
-    """(words before, plugin name, words after) of a command line such as `show 0@p table --head 5`. Without the
-    name of a plugin the default is taken, and the options begin with the first word that looks like one."""
+def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str | None) -> tuple[str, list[str]]:
+    """(plugin, the other words) of a command line such as `show 0@p table --head 5`. The word after an option
+    may be its value, and names no plugin."""
     names = plugins.names(kind)
     for place, word in enumerate(words):
-        if word in names:
-            return list(words[:place]), word, list(words[place + 1 :])
-    start = next((i for i, word in enumerate(words) if word.startswith("-")), len(words))
+        if word in names and not (place and words[place - 1].startswith("-") and "=" not in words[place - 1]):
+            return word, [*words[:place], *words[place + 1 :]]
     if default is None:
         listed = f"there are {', '.join(names)}" if names else f"no {kind} is installed"
         raise UsageError(f"say which {kind}", hint=listed)
-    return list(words[:start]), default, list(words[start:])
+    return default, list(words)
 
 
 def run_plugin_command(
     plugins: Plugins, kind: str, name: str, words: Sequence[str], function: Callable[..., Any], prog: str
 ) -> Any:
-    """Parse the rest of a command line with the options of a plugin and call `function(values=...)`."""
+    """Parse the rest of a command line with the options of a plugin behind those of the function, which gets the
+    plugin's as `values`, and call it."""
     found, driver = plugins.load(kind, name)
     settings = settings_of(driver)
     inner = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

@@ -33,21 +33,26 @@ def postprocess(
 ) -> None:
     """Apply a postprocessor to profiles; each result becomes a pending profile of the same version."""
     console: Console = ctx.obj
-    names, postprocessor, rest = split_plugin(words or [], console.plugins, "postprocessor", None)
-    if not names and not {"-h", "--help"} & set(rest):
-        raise UsageError("say which profile", hint="`perf status` lists them")
+    postprocessor, rest = split_plugin(words or [], console.plugins, "postprocessor", None)
 
-    def transform(values: dict[str, Any]) -> None:
+    def transform(
+        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
+        *,
+        values: dict[str, Any],
+    ) -> None:
+        if not profiles:
+            raise UsageError("say which profile", hint="`perf status` lists them")
         repository = console.repository
         step = Step(name=postprocessor, params=values)
-        for ref in [ref for name in names for ref in repository.find(name)]:
+        for ref in [ref for name in profiles for ref in console.find(name)]:
             profile = repository.load(ref)
             made = apply(profile, [step], console.plugins, repository.plugin_options)
             saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=_sources(ref)))
             console.say(f"{ref.name} -> {saved.name}")
 
-    prog = f"perf postprocess {' '.join(names) or 'PROFILE'} {postprocessor}"
-    run_plugin_command(console.plugins, "postprocessor", postprocessor, rest, transform, prog)
+    run_plugin_command(
+        console.plugins, "postprocessor", postprocessor, rest, transform, f"perf postprocess {postprocessor}"
+    )
 
 
 def _sources(ref: Ref) -> tuple[str, ...]:

@@ -26,14 +26,14 @@ def rm(
     """
     console: Console = ctx.obj
     repository = console.repository
-    refs = list({ref.name: ref for name in profiles for ref in repository.find(name)}.values())
+    refs = list({ref.name: ref for name in profiles for ref in console.find(name)}.values())
     for ref in refs:
         if ref.entry is not None:
             console.line(f"{ref.entry.profile} of {ref.version}: {printable(ref.entry.name)}")
         elif ref.pending is not None:
             console.line(f"{ref.pending.name} (pending)")
         else:
-            raise UsageError(f"{ref.path} is a file outside the store", hint="rm removes files")
+            raise UsageError(f"{ref.path} is a file outside the store", hint="`rm` of your shell removes files")
     if dry_run:
         return
     for ref in refs:

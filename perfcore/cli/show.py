@@ -9,10 +9,15 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
-from perfcore.errors import UsageError
+from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.plugins import guard
+from perfcore.store.lookup import Ref
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "table"
+
+Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
 @app.command(
@@ -24,31 +29,43 @@ DEFAULT = "table"
 )
 def show(
     ctx: typer.Context,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    output: Output = None,
+    force: Force = False,
     words: Annotated[
         Optional[list[str]],
         typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
     ] = None,
 ) -> None:
-    """Show profiles in a view. `perf show 0@p table --help` lists the options of a view.
+    """Show profiles in a view. `perf show table --help` lists the options of a view.
 
     Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path.
     """
     console: Console = ctx.obj
-    names, view, rest = split_plugin(words or [], console.plugins, "view", DEFAULT)
-    if not names and not {"-h", "--help"} & set(rest):
-        raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
+    view, rest = split_plugin(words or [], console.plugins, "view", DEFAULT)
 
-    def render(values: dict[str, Any]) -> None:
+    def render(
+        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
+        file: Output = output,
+        replace: Force = force,
+        *,
+        values: dict[str, Any],
+    ) -> None:
+        if not profiles:
+            raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
         repository = console.repository
-        refs = [ref for name in names for ref in repository.find(name)]
-        options = {**repository.plugin_options("view", view), **values}
-        found, driver = console.plugins.make("view", view, options)
-        console.output_to(output, force=force)
-        from perfcore.plugins import guard
-
+        refs = [ref for name in profiles for ref in _find(console, name)]
+        found, driver = console.plugins.make("view", view, {**repository.plugin_options("view", view), **values})
+        subject = repository.subject(refs)
+        console.output_to(file, force=replace)
         with guard(found, "render"):
-            driver.render(repository.subject(refs), console)
+            driver.render(subject, console)
 
-    run_plugin_command(console.plugins, "view", view, rest, render, f"perf show {' '.join(names) or 'PROFILE'} {view}")
+    run_plugin_command(console.plugins, "view", view, rest, render, f"perf show {view}")
+
+
+def _find(console: Console, name: str) -> list[Ref]:
+    try:
+        return console.find(name)
+    except NotFoundError as error:
+        view = nearest(name, console.plugins.names("view"))
+        raise NotFoundError(error.message, hint=f"if it is a view: {view}" if view else error.hint) from error

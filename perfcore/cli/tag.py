@@ -34,10 +34,12 @@ def tag(
             for t in entry.tags
         ]
         console.write("".join(f"{line}\n" for line in align(sorted(rows))))
+        if not rows:
+            console.say("there are no tags")
         return
     if not _TAG.fullmatch(name) or not name.isprintable():
         raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front")
-    ref = repository.find_one(profile or (name if delete else "0@i"))
+    ref = console.find_one(profile or (name if delete else "0@i"))
     if ref.entry is None or ref.version is None:
         raise UsageError("only registered profiles can be tagged", hint="`perf add` registers")
     entry = repository.tag(ref.version, ref.entry, add=() if delete else (name,), remove=(name,) if delete else ())

@@ -72,14 +72,20 @@ def resolve(name: str, places: Places) -> list[Ref]:
     found = _by_name(rest, revision, places) if rest else []
     if not found:
         raise NotFoundError(
-            f"there is no profile {printable(name)!r}",
+            f"there is no profile '{printable(name)}'",
             hint="profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path",
         )
     if len(found) > 1:
         listed = "\n".join(f"  {ref.title}" for ref in found[:20])
         more = f"\n  and {len(found) - 20} more" if len(found) > 20 else ""
-        raise AmbiguousError(f"{printable(name)!r} fits {len(found)} profiles:\n{listed}{more}")
+        raise AmbiguousError(f"'{printable(name)}' fits {len(found)} profiles:\n{listed}{more}")
     return found
+
+
+def is_number(name: str) -> bool:
+    """Whether a name is `N@i`, `N@p` or a range of them, of whichever version."""
+    rest = name.rpartition(":")[2]
+    return bool(_NUMBER.fullmatch(rest) or _RANGE.fullmatch(rest))
 
 
 def refs_of(version: str, entries: Sequence[Entry]) -> list[Ref]:
