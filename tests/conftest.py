@@ -2,9 +2,10 @@
 
 from hypothesis import settings
 
+from perfcore.testing.distributions import site
 from perfcore.testing.project import empty_project, project
 
-__all__ = ["empty_project", "project"]
+__all__ = ["empty_project", "project", "site"]
 
 # A busy machine is no failure.
 settings.register_profile("perfcore", deadline=None)
