@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from perfcore.hookspecs import Collector
-    from perfcore.profile.table import Table, Value
+    from perfcore.profile.table import Table
 
 TRACE = "import sys; print(*sys.argv[1:], file=open('trace', 'a'))"
 ECHO = (
@@ -95,7 +95,7 @@ class Measuring:
         return self.session.tables["resources"].build()
 
     @property
-    def rows(self) -> list[dict[str, Value]]:
+    def rows(self) -> list[dict[str, Any]]:
         """The rows that were written until now."""
         return list(self.resources.iter_rows())
 

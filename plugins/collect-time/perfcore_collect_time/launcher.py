@@ -104,6 +104,8 @@ class Helper:
         """Run a command to its end. Interrupted (Ctrl-C), it ends the command and everything that it started
         before the interrupt goes on."""
         with self._lock:
+            if self.ended is not None:
+                raise _gone(self.ended, b"")
             self._listen()
             self._words = b""
             try:

@@ -73,8 +73,8 @@ class Tally:
                 f"half of all for {share:.0f} % of their time or more; cpu suffers less"
             )
         elif self.disturbed:
-            share = f"{DISTURBED_SHARE * 100:.0f} %"
-            yield f"{self.disturbed} {of_all} waited for a CPU for more than {share} of their time"
+            most = f"{DISTURBED_SHARE * 100:.0f} %"
+            yield f"{self.disturbed} {of_all} waited for a CPU for more than {most} of their time"
         if self.failures:
             codes = ", ".join(f"{code} ({count}×)" for code, count in sorted(self.failures.items()))
             yield f"{self.failures.total()} {of_all} failed and count all the same; exit codes: {codes}"
