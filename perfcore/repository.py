@@ -19,15 +19,15 @@ from typing import Any
 
 import attrs
 
-from perfcore import environment
+from perfcore import environment, files
 from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, read_layer, set_value
-from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
+from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import Storage, Vcs
 from perfcore.model import Entry, MinorVersion, Profile, Subject
 from perfcore.plugins import Plugins
 from perfcore.profile import codec
 from perfcore.store import index as indexes
-from perfcore.store import lookup, pending
+from perfcore.store import lookup, objects, pending
 from perfcore.store.lookup import Places, Ref
 from perfcore.store.pending import Pending
 from perfcore.store.store import Store
@@ -35,6 +35,7 @@ from perfcore.trust import Trust
 
 DIRECTORY = ".perf"
 SNIFFED = 4096
+_UNFINISHED = f"{DIRECTORY}-unfinished-"
 _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
 
@@ -56,6 +57,18 @@ class UserPlaces:
             Path(platformdirs.user_data_dir("perfcore")) / "trusted",
             Path(platformdirs.user_cache_dir("perfcore")) / "trees",
         )
+
+
+@attrs.frozen
+class _Source:
+    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read."""
+
+    name: str
+    profile: Profile
+    data: bytes
+    pending: Pending | None = None
+    path: Path | None = None
+    stamp: tuple[int, ...] = ()
 
 
 class Repository:
@@ -177,15 +190,30 @@ class Repository:
         live = self.store.read_index(self.vcs_name, version).live
         return tuple(entry if entry.type else self._completed(entry) for entry in live)
 
+    def readable_entries(self, version: str) -> tuple[Entry, ...]:
+        """The same for listings, which go on where an index is damaged: a warning, and nothing."""
+        try:
+            return self.entries(version)
+        except FormatError as error:
+            self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+            return ()
+
     def walk(self, head: str | None = None) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
-        """Every version from `head` back with its profiles, newest first, streamed."""
+        """Every version from `head` back with its profiles, newest first, streamed; damaged indexes are left out
+        with a warning."""
         for version in self.vcs.walk_minor_versions(head or self.version()):
-            yield version, self.entries(version.id)
+            yield version, self.readable_entries(version.id)
 
     def everywhere(self) -> list[tuple[str, Entry]]:
-        """(version, entry) of every profile registered anywhere in the store, damaged indexes left out."""
-        found = [index for _, index in self.store.indexes() if not isinstance(index, FormatError)]
-        return [(index.version, entry) for index in found for entry in index.live]
+        """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a
+        warning."""
+        found = []
+        for _, index in self.store.indexes():
+            if isinstance(index, FormatError):
+                self.plugins.warn(f"{index.message} (left out; `perf fsck` tells more)")
+            else:
+                found += [(index.version, entry) for entry in index.live]
+        return found
 
     def pending(self) -> list[Pending]:
         return pending.walk(self.store)
@@ -216,7 +244,7 @@ class Repository:
 
     def read_file(self, path: Path, format: str | None = None) -> tuple[Profile, bytes]:
         """(profile, its JSON) of a file in any format that a plugin knows, complete and verified."""
-        data = self._bounded(path)
+        data = self._read(path).data
         if format in (None, "perf") and _is_own(data):
             profile = self.store.decode_profile(data, str(path))
             try:
@@ -237,7 +265,8 @@ class Repository:
     def register(self, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
         """Register a pending profile or a file with a version (its origin, or else the head). The source is
         removed once the index is durable, unless it is to be kept."""
-        name, profile, data = self._source(ref)
+        source = self._source(ref)
+        name, profile = source.name, source.profile
         if profile.dirty:
             raise UsageError(
                 f"{name} was measured with uncommitted changes, so it is of no version",
@@ -250,30 +279,43 @@ class Repository:
                 hint=f"register it where it belongs: --version {profile.origin[:10]}",
             )
         self.vcs.check_minor_version_validity(target)
-        content, tables = codec.for_object(data, self.store.put_piece, where=name)
-        entry = self._entry(name, profile, content, tables)
-        entry = self.store.register(self.vcs_name, target, content, profile.header.type, entry)
+        content, tables = codec.for_object(source.data, self.store.put_piece, where=name)
+        entry = self.store.register(
+            self.vcs_name,
+            target,
+            content,
+            profile.header.type,
+            self._entry(name, profile, content, tables),
+            restore=lambda: self.store.encode_profile(profile),
+        )
         self.plugins.emit("profile_registered", entry=entry, version=target)
         if not keep:
-            self._remove_source(ref)
+            self._remove_source(source)
         return target, entry
 
     def unregister(self, version: str, entry: Entry) -> None:
         """Take a profile off a version; the object stays until nothing refers to it and its grace is over."""
-        self.store.update_index(self.vcs_name, version, lambda index: indexes.bury(index, entry))
-
-    def tag(self, version: str, entry: Entry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Entry:
-        """The entry with other tags: the old one becomes a tombstone."""
-        tags = tuple(dict.fromkeys(t for t in (*entry.tags, *add) if t not in remove))
-        if tags == entry.tags:
-            return entry
-        tagged = [attrs.evolve(entry, tags=tags)]
 
         def swap(index: indexes.Index) -> indexes.Index:
-            buried = {e for e in index.entries if e.tombstone}
-            while attrs.evolve(tagged[0], tombstone=True) in buried:
-                tagged[0] = attrs.evolve(tagged[0], created=tagged[0].created + 1)
-            return indexes.add(indexes.bury(index, entry), tagged[0])
+            current = indexes.current(index, entry)
+            return index if current is None else indexes.bury(index, current)
+
+        self.store.update_index(self.vcs_name, version, swap)
+
+    def tag(self, version: str, entry: Entry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Entry:
+        """The entry with other tags: the old one becomes a tombstone. NotFoundError where it was taken off."""
+        tagged = [entry]
+
+        def swap(index: indexes.Index) -> indexes.Index:
+            current = indexes.current(index, entry)
+            if current is None:
+                raise NotFoundError(f"profile {entry.profile} is not registered for {version[:10]} any more")
+            tags = tuple(dict.fromkeys(t for t in (*current.tags, *add) if t not in remove))
+            if tags == current.tags:
+                tagged[:] = [current]
+                return index
+            tagged[:] = [indexes.unburied(attrs.evolve(current, tags=tags), index)]
+            return indexes.add(indexes.bury(index, current), tagged[0])
 
         self.store.update_index(self.vcs_name, version, swap)
         return tagged[0]
@@ -307,7 +349,7 @@ class Repository:
             )
         return attrs.evolve(entry, type="unreadable")
 
-    def _source(self, ref: Ref) -> tuple[str, Profile, bytes]:
+    def _source(self, ref: Ref) -> _Source:
         if ref.entry is not None:
             raise UsageError(f"{ref.name} is registered already")
         if ref.pending is not None:
@@ -315,36 +357,33 @@ class Repository:
             if waiting.profile is None:
                 raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
             codec.verify(waiting.profile)
-            return waiting.name, waiting.profile, data
+            return _Source(waiting.name, waiting.profile, data, pending=waiting)
         assert ref.path is not None
+        stamp = self._read(ref.path).stamp
         profile, data = self.read_file(ref.path)
-        return ref.path.name, profile, data
+        return _Source(ref.path.name, profile, data, path=ref.path, stamp=stamp)
 
-    def _remove_source(self, ref: Ref) -> None:
-        if ref.pending is not None:
-            pending.remove(self.store, ref.pending)
-        elif ref.path is not None:
-            ref.path.unlink(missing_ok=True)
+    def _remove_source(self, source: _Source) -> None:
+        """Remove what was registered, unless it is something else by now. The profile is safe: a source that
+        cannot be removed is a warning."""
+        try:
+            if source.pending is not None:
+                pending.remove(self.store, source.pending)
+            elif source.path is not None and files.is_unchanged(source.path, source.stamp):
+                source.path.unlink(missing_ok=True)
+            elif source.path is not None:
+                raise ConflictError(f"{source.path} has changed")
+        except (OSError, StorageError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            self.plugins.warn(f"{source.name} is registered, but stays where it is: {reason}")
 
     def _entry(self, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
-        from perfcore.store import objects
-
-        id, _ = objects.encode(objects.Object("profile", profile.header.type, content))
+        id = objects.identify(objects.Object("profile", profile.header.type, content))
         return _entry_of(profile, id, name, tables)
 
-    def _bounded(self, path: Path) -> bytes:
+    def _read(self, path: Path) -> files.Content:
         limit = int(self.config.get("limits.profile_bytes"))
-        try:
-            if not path.is_file():
-                raise NotFoundError(f"{path} is not a file")
-            if path.stat().st_size > limit:
-                raise FormatError(
-                    f"{path} has {path.stat().st_size:,} bytes; profiles over {limit:,} are not read",
-                    hint="raise `limits.profile_bytes` if it really is one",
-                )
-            return path.read_bytes()
-        except OSError as error:
-            raise StorageError(f"cannot read {path}: {error.strerror}") from error
+        return files.read(path, limit, hint="raise `limits.profile_bytes` if it really is a profile")
 
     def _foreign(self, path: Path, head: bytes, format: str | None) -> Profile:
         for name in [format] if format else self.plugins.names("format"):
@@ -451,10 +490,9 @@ def _choose_vcs(
 
 def _make_folder(perf: Path, vcs: str) -> None:
     """Make `.perf` under another name and rename it, so that a killed init leaves nothing that looks made."""
-    if (perf / LOCAL_FILE).exists():
-        raise PerfError(f"{perf} is there already", hint="`perf status` shows what it holds")
+    _refuse_existing(perf)
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f"{DIRECTORY}-", dir=perf.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=perf.parent))
         for folder in _FOLDERS:
             (temporary / folder).mkdir()
         (temporary / ".gitignore").write_text("*\n")
@@ -466,9 +504,17 @@ def _make_folder(perf: Path, vcs: str) -> None:
     except OSError as error:
         with contextlib.suppress(UnboundLocalError):
             shutil.rmtree(temporary, ignore_errors=True)
+        _refuse_existing(perf)
         if perf.exists():
             raise PerfError(f"{perf} is there already and is no perfcore repository: move it away") from error
         raise StorageError(f"cannot make {perf}: {error.strerror}") from error
+    for left in perf.parent.glob(f"{_UNFINISHED}*"):  # by a killed init; another one at work fails anyway now
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _refuse_existing(perf: Path) -> None:
+    if (perf / LOCAL_FILE).exists():
+        raise PerfError(f"{perf} is there already", hint="`perf status` shows what it holds")
 
 
 def _umask() -> int:

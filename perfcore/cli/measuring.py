@@ -12,6 +12,7 @@ import attrs
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.jobs.building import Building
+from perfcore.jobs.guarded import place_of
 from perfcore.jobs.runner import Context
 from perfcore.jobs.summary import Summary, disturbed, summarize
 from perfcore.jobs.trees import Trees
@@ -192,6 +193,7 @@ def _submit(console: Console, repository: Repository, plan: Plan) -> Iterator[Me
         machine=repository.facts(),
         schedule=repository.config.get("schedule"),
         progress=console.progress,
+        place=place_of(repository),
     )
     _, executor = console.plugins.make("executor", "local")
     yield from executor.submit(attrs.evolve(plan, context=context))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import shutil
-import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +15,7 @@ import attrs
 from perfcore import environment
 from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageError
 from perfcore.jobs import schedule as schedules
+from perfcore.jobs.guarded import workspace
 from perfcore.jobs.schedule import Schedule
 from perfcore.model import Header, Job, Measured, Plan, Profile, Step, Tool
 from perfcore.plugins import Phases, Plugins, guard
@@ -30,13 +29,15 @@ Options = Callable[[str, str], Mapping[str, Any]]
 
 @attrs.frozen(kw_only=True)
 class Context:
-    """What the runner needs of the repository. `options(kind, name)` are a plugin's configured options."""
+    """What the runner needs of the repository. `options(kind, name)` are a plugin's configured options, `place` is
+    where folders for the files of a plan are made."""
 
     plugins: Plugins
     options: Options
     machine: Mapping[str, Any]
     schedule: Mapping[str, Any] = {}
     progress: Progress = lambda done, total, text: None
+    place: Path | None = None
 
 
 @attrs.define
@@ -63,16 +64,15 @@ def run(plan: Plan, context: Context) -> list[Measured]:
     """Measure the jobs of a plan in turn. A job that fails drops out and the others go on; an interrupt ends
     every session properly and then the plan."""
     arms = [_arm(job, plan, context) for job in plan.jobs]
-    workspace = Path(tempfile.mkdtemp(prefix="perfcore-"))
     status: Literal["ok", "interrupted"] = "interrupted"
-    try:
-        for number, arm in enumerate(arms):
-            _before(arm, workspace / str(number))
-        _take_turns(arms, context, uuid.uuid4().hex[:12])
-        status = "ok"
-    finally:
-        _after_all(arms, status)
-        shutil.rmtree(workspace, ignore_errors=True)
+    with workspace(context.place) as folder:
+        try:
+            for number, arm in enumerate(arms):
+                _before(arm, folder / f"{number:05}")
+            _take_turns(arms, context, uuid.uuid4().hex[:12])
+            status = "ok"
+        finally:
+            _after_all(arms, status)
     return [_finish(arm, context) for arm in arms]
 
 
@@ -145,14 +145,14 @@ def _params(settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return ({}, {}) if settings is None else (to_params(settings), identity_params(settings))
 
 
-def _before(arm: _Arm, workspace: Path) -> None:
-    workspace.mkdir(parents=True)
+def _before(arm: _Arm, folder: Path) -> None:
+    folder.mkdir(parents=True)
     arm.started = time.time_ns()
     try:
         session = arm.phases.call("before", job=arm.job)
         if not isinstance(session, Session):
             raise PluginError("it returned no Session", plugin=str(arm.phases.found), phase="before")
-        session.workspace = workspace
+        session.workspace = folder
         arm.session = session
     except PerfError as error:
         arm.error = error
