@@ -28,6 +28,9 @@ class PairSettings:
         0.1, help="How much the machine may drift between runs that were not taken in turn (0.1 is 10 %).", minimum=0
     )
     alpha: float = option(0.05, help="A change needs a p-value below this.", minimum=1e-6, maximum=0.5)
+    other_alpha: float = option(
+        0.01, help="The same for every metric that stands beside the primary one.", minimum=1e-6, maximum=0.5
+    )
     confidence: float = option(0.95, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
     constant_runs: int = option(
         3, help="Runs of each side after which a value that never varied counts as exact.", minimum=1

@@ -76,7 +76,7 @@ def _change(comparison: _Comparison, name: str, primary: bool) -> Change:
 
 def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
     sides = [side.metrics[name] for side in (comparison.baseline, comparison.target) if name in side.metrics]
-    paired, settings = comparison.partners is not None, comparison.settings
+    paired, settings = comparison.partners is not None, _settings(comparison, primary)
     chosen = choose(_columns(comparison, name), paired, calm_only=name == WALL, alpha=settings.alpha)
     question = Question(
         baseline=chosen.baseline,
@@ -112,6 +112,12 @@ def _column(comparison: _Comparison, side: int, name: str) -> Measured:
         return Measured(amounts, disturbed)
     chosen = comparison.partners[side]
     return Measured(amounts[chosen], disturbed[chosen])
+
+
+def _settings(comparison: _Comparison, primary: bool) -> PairSettings:
+    """With ten metrics beside the primary one, each has to be surer, or every other history would show one."""
+    settings = comparison.settings
+    return settings if primary else attrs.evolve(settings, alpha=min(settings.alpha, settings.other_alpha))
 
 
 def _threshold(pairing: Pairing, name: str, primary: bool, settings: PairSettings) -> float:
