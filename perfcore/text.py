@@ -34,9 +34,11 @@ def printable_lines(text: str) -> str:
 
 def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
     """`12.3 ms` for 12_345_678 in ns. Units without a scale of their own stay as they are, as do counts below
-    ten thousand."""
+    ten thousand; `1`, the unit of proportions, is not written."""
     if value is None:
         return "-"
+    if unit == "1":
+        unit = ""
     if unit == "" and abs(value) < _PLAIN:
         return _digits(value, digits)
     scales = _SCALES.get(unit)

@@ -21,6 +21,8 @@ from perfcore.text import align, clip, printable, quantity, width
         (-70_000, "", "-70k"),
         (5_000_000, "", "5M"),
         (0.5, "", "0.5"),
+        (0.5, "1", "0.5"),
+        (50, "%", "50 %"),
         (3, "widgets", "3 widgets"),
         (float("nan"), "ns", "nan ns"),
         (None, "ns", "-"),
