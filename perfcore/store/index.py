@@ -70,6 +70,24 @@ def bury(index: Index, entry: Entry) -> Index:
     return attrs.evolve(index, entries=_joined((*index.entries, *buried)))
 
 
+def current(index: Index, entry: Entry) -> Entry | None:
+    """What has become of an entry that was read earlier: itself, or the same profile with other tags; None where
+    it was taken off."""
+    entry = storable(entry)
+    if any(e == entry or (not e.type and _said_by_v1(e) == _said_by_v1(entry)) for e in index.live):
+        return entry
+    return next((e for e in index.live if (e.profile, e.name) == (entry.profile, entry.name)), None)
+
+
+def unburied(entry: Entry, index: Index) -> Entry:
+    """The entry, moved by nanoseconds while a tombstone of just this entry would hide it."""
+    entry = storable(entry)
+    buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+    while entry in buried:
+        entry = attrs.evolve(entry, created=entry.created + 1)
+    return entry
+
+
 def storable(entry: Entry) -> Entry:
     """The entry as it is read back: text that is no Unicode is stored with escapes."""
     changed: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from typing import Literal
 
 import attrs
 
-from perfcore.errors import AmbiguousError, NotFoundError, UsageError, VersionError
+from perfcore.errors import AmbiguousError, FormatError, NotFoundError, UsageError, VersionError
 from perfcore.model import Entry
 from perfcore.store.pending import Pending
 from perfcore.text import printable
@@ -132,13 +132,21 @@ def _place(place: str, revision: str | None, places: Places) -> list[Ref]:
 
 
 def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
-    registered = _place("i", revision, places) if revision is not None else _here(places)
-    found = [ref for ref in registered if ref.entry and name in ref.entry.tags]
-    if not found and revision is None:
-        found = [ref for ref in _everywhere(places) if ref.entry and name in ref.entry.tags]
-    found = found or _matching(registered, name)
     if revision is not None:
+        registered = _place("i", revision, places)
+        return _tagged(registered, name) or _matching(registered, name)
+    try:
+        registered = _here(places)
+    except FormatError:  # what a damaged index holds is not known, but what stands elsewhere is
+        found = _among([], name, places)
+        if not found:
+            raise
         return found
+    return _among(registered, name, places)
+
+
+def _among(registered: list[Ref], name: str, places: Places) -> list[Ref]:
+    found = _tagged(registered, name) or _tagged(_everywhere(places), name) or _matching(registered, name)
     if not found and _is_file(places.cwd / name):
         return [Ref(kind="file", path=places.cwd / name, typed=name)]
     if not found:
@@ -148,6 +156,10 @@ def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
     if not found and _HEX.fullmatch(name):
         found = [ref for ref in _everywhere(places) if ref.entry and ref.entry.profile.startswith(name)]
     return found
+
+
+def _tagged(refs: Sequence[Ref], tag: str) -> list[Ref]:
+    return [ref for ref in refs if ref.entry and tag in ref.entry.tags]
 
 
 def _matching(refs: Sequence[Ref], name: str) -> list[Ref]:

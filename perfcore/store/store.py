@@ -132,11 +132,10 @@ class Store:
         new before and looked for again afterwards, so that no collection of garbage can come in between.
         `restore` puts tables that went all the same; without it KeyMissingError says so, and nothing is entered."""
         item = objects.Object("profile", type, profile)
-        wanted = indexes.storable(entry)
         placed: list[Entry] = []
 
         def enter(index: Index) -> Index:
-            placed[:] = [_unused(wanted, index)]
+            placed[:] = [indexes.unburied(entry, index)]
             return indexes.add(index, placed[0])
 
         try:
@@ -224,16 +223,6 @@ class Store:
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
-
-
-def _unused(entry: Entry, index: Index) -> Entry:
-    """The entry, moved by nanoseconds while a tombstone of just this entry would hide it."""
-    import attrs
-
-    buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
-    while entry in buried:
-        entry = attrs.evolve(entry, created=entry.created + 1)
-    return entry
 
 
 def _without(index: Index, entries: Sequence[Entry]) -> Index:

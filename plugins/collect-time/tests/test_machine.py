@@ -42,7 +42,8 @@ LINUX = {
 def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
     root = system(tmp_path, LINUX)
     seen = snapshot(root)
-    assert (seen.load, seen.ran, seen.stolen, seen.pressure) == (3.52, pytest.approx(13.5), 0.55, 2.5)
+    assert (seen.load, seen.stolen, seen.pressure) == (3.52, 0.55, 2.5)
+    assert seen.ran == pytest.approx(13.5)
     assert (seen.throttled, seen.throttled_time, quota(root)) == (12, 1.5, 1.5)
     assert frequency(root) == Frequency(governors=("powersave",), boost=True)
     assert facts(seen, seen, frequency(root), root)["smt"] is True

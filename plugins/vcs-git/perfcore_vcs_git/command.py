@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from git.cmd import Git as GitCommand
 
 OLDEST = (2, 25)
+_TOLD = 4
 _PLUGIN = "vcs git"
 # Hooks and the file system monitor are the user's: neither measuring nor looking may start them. An empty value
 # also means "none" to git before 2.36, where `core.fsmonitor` is the path of a hook.
@@ -262,7 +263,7 @@ def _explained(folder: Path, command: str, status: int, complaint: str) -> Versi
 
             values = {"folder": shown, "line": line, "quoted": shlex.quote(str(folder))}
             return VersionError(message.format(**values), hint=printable(hint.format(**values)))
-    return VersionError(f"git {command} failed in {shown}: {line}")
+    return VersionError(f"git {command} failed in {shown}: {_in_short(complaint) or line}")
 
 
 def _telling_line(complaint: str) -> str:
@@ -271,6 +272,13 @@ def _telling_line(complaint: str) -> str:
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
     return printable((errors[:1] or fatal[-1:] or lines[-1:] or [""])[0])
+
+
+def _in_short(complaint: str) -> str:
+    """The first lines of a complaint in one."""
+    lines = [re.sub(r"^(error|fatal): ", "", line.strip()) for line in complaint.splitlines()]
+    told = [printable(line) for line in lines if line and not line.startswith("hint:")]
+    return "; ".join(told[:_TOLD])
 
 
 def _dotted(version: Sequence[int]) -> str:

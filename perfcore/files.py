@@ -1,0 +1,96 @@
+"""Files that somebody else wrote: read whole and within bounds, or refused. No pipe is waited for, no device read."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import FormatError, NotFoundError, StorageError
+from perfcore.text import printable
+
+_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+@attrs.frozen
+class Content:
+    """A file's bytes, and what tells whether the file is still the one that was read."""
+
+    data: bytes
+    stamp: tuple[int, ...]
+
+
+def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
+    """All bytes of a regular file. NotFoundError where there is nothing, StorageError where it is something else
+    or changes meanwhile, FormatError where it has more than `limit` bytes; `hint` says what to do then."""
+    shown = printable(str(path))
+    try:
+        _refuse_other_kinds(os.stat(path), shown)
+        with contextlib.closing(_Opened(path)) as file:
+            before = file.status()
+            _refuse_other_kinds(before, shown)
+            if before.st_size > limit:
+                raise FormatError(f"{shown} has {before.st_size:,} bytes; over {limit:,} are not read", hint=hint)
+            data = file.read(limit)
+            if len(data) > limit:
+                raise FormatError(f"{shown} has more than {limit:,} bytes, which are not read", hint=hint)
+            if _stamp(file.status()) != _stamp(before):
+                raise StorageError(f"{shown} was changed while it was read", hint="try again when it is complete")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise NotFoundError(f"{shown} is not there") from error
+    except (OSError, ValueError) as error:
+        raise StorageError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from error
+    return Content(data, _stamp(before))
+
+
+def is_unchanged(path: Path, stamp: tuple[int, ...]) -> bool:
+    """Whether the file is the one that had this stamp when it was read."""
+    try:
+        return _stamp(os.stat(path)) == stamp
+    except OSError:
+        return False
+
+
+class _Opened:
+    """A file opened without waiting for anybody at its other end."""
+
+    def __init__(self, path: Path) -> None:
+        self._fd = os.open(path, _FLAGS)
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+    def status(self) -> os.stat_result:
+        return os.fstat(self._fd)
+
+    def read(self, limit: int) -> bytes:
+        """Everything, or a little more than `limit` bytes."""
+        size = min(self.status().st_size, limit)
+        with open(self._fd, "rb", buffering=0, closefd=False) as file:
+            data = file.read(size + 1) or b""
+            if len(data) <= size:
+                return data
+            parts = [data]
+            while sum(map(len, parts)) <= limit and (more := file.read(1 << 20)):
+                parts.append(more)
+        return b"".join(parts)
+
+
+def _refuse_other_kinds(status: os.stat_result, shown: str) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(status.st_mode), "no regular file")
+        raise StorageError(f"cannot read {shown}: it is {kind}")
+
+
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
