@@ -199,8 +199,9 @@ class _Scope:
         if column is not None:
             return column
         shown, names = printable(name.name), list(map(printable, self.table.names))
-        hint = nearest(shown, names) or f"it has {', '.join(names) or 'none'}"
+        near, has = nearest(shown, names), f"it has {', '.join(names) or 'none'}"
         what = f"table {_shown(self.table)} has no column {shown!r}"
+        hint = f"{near} {has}" if near else has
         raise wrong(self.text, name.at, what, hint=f"{hint} (text stands in quotes: '{shown}')")
 
     def _main(self, at: int) -> Column:

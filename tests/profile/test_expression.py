@@ -302,7 +302,7 @@ def test_words_with_dots_and_hyphens_are_names_and_keywords_are_quoted() -> None
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
-        ("wal > 5", "no column 'wal'\n  wal > 5\n  ^", "did you mean 'wall'?"),
+        ("wal > 5", "no column 'wal'\n  wal > 5\n  ^", "did you mean 'wall'? it has wall, amount, share, uid, "),
         ("hot and uid = parse", "\n  hot and uid = parse\n                ^", "quotes: 'parse'"),
         ("wall > 5MB", "'wall' is in 'ns', which 'MB' does not convert to", "ps, ns, us"),
         ("amount > 5ms", "'amount' has no unit, which 'ms' does not convert to", "k, M, G, T"),
