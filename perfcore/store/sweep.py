@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 import attrs
@@ -84,11 +84,16 @@ def examine(store: Store) -> Iterator[Finding]:
         data = store.read_key(waiting.key)
         if data is not None:
             wanted += [(id, kind, waiting.key) for id, kind in _references(waiting.key, data)]
+    held = {id for id, _, by in wanted if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(wanted):
         found = present.get(id) or _kind_now(store, id)
-        if found != kind and _still_refers(store, by, id):
-            wrong = f"{id} should be a {kind} and is a {found}" if found else f"{kind} {id} is missing or damaged"
+        if found == kind or not _still_refers(store, by, id):
+            continue
+        wrong = f"{id} should be a {kind} and is a {found}" if found else f"{kind} {id} is missing or damaged"
+        if _is_root(by, present) or key_id(by) in held:
             yield Finding(key=by, level="error", text=wrong)
+        else:
+            yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
 
 
 def _foreign(key: str) -> Finding:
@@ -96,6 +101,11 @@ def _foreign(key: str) -> Finding:
     if is_object_key("/".join(key.split("/")[:3])):
         return Finding(key=key, level="error", text="a folder stands where an object should be")
     return Finding(key=key, level="note", text="this is no object; it is left alone")
+
+
+def _is_root(key: str, present: Mapping[str, str]) -> bool:
+    """Whether what stands under a key is kept for its own sake: a pending profile, an index, a list of notes."""
+    return not is_object_key(key) or present.get(key_id(key)) in ("index", "list of notes")
 
 
 def _kind(key: str, data: bytes) -> str:

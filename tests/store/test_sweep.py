@@ -245,6 +245,20 @@ def test_fsck_names_what_is_missing(store: Store, storage: MemoryStorage, make: 
     }
 
 
+def test_garbage_that_a_killed_collection_left_half_removed_is_no_damage(
+    store: Store, storage: MemoryStorage, make: Make, register: Register
+) -> None:
+    entry = register(make())
+    store.update_index("git", VERSION, lambda index: indexes.bury(index, entry))
+    table = object_key(entry.tables[0])
+    storage.delete(table, storage.read(table).tag)
+    (found,) = sweep.examine(store)
+    assert (found.key, found.level) == (object_key(entry.profile), "note")
+    assert entry.tables[0] in found.text
+    sweep.collect_garbage(store, older_than=ALL)
+    assert list(sweep.examine(store)) == []
+
+
 def test_fsck_names_what_is_of_another_kind(store: Store, make: Make, register: Register) -> None:
     note = store.put(Object("note", "x", b"no profile"))
     entry = attrs.evolve(register(make()), profile=note)
