@@ -24,12 +24,13 @@ from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, read_layer,
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import Storage, Vcs
 from perfcore.model import Entry, MinorVersion, Profile, Subject
-from perfcore.plugins import Plugins
+from perfcore.plugins import Plugins, guard
 from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import lookup, objects, pending
 from perfcore.store.lookup import Places, Ref
 from perfcore.store.pending import Pending
+from perfcore.store.recent import Recent
 from perfcore.store.store import Store
 from perfcore.trust import Trust
 
@@ -122,8 +123,7 @@ class Repository:
         if not directory.is_dir():
             raise NotFoundError(f"{directory} is not a folder")
         name, root = _choose_vcs(directory, vcs, init_vcs, options or {}, plugins)
-        _, driver = plugins.make("vcs", name, place=root)
-        home = driver.home()
+        home = _home_of(plugins, name, root)
         _make_folder(home / DIRECTORY, name)
         return cls.open(directory, plugins=plugins, places=places)
 
@@ -163,7 +163,7 @@ class Repository:
         for text in warnings():
             self.plugins.warn(text)
         storage: Storage = driver
-        return Store(storage)
+        return Store(storage, Recent(self.perf / "cache" / "stacks"))
 
     def trusted(self, key: str) -> Any:
         """The value of a configuration key that makes something run. UntrustedError unless the user trusted it."""
@@ -256,7 +256,7 @@ class Repository:
                 ) from error
             return profile, data
         profile = self._foreign(path, data[:SNIFFED], format)
-        return profile, self.store.encode_profile(profile)[0]
+        return profile, self.store.encode_profile(profile, self.store.earlier(profile))[0]
 
     def save(self, profile: Profile) -> Pending:
         """Keep a profile as a pending one."""
@@ -279,15 +279,19 @@ class Repository:
                 hint=f"register it where it belongs: --version {profile.origin[:10]}",
             )
         self.vcs.check_minor_version_validity(target)
-        content, tables = codec.for_object(source.data, self.store.put_piece, where=name)
+        earlier = self.store.earlier(profile)
+        content, tables = codec.for_object(source.data, self.store.put_piece, where=name, earlier=earlier)
+        shared = codec.shared_pieces(content, name)
+        again = codec.chains(shared, self.store.get_piece)
         entry = self.store.register(
             self.vcs_name,
             target,
             content,
             profile.header.type,
             self._entry(name, profile, content, tables),
-            restore=lambda: self.store.encode_profile(profile),
+            restore=lambda: self.store.encode_profile(profile, lambda: again),
         )
+        self.store.recent.note(profile, shared)
         self.plugins.emit("profile_registered", entry=entry, version=target)
         if not keep:
             self._remove_source(source)
@@ -441,22 +445,35 @@ def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
     """Where a linked working tree keeps its `.perf`: with the tree it is linked to."""
     for name in plugins.names("vcs"):
         with contextlib.suppress(PluginError):
-            root = plugins.load("vcs", name)[1].detect(start)
+            root = _detected(plugins, name, start)
             if root is not None:
-                home: Path = plugins.make("vcs", name, place=root)[1].home()
+                home = _home_of(plugins, name, root)
                 if (home / DIRECTORY / LOCAL_FILE).is_file():
                     return home
     return None
+
+
+def _detected(plugins: Plugins, name: str, place: Path) -> Path | None:
+    """The root of the working tree that a VCS sees around a place."""
+    found, driver = plugins.load("vcs", name)
+    with guard(found, "detect"):
+        return driver.detect(place)  # type: ignore[no-any-return]
+
+
+def _home_of(plugins: Plugins, name: str, root: Path) -> Path:
+    found, driver = plugins.make("vcs", name, place=root)
+    with guard(found, "home"):
+        return driver.home()  # type: ignore[no-any-return]
 
 
 def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -> Path:
     """The tree around `start` if it is linked to the one at `home`, else `home` itself."""
     if name is None or start == home:
         return home
-    root: Path | None = plugins.load("vcs", name)[1].detect(start)
+    root = _detected(plugins, name, start)
     if root is None or root == home:
         return home
-    return root if plugins.make("vcs", name, place=root)[1].home() == home else home
+    return root if _home_of(plugins, name, root) == home else home
 
 
 def _choose_vcs(
@@ -468,7 +485,7 @@ def _choose_vcs(
     found = {}
     for name in names:
         try:
-            root = plugins.load("vcs", name)[1].detect(directory)
+            root = _detected(plugins, name, directory)
         except PluginError:
             if vcs:
                 raise

@@ -51,17 +51,30 @@ def parse_profile(perf, content):
 
 def read_table(perf, table):
     columns = {column["name"]: inline_values(column) for column in table.get("columns", ())}
-    before = []
-    for id in table.get("pieces", ()):
-        kind, _, content = read_object(perf, id)
-        rows, base, piece = read_piece(content)
-        expected = {"id": before[-1][0] if before else "", "rows": sum(rows for _, rows in before)}
-        check(kind == "table" and base in (None, expected), id)
-        before.append((id, rows))
-        for name, values in piece.items():
-            columns.setdefault(name, []).extend(values)
+    for ids in (table.get("pieces", ()), table.get("beside", ())):
+        before = []
+        for id in ids:
+            kind, _, content = read_object(perf, id)
+            rows, base, piece = read_piece(content)
+            expected = {"id": before[-1][0] if before else "", "rows": sum(rows for _, rows in before)}
+            check(kind == "table" and base in (None, expected), id)
+            before.append((id, rows))
+            for name, values in piece.items():
+                columns.setdefault(name, []).extend(values)
     check(all(len(values) == table["rows"] for values in columns.values()), "rows")
     return columns
+
+
+def read_stack(tables, stack):
+    """The frames of a stack, outermost first: (name, file, line)."""
+    frames = []
+    while stack is not None:
+        frame = tables["stacks"]["frame"][stack]
+        function, offset = (tables["frames"][name][frame] for name in ("function", "offset"))
+        name, file, first = (tables["functions"][name][function] for name in ("name", "file", "line"))
+        frames.append((name, file, None if offset is None else (first or 0) + offset))
+        stack = tables["stacks"]["parent"][stack]
+    return frames[::-1]
 
 
 def inline_values(column):

@@ -18,9 +18,11 @@ from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.profile import pieces
 from perfcore.profile.pieces import PIECE_ROWS
+from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
+from perfcore.store.recent import Recent
 from perfcore.store.store import Store, object_key
 from perfcore.testing import profiles
 from perfcore.testing.memory import MemoryStorage
@@ -246,3 +248,27 @@ def test_the_reader_notices_damage(reader: ModuleType, store: Store, perf: Path,
     path.write_bytes(data)
     with pytest.raises((ValueError, zlib.error)):
         reader.read_object(tmp_path, id)
+
+
+def test_stacks_that_profiles_share_are_read_alike(reader: ModuleType, tmp_path: Path) -> None:
+    store = Store(MemoryStorage(), Recent(tmp_path / "cache"))
+    saved = [pending.save(store, sampled(version)) for version in (1, 2)]
+    for row in store.storage.list(""):
+        path = tmp_path.joinpath("perf", *row.key.split("/"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(store.storage.read(row.key).data)
+    for each, version in zip(saved, (1, 2), strict=True):
+        data = store.storage.read(each.key).data
+        assert json.loads(data)["tables"]["stacks"]["shared"]
+        tables = reader.parse_profile(tmp_path / "perf", data)["tables"]
+        read = [reader.read_stack(tables, stack) for stack in tables["resources"]["stack"]]
+        assert read == [[("main", "m.py", 2), (f"f{n}", "n.py", n + version)] for n in range(version, 3_000)]
+        assert tables["resources"]["samples"] == list(range(version, 3_000))
+
+
+def sampled(version: int) -> Profile:
+    builder = StackBuilder()
+    numbers = range(version, 3_000)
+    stacks = [builder.add((Frame("main", "m.py", 2), Frame(f"f{n}", "n.py", n + version, n))) for n in numbers]
+    resources = table("resources", (column("stack", stacks), column("samples", list(numbers), role="value")))
+    return attrs.evolve(profiles.timed(0), tables={"resources": resources, **builder.tables()})

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
 import msgspec
 
-from perfcore.errors import FormatError
+from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
-from perfcore.profile import pieces
+from perfcore.profile import pieces, stacks
+from perfcore.profile.sharing import Chain, Share, share
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Role, Table
 from perfcore.text import encodable
 
@@ -21,6 +23,7 @@ INLINE_CELLS = 4096
 
 PutPiece = Callable[[str, bytes], str]
 GetPiece = Callable[[str], bytes]
+Earlier = Callable[[], Mapping[str, Chain]]
 
 
 class _WireColumn(msgspec.Struct, omit_defaults=True):
@@ -36,6 +39,8 @@ class _WireTable(msgspec.Struct, omit_defaults=True):
     rows: int
     columns: list[_WireColumn] | None = None
     pieces: list[str] | None = None
+    beside: list[str] = []
+    shared: bool = False
 
 
 class _WireHeader(msgspec.Struct, omit_defaults=True):
@@ -89,7 +94,7 @@ _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
 class LazyTables(Mapping[str, Table]):
-    """The tables of a profile, each decoded when it is looked at."""
+    """The tables of a profile, each decoded when it is looked at. Of shared stacks only its own are seen."""
 
     def __init__(self, wire: Mapping[str, _WireTable], get: GetPiece) -> None:
         self._wire = wire
@@ -98,7 +103,11 @@ class LazyTables(Mapping[str, Table]):
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:
-            self._ready[name] = _decode_table(name, self._wire[name], self._get)
+            table = _decode_table(name, self._wire[name], self._get)
+            if self._are_shared() and (name in stacks.NAMES or stacks.referring(table)):
+                self._ready |= stacks.renumbered({name: self._decoded(name) for name in self})
+            else:
+                self._ready[name] = table
         return self._ready[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -107,11 +116,18 @@ class LazyTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._wire)
 
+    def _decoded(self, name: str) -> Table:
+        return self._ready[name] if name in self._ready else _decode_table(name, self._wire[name], self._get)
 
-def encode(profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS) -> tuple[bytes, tuple[str, ...]]:
+    def _are_shared(self) -> bool:
+        return any(table.shared for table in self._wire.values())
+
+
+def encode(
+    profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS, earlier: Earlier = dict
+) -> tuple[bytes, tuple[str, ...]]:
     """(JSON, ids of its table pieces). `put(table name, piece)` stores a piece and gives its id; tables of at
-    most `inline` cells stand in the JSON."""
-    tables = {name: _encode_table(name, profile.tables[name], put, inline) for name in sorted(profile.tables)}
+    most `inline` cells stand in the JSON. Large stacks continue the `chains` that `earlier()` gives."""
     wire = _WireProfile(
         format=PROFILE_FORMAT,
         header=_wire_header(profile.header),
@@ -125,7 +141,7 @@ def encode(profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS) -> tu
         environment_id=profile.environment_id,
         sources=list(profile.sources),
         notes=list(profile.notes),
-        tables=tables,
+        tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     return _to_json(wire), _ids(wire)
 
@@ -160,15 +176,35 @@ def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
     )
 
 
-def for_object(data: bytes, put: PutPiece, *, where: str) -> tuple[bytes, tuple[str, ...]]:
+def for_object(data: bytes, put: PutPiece, *, where: str, earlier: Earlier = dict) -> tuple[bytes, tuple[str, ...]]:
     """(JSON as it is registered, ids of its table pieces) of a pending profile: the origin is dropped, and large
     tables that stand inline are put into pieces."""
     wire = _parse(data, where)
     wire.origin = None
-    for name, table in wire.tables.items():
-        if table.columns is not None and table.rows * len(table.columns) > INLINE_CELLS:
-            wire.tables[name] = _encode_table(name, _decode_inline(name, table), put, INLINE_CELLS)
+    inline = {name: _decode_inline(name, table) for name, table in wire.tables.items() if table.columns is not None}
+    if any(_is_large(table, INLINE_CELLS) for table in inline.values()):
+        wire.tables |= _encode_tables(inline, put, INLINE_CELLS, earlier)
     return _to_json(wire), _ids(wire)
+
+
+def shared_pieces(data: bytes, where: str) -> dict[str, list[str]]:
+    """The ids of the pieces that hold the stacks of a stored profile; empty where it shares none."""
+    wire = _parse(data, where)
+    found = {name: wire.tables.get(name) for name in stacks.NAMES}
+    return {name: table.pieces or [] for name, table in found.items() if table is not None and table.shared}
+
+
+def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
+    """These pieces for another profile to continue; empty where some are missing or damaged."""
+    if not all(ids.get(name) for name in stacks.NAMES):
+        return {}
+    found = {}
+    with contextlib.suppress(NotFoundError, FormatError):
+        for name in stacks.NAMES:
+            raw = {id: get(id) for id in ids[name]}
+            found[name] = Chain(tuple(raw.values()), _join(name, list(raw), raw.__getitem__))
+        return found
+    return {}
 
 
 def verify(profile: Profile) -> None:
@@ -209,7 +245,7 @@ def _checked(wire: _WireProfile, where: str) -> _WireProfile:
 
 
 def _ids(wire: _WireProfile) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(id for table in wire.tables.values() for id in table.pieces or ()))
+    return tuple(dict.fromkeys(id for table in wire.tables.values() for id in (*(table.pieces or ()), *table.beside)))
 
 
 def _to_json(wire: _WireProfile) -> bytes:
@@ -233,11 +269,47 @@ def _all_encodable(value: Any) -> Any:
     return value
 
 
+def _encode_tables(tables: Mapping[str, Table], put: PutPiece, inline: int, earlier: Earlier) -> dict[str, _WireTable]:
+    if "stacks" in tables and _is_large(tables["stacks"], inline) and (shared := share(tables, earlier())):
+        encoded = {name: _encode_shared(name, shared, put) for name in stacks.NAMES}
+        tables = shared.others
+    else:
+        encoded = {}
+    encoded |= {name: _encode_table(name, tables[name], put, inline) for name in tables}
+    return dict(sorted(encoded.items()))
+
+
 def _encode_table(name: str, table: Table, put: PutPiece, inline: int) -> _WireTable:
-    if table.rows * len(table.columns) <= inline:
+    if not _is_large(table, inline):
         return _WireTable(table.rows, columns=[_encode_column(column) for column in table.columns])
-    named = attrs.evolve(table, name=name)
-    return _WireTable(table.rows, pieces=[put(name, pieces.encode(piece)) for piece in pieces.split(named)])
+    return _WireTable(table.rows, pieces=_put_pieces(name, table, put))
+
+
+def _is_large(table: Table, inline: int) -> bool:
+    return table.rows * len(table.columns) > inline
+
+
+def _encode_shared(name: str, share: Share, put: PutPiece) -> _WireTable:
+    chain = share.earlier.get(name)
+    ids = [put(name, piece) for piece in chain.pieces] if chain else []
+    rows = chain.table.rows if chain else 0
+    ids += _put_pieces(name, share.fresh[name], put, pieces.Base(ids[-1], rows) if ids else None)
+    beside = share.beside.get(name)
+    return _WireTable(
+        rows + share.fresh[name].rows,
+        pieces=ids,
+        beside=_put_pieces(name, beside, put) if beside and beside.columns else [],
+        shared=True,
+    )
+
+
+def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None = None) -> list[str]:
+    """The ids of the table's pieces, the first of which continues `base`."""
+    ids = []
+    for piece in pieces.split(attrs.evolve(table, name=name)):
+        ids.append(put(name, pieces.encode(piece, base)))
+        base = None
+    return ids
 
 
 def _encode_column(column: Column) -> _WireColumn:
@@ -255,15 +327,21 @@ def _encode_column(column: Column) -> _WireColumn:
 def _decode_table(name: str, wire: _WireTable, get: GetPiece) -> Table:
     if wire.pieces is None:
         return _decode_inline(name, wire)
+    table = _join(name, wire.pieces, get)
+    beside = _join(name, wire.beside, get) if wire.beside else Table(name, (), wire.rows)
+    for part in (table, beside):
+        if part.rows != wire.rows:
+            raise FormatError(f"table {name!r} has {part.rows} rows and claims {wire.rows}")
+    return Table(name, (*table.columns, *beside.columns), wire.rows)
+
+
+def _join(name: str, ids: Sequence[str], get: GetPiece) -> Table:
     where = f"table {name!r}"
     parts = []
-    for id in wire.pieces:
+    for id in ids:
         piece, base = pieces.decode(get(id), f"{where}, object {id}")
         parts.append((id, piece, base))
-    table = pieces.join(parts, where) if parts else Table(name, (), 0)
-    if table.rows != wire.rows:
-        raise FormatError(f"{where} has {table.rows} rows and claims {wire.rows}")
-    return Table(name, table.columns, table.rows)
+    return attrs.evolve(pieces.join(parts, where), name=name) if parts else Table(name, (), 0)
 
 
 def _decode_inline(name: str, wire: _WireTable) -> Table:

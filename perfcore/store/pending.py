@@ -12,6 +12,7 @@ import attrs
 from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
 from perfcore.hookspecs import Listed
 from perfcore.model import Profile
+from perfcore.profile import codec
 from perfcore.store.objects import MAX_BYTES
 from perfcore.store.store import Store
 
@@ -41,14 +42,16 @@ class Pending:
 
 def save(store: Store, profile: Profile) -> Pending:
     """Write a profile to the pending ones under a name that says what it is."""
-    data, tables = store.encode_profile(profile)
+    earlier = store.earlier(profile)
+    data, tables = store.encode_profile(profile, earlier)
     saved = _create(store, suggest_name(profile), data, profile)
     while True:  # from now on the tables are reachable; until now they were only new
         try:
             store.touch(tables)
+            store.recent.note(profile, codec.shared_pieces(data, saved.name))
             return saved
         except KeyMissingError:
-            store.encode_profile(profile)
+            store.encode_profile(profile, earlier)
 
 
 def read(store: Store, name: str) -> tuple[Pending, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -20,6 +21,7 @@ from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
+from perfcore.store.recent import Recent
 
 OBJECTS = "objects/"
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
@@ -49,10 +51,12 @@ def table_object(table: str, piece: bytes) -> objects.Object:
 
 
 class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes."""
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `recent` says what
+    profiles may continue."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, recent: Recent | None = None) -> None:
         self.storage = storage
+        self.recent = recent or Recent(None)
 
     def put(self, item: objects.Object) -> str:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was
@@ -86,9 +90,14 @@ class Store:
     def get_piece(self, id: str) -> bytes:
         return self.get(id, "table").content
 
-    def encode_profile(self, profile: Profile) -> tuple[bytes, tuple[str, ...]]:
-        """The JSON of a profile, its large tables put into the store, and their ids."""
-        return codec.encode(profile, self.put_piece)
+    def encode_profile(self, profile: Profile, earlier: codec.Earlier = dict) -> tuple[bytes, tuple[str, ...]]:
+        """The JSON of a profile, its large tables put into the store, and their ids. Large stacks continue
+        `earlier`: the same again gives the same ids."""
+        return codec.encode(profile, self.put_piece, earlier=earlier)
+
+    def earlier(self, profile: Profile) -> codec.Earlier:
+        """The stacks that a new profile continues, read when they are asked for and then kept."""
+        return functools.cache(lambda: codec.chains(self.recent.pieces(profile), self.get_piece))
 
     def decode_profile(self, data: bytes, where: str) -> Profile:
         """The profile in this JSON; its tables are read from the store when they are looked at."""

@@ -1,0 +1,161 @@
+"""Stacks that many profiles share: a profile continues the rows of an earlier one and keeps only what is new.
+
+What says nothing about which function a row is (its line) stands beside, a value for each row, so that code that
+only moves changes no shared row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+import attrs
+
+from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
+from perfcore.profile.table import Column, ColumnBuilder, Table
+
+MAX_PIECES = 64
+_SPARE_ROWS = 65_536
+_COLUMNS = {"frames": ("function", "offset"), "stacks": ("parent", "frame")}
+_BESIDE = {"functions": ("line",)}
+
+Rows: TypeAlias = Sequence[int]
+_Key = TypeVar("_Key")
+
+
+@attrs.frozen
+class Chain:
+    """A table in pieces that other profiles may continue: the bytes of each, and what they say together."""
+
+    pieces: tuple[bytes, ...]
+    table: Table
+
+
+@attrs.frozen
+class Share:
+    """A profile in the numbering of an earlier one. `earlier` has the pieces that it continues, none where it
+    starts anew, `fresh` its rows that are new, `beside` the columns that it alone has, a value for each row of
+    both, `others` all its other tables."""
+
+    earlier: Mapping[str, Chain]
+    fresh: Mapping[str, Table]
+    beside: Mapping[str, Table]
+    others: Mapping[str, Table]
+
+
+def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | None:
+    """The profile on top of an earlier one's stacks. None where its stacks cannot be shared: they have other
+    columns than is usual, or two functions of one name and file."""
+    if not has_stacks(tables) or any(tables[name].names != columns for name, columns in _COLUMNS.items()):
+        return None
+    own = renumbered(tables)
+    if not _can_continue(earlier, own):
+        earlier = {}
+    known = {name: chain.table for name, chain in earlier.items()}
+    functions, fresh_functions = _functions(known, _identity(own["functions"]))
+    if len(set(functions)) < len(functions):
+        return None
+    frames, fresh_frames = _frames(known, own, functions)
+    stacks, fresh_stacks = _stacks(known, own, frames)
+    moved = {"function": functions, "frame": frames, "stack": stacks}
+    rows = fresh_functions.rows + (known["functions"].rows if known else 0)
+    return Share(
+        earlier=earlier,
+        fresh={"functions": fresh_functions, "frames": fresh_frames, "stacks": fresh_stacks},
+        beside={"functions": _beside(own["functions"], functions, rows)},
+        others={name: _renamed(table, moved) for name, table in own.items() if name not in NAMES},
+    )
+
+
+def _can_continue(earlier: Mapping[str, Chain], own: Mapping[str, Table]) -> bool:
+    """Whether the earlier tables have the same columns, and few rows that this profile has no use for."""
+    return bool(earlier) and all(
+        _specs(chain.table) == _specs(_identity(own[name]))
+        and len(chain.pieces) < MAX_PIECES
+        and chain.table.rows <= 2 * own[name].rows + _SPARE_ROWS
+        for name, chain in earlier.items()
+    )
+
+
+def _specs(table: Table) -> list[object]:
+    return [column.spec for column in table.columns]
+
+
+def _identity(table: Table) -> Table:
+    """The columns that say which function, frame or stack a row is."""
+    kept = [column for column in table.columns if column.name not in _BESIDE.get(table.name, ())]
+    return Table(table.name, tuple(kept), table.rows)
+
+
+def _functions(known: Mapping[str, Table], own: Table) -> tuple[list[int], Table]:
+    before = known.get("functions")
+    seen = zip(*before.columns, strict=True) if before else ()
+    places: list[int] = []
+    fresh = _number(seen, zip(*own.columns, strict=True), places)
+    return places, own.take(fresh)
+
+
+def _frames(known: Mapping[str, Table], own: Mapping[str, Table], functions: Rows) -> tuple[list[int], Table]:
+    table = own["frames"]
+    function = _follow(references(table, "function", own), functions)
+    before = known.get("frames")
+    seen = zip(references(before, "function", known), before["offset"], strict=True) if before else ()
+    places: list[int] = []
+    fresh = _number(seen, zip(function, table["offset"], strict=True), places)
+    return places, with_references(table.take(fresh), "function", _follow(fresh, function))
+
+
+def _stacks(known: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -> tuple[list[int], Table]:
+    table = own["stacks"]
+    parent = references(table, "parent", own)
+    frame = _follow(references(table, "frame", own), frames)
+    before = known.get("stacks")
+    seen = zip(*(references(before, name, known) for name in before.names), strict=True) if before else ()
+    places: list[int] = []
+    # A parent stands before its children, so its place is known when theirs is asked for.
+    keys = ((up if up == NOWHERE else places[up], to) for up, to in zip(parent, frame, strict=True))
+    fresh = _number(seen, keys, places)
+    moved = with_references(table.take(fresh), "frame", _follow(fresh, frame))
+    return places, with_references(moved, "parent", _follow(_follow(fresh, parent), places))
+
+
+def _number(seen: Iterable[_Key], keys: Iterable[_Key], places: list[int]) -> list[int]:
+    """Put the place of each key, among those seen or after them, into `places`; gives the keys that are new."""
+    earlier = list(seen)
+    known = dict(zip(earlier, range(len(earlier)), strict=True))
+    fresh: list[int] = []
+    for row, key in enumerate(keys):
+        place = known.setdefault(key, len(earlier) + len(fresh))
+        if place == len(earlier) + len(fresh):
+            fresh.append(row)
+        places.append(place)
+    return fresh
+
+
+def _follow(rows: Rows, places: Rows) -> list[int]:
+    """Where the rows are now; what leads nowhere still does."""
+    return [row if row == NOWHERE else places[row] for row in rows]
+
+
+def _renamed(table: Table, moved: Mapping[str, Rows]) -> Table:
+    for name in referring(table):
+        rows = table[name]
+        there = [NOWHERE if row is None else int(row) for row in rows]
+        table = with_references(table, name, _follow(there, moved[name]))
+    return table
+
+
+def _beside(table: Table, places: Rows, rows: int) -> Table:
+    """The columns that are no identity, each value where its row is now and missing elsewhere."""
+    order = [NOWHERE] * rows
+    for row, place in enumerate(places):
+        order[place] = row
+    kept = [column for column in table.columns if column.name in _BESIDE[table.name]]
+    return Table(table.name, tuple(_scattered(column, order) for column in kept), rows)
+
+
+def _scattered(column: Column, order: Rows) -> Column:
+    values = list(column)
+    builder = ColumnBuilder(column.name, column.spec)
+    builder.extend([None if row == NOWHERE else values[row] for row in order])
+    return builder.build(len(order))

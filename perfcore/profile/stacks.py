@@ -1,0 +1,292 @@
+"""Stacks of a profile: a row of `stacks` is a frame and its parent, a row of `frames` is a function and a line
+in it, a row of `functions` is a name and a file.
+
+A function is known by its name and file, never by a line: its first line stands beside them in `line`, and a
+frame's `offset` counts from there (from line 0 where the first line is not known). So code that only moves
+keeps its stacks. In any other table a column of whole numbers called `stack`, `frame` or `function` names rows
+of these tables.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import FormatError
+from perfcore.profile import bitmap
+from perfcore.profile.table import Table, column, from_buffer, table
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+NAMES = ("functions", "frames", "stacks")
+NOWHERE = -1
+_TARGETS = {"function": "functions", "frame": "frames", "stack": "stacks", "parent": "stacks"}
+_WALKED = -2
+
+
+@attrs.frozen(slots=True)
+class Frame:
+    """One line of a call stack. `line` is the line that runs, `first_line` the function's first."""
+
+    name: str
+    file: str = ""
+    line: int | None = None
+    first_line: int | None = None
+
+
+class StackBuilder:
+    """Collects call stacks and gives each one a number, the same for the same stack."""
+
+    def __init__(self) -> None:
+        self._functions: dict[tuple[str, str], int] = {}
+        self._lines: list[int | None] = []
+        self._counted: set[int] = set()  # functions whose line offsets have been counted from
+        self._frames: dict[tuple[int, int | None], int] = {}
+        self._stacks: dict[tuple[int, int], int] = {}
+        self._seen: dict[Frame, int] = {}
+
+    def add(self, frames: Iterable[Frame], parent: int = NOWHERE) -> int:
+        """The number of the stack of these frames, outermost first, below `parent`."""
+        for frame in frames:
+            key = (parent, self._seen[frame] if frame in self._seen else self._frame(frame))
+            parent = self._stacks.setdefault(key, len(self._stacks))
+        return parent
+
+    def tables(self) -> dict[str, Table]:
+        """`functions`, `frames` and `stacks` as they are so far."""
+        parents = [None if parent == NOWHERE else parent for parent, _ in self._stacks]
+        return {
+            "functions": table(
+                "functions",
+                (
+                    column("name", [name for name, _ in self._functions], dtype="str"),
+                    column("file", [file for _, file in self._functions], dtype="str"),
+                    column("line", self._lines, dtype="i64"),
+                ),
+            ),
+            "frames": table(
+                "frames",
+                (
+                    column("function", [function for function, _ in self._frames], dtype="i64"),
+                    column("offset", [offset for _, offset in self._frames], dtype="i64"),
+                ),
+            ),
+            "stacks": table(
+                "stacks",
+                (
+                    column("parent", parents, dtype="i64"),
+                    column("frame", [frame for _, frame in self._stacks], dtype="i64"),
+                ),
+            ),
+        }
+
+    def _frame(self, frame: Frame) -> int:
+        function = self._functions.setdefault((frame.name, frame.file), len(self._functions))
+        if function == len(self._lines):
+            self._lines.append(frame.first_line)
+        elif self._lines[function] is None and function not in self._counted:
+            self._lines[function] = frame.first_line
+        offset = None
+        if frame.line is not None:
+            self._counted.add(function)
+            offset = frame.line - (self._lines[function] or 0)
+        return self._seen.setdefault(frame, self._frames.setdefault((function, offset), len(self._frames)))
+
+
+@attrs.frozen
+class Stacks:
+    """The stacks of a profile as plain sequences: `parent[stack]` is a stack or -1, `frame[stack]` and
+    `function[frame]` are rows or -1, `names[function]` and `files[function]` are texts."""
+
+    parent: Sequence[int]
+    frame: Sequence[int]
+    function: Sequence[int]
+    names: Sequence[str]
+    files: Sequence[str]
+    first_lines: Sequence[int | None]
+    offsets: Sequence[int | None]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Table]) -> Stacks:
+        """FormatError where a table is missing, a row refers to nothing, or a stack is its own ancestor."""
+        functions, frames, stacks = (_required(tables, name) for name in NAMES)
+        found = cls(
+            parent=references(stacks, "parent", tables),
+            frame=references(stacks, "frame", tables),
+            function=references(frames, "function", tables),
+            names=_texts(functions, "name"),
+            files=_texts(functions, "file"),
+            first_lines=_lines(functions, "line"),
+            offsets=_lines(frames, "offset"),
+        )
+        reached(range(len(found.parent)), found.parent)
+        return found
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def path(self, stack: int) -> list[int]:
+        """The functions of a stack, outermost first; -1 for one that is not known."""
+        found = []
+        while stack != NOWHERE:
+            frame = self.frame[stack]
+            found.append(NOWHERE if frame == NOWHERE else self.function[frame])
+            stack = self.parent[stack]
+        return found[::-1]
+
+    def line(self, stack: int) -> int | None:
+        """The line of the source that ran in the innermost frame, where that is known."""
+        frame = self.frame[stack]
+        offset = None if frame == NOWHERE else self.offsets[frame]
+        if offset is None:
+            return None
+        return (self.first_lines[self.function[frame]] or 0) + offset
+
+
+def has_stacks(tables: Mapping[str, Table]) -> bool:
+    """Whether these tables of a profile hold call stacks."""
+    return all(name in tables for name in NAMES)
+
+
+def references(source: Table, name: str, tables: Mapping[str, Table]) -> Sequence[int]:
+    """The rows that a column refers to, -1 where the value is missing. FormatError for a row that is not there."""
+    target = _required(tables, _TARGETS[name])
+    refers = source.get(name)
+    if refers is None or refers.dtype not in ("i64", "u64"):
+        raise FormatError(f"table {printable(source.name)!r} has no column {name!r} of whole numbers")
+    rows: list[int] = refers.data.tolist()
+    if rows and (min(rows) < 0 or max(rows) >= max(1, target.rows)):
+        raise FormatError(f"table {printable(source.name)!r} refers to rows that {target.name!r} does not have")
+    if refers.valid is not None:
+        there = bitmap.flags(refers.valid, len(rows))
+        rows = [row if is_there else NOWHERE for row, is_there in zip(rows, there, strict=True)]
+    if target.rows == 0 and any(row != NOWHERE for row in rows):
+        raise FormatError(f"table {printable(source.name)!r} refers to rows of {target.name!r}, which is empty")
+    return rows
+
+
+def reached(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
+    """These stacks and all they stand on in the order of their first use, parents before children. FormatError
+    for a stack that is its own ancestor."""
+    seen = bytearray(len(parent))
+    order: list[int] = []
+    for stack in stacks:
+        path = []
+        while stack != NOWHERE and not seen[stack]:
+            seen[stack] = 1
+            path.append(stack)
+            stack = parent[stack]
+        if stack != NOWHERE and seen[stack] == 1:
+            raise FormatError(f"row {stack} of table 'stacks' is its own ancestor")
+        for known in path:
+            seen[known] = 2
+        order += reversed(path)
+    return order
+
+
+def renumbered(tables: Mapping[str, Table]) -> dict[str, Table]:
+    """The same profile with only the stacks, frames and functions that are used, in the order of their first
+    use: whatever the numbering was, equal profiles come out equal."""
+    users = _users(tables)
+    parent, frame = (references(tables["stacks"], name, tables) for name in ("parent", "frame"))
+    function = references(tables["frames"], "function", tables)
+    stacks = reached(_used(users, "stack", tables), parent)
+    frames = _first_uses(map(frame.__getitem__, stacks), _used(users, "frame", tables))
+    functions = _first_uses(map(function.__getitem__, frames), _used(users, "function", tables))
+    moved = {"stack": _places(stacks, len(parent)), "frame": _places(frames, len(function))}
+    moved["function"] = _places(functions, tables["functions"].rows)
+    changed = {
+        "functions": tables["functions"].take(functions),
+        "frames": _moved(tables["frames"].take(frames), {"function": moved["function"]}),
+        "stacks": _moved(tables["stacks"].take(stacks), {"parent": moved["stack"], "frame": moved["frame"]}),
+    }
+    for name in users:
+        changed[name] = _moved(tables[name], moved)
+    return {**tables, **changed}
+
+
+def referring(source: Table) -> list[str]:
+    """The columns of a table outside the stacks that refer to them."""
+    if source.name in NAMES:
+        return []
+    found = (source.get(name) for name in ("stack", "frame", "function"))
+    return [column.name for column in found if column is not None and column.dtype in ("i64", "u64")]
+
+
+def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
+    """The table with other rows in a referring column; -1 is stored as missing."""
+    spec = source[name].spec
+    whole = attrs.evolve(spec, dtype="i64")
+    if NOWHERE not in rows:
+        return source.with_columns(from_buffer(whole, array("q", rows)))
+    valid = bitmap.pack(bytes([row >= 0 for row in rows]))
+    return source.with_columns(from_buffer(whole, array("q", [row if row >= 0 else 0 for row in rows]), valid))
+
+
+def _moved(source: Table, moved: Mapping[str, Callable[[int], int]]) -> Table:
+    """The table with its references taken to where the rows stand now."""
+    for name, place in moved.items():
+        refers = source.get(name)
+        if refers is None or refers.dtype not in ("i64", "u64"):
+            continue
+        rows: Sequence[int] = list(map(place, refers.data.tolist()))
+        if refers.valid is not None:
+            there = bitmap.flags(refers.valid, len(refers))
+            rows = [row if is_there else NOWHERE for row, is_there in zip(rows, there, strict=True)]
+        source = with_references(source, name, rows)
+    return source
+
+
+def _users(tables: Mapping[str, Table]) -> list[str]:
+    return [name for name in sorted(tables) if name not in NAMES and referring(tables[name])]
+
+
+def _used(users: Sequence[str], name: str, tables: Mapping[str, Table]) -> Iterator[int]:
+    for user in users:
+        if name in referring(tables[user]):
+            yield from references(tables[user], name, tables)
+
+
+def _first_uses(*uses: Iterable[int]) -> list[int]:
+    found: dict[int, None] = {}
+    for rows in uses:
+        found.update(dict.fromkeys(rows))
+    found.pop(NOWHERE, None)
+    return list(found)
+
+
+def _places(order: Sequence[int], rows: int) -> Callable[[int], int]:
+    """Where each row has gone."""
+    places = [NOWHERE] * max(1, rows)
+    for place, row in enumerate(order):
+        places[row] = place
+    return places.__getitem__
+
+
+def _required(tables: Mapping[str, Table], name: str) -> Table:
+    if name not in tables:
+        raise FormatError(f"the profile has no table {name!r}, so its stacks cannot be followed")
+    return tables[name]
+
+
+def _texts(source: Table, name: str) -> Sequence[str]:
+    found = source.get(name)
+    if found is None:
+        return [""] * source.rows
+    if found.dtype != "str":
+        raise FormatError(f"column {name!r} of table {source.name!r} holds no text")
+    return ["" if text is None else str(text) for text in found]
+
+
+def _lines(source: Table, name: str) -> Sequence[int | None]:
+    found = source.get(name)
+    if found is None:
+        return [None] * source.rows
+    if found.dtype not in ("i64", "u64"):
+        raise FormatError(f"column {name!r} of table {source.name!r} holds no whole numbers")
+    return list(found)  # type: ignore[arg-type]

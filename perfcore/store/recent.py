@@ -1,0 +1,57 @@
+"""Which stacks the next profile of a configuration continues: those of the one that was written last.
+
+Small files in `.perf/cache/stacks`, which may be removed at any time: then the next profile starts anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from perfcore.model import Profile
+
+_DECODER = msgspec.json.Decoder(dict[str, list[str]])
+_LIMIT = 1 << 16
+
+
+class Recent:
+    """The pieces that were written last for each configuration, by the names of their tables."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def pieces(self, profile: Profile) -> Mapping[str, Sequence[str]]:
+        """The ids of the pieces, none where nothing is known."""
+        if self._folder is None:
+            return {}
+        try:
+            with open(self._folder / _name(profile), "rb") as file:
+                return _DECODER.decode(file.read(_LIMIT))
+        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            return {}
+
+    def note(self, profile: Profile, pieces: Mapping[str, Sequence[str]]) -> None:
+        """Remember what was written. A folder that cannot be written costs space, not the profile."""
+        if self._folder is None or not pieces:
+            return
+        with contextlib.suppress(OSError):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            handle, temporary = tempfile.mkstemp(dir=self._folder)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(msgspec.json.encode(pieces))
+                os.replace(temporary, self._folder / _name(profile))
+            except OSError:
+                os.unlink(temporary)
+                raise
+
+
+def _name(profile: Profile) -> str:
+    what = profile.config_id or "\0".join((profile.header.type, profile.header.label))
+    return hashlib.sha1(what.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"
