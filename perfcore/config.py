@@ -17,6 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 import attrs
 
+from perfcore import documents
+from perfcore.documents import Source, brief
 from perfcore.errors import FormatError, StorageError, UsageError, nearest
 from perfcore.settings import parse_seconds
 
@@ -56,6 +58,16 @@ KEYS: Mapping[str, Key] = {
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
+}
+_WANTED = {
+    "text": "text",
+    "texts": "a text or a list of texts",
+    "number": "a number",
+    "numbers": "numbers by name",
+    "seconds": "a duration such as 90, 500ms or 14d",
+    "mapping": "keys and values",
+    "list": "a list",
+    "flag": "true or false",
 }
 _PLUGIN_SECTIONS = (
     "vcs",
@@ -150,10 +162,11 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
     """The layer that these bytes of a file are."""
     if not data.strip():
         return Layer(name, {}, path, digest(data))
-    values = parse_yaml(data, str(path))
+    where = Source(str(path), data)
+    values = documents.parse(data, where.name)
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")
-    check_keys(values, str(path))
+    check_keys(values, where)
     return Layer(name, values, path, digest(data))
 
 
@@ -175,27 +188,12 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def parse_yaml(data: bytes, where: str) -> Any:
-    """Plain YAML (no tags, no aliases that grow): UsageError says where it is wrong."""
-    from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
-
-    if data.count(b"*") > 1000:
-        raise UsageError(f"{where}: too many YAML aliases")
-    try:
-        return YAML(typ="safe", pure=True).load(data.decode())
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{where} is not UTF-8") from error
-    except (YAMLError, RecursionError, ValueError) as error:
-        raise UsageError(f"{where} is not YAML: {' '.join(str(error).split())[:300]}") from error
-
-
-def check_keys(values: Mapping[str, Any], where: str) -> None:
+def check_keys(values: Mapping[str, Any], where: Source) -> None:
     """UsageError for a key that nobody reads, naming the nearest."""
     sections = {key.partition(".")[0] for key in KEYS} | set(_PLUGIN_SECTIONS)
     for name, value in values.items():
         if name not in sections:
-            raise UsageError(f"{where}: unknown key {str(name)!r}", hint=nearest(str(name), sections))
+            raise UsageError(f"{where.at(name)}: unknown key {brief(str(name))}", hint=nearest(str(name), sections))
         inner = {key.partition(".")[2] for key in KEYS if key.startswith(f"{name}.")}
         if not inner:
             continue
@@ -203,7 +201,8 @@ def check_keys(values: Mapping[str, Any], where: str) -> None:
             raise UsageError(f"{where}: {name!r} should hold keys and values")
         for key, below in value.items():
             if key not in inner and not (name in _PLUGIN_SECTIONS and isinstance(below, Mapping)):
-                raise UsageError(f"{where}: unknown key '{name}.{key}'", hint=nearest(str(key), inner))
+                unknown = brief(f"{name}.{key}")
+                raise UsageError(f"{where.at(key)}: unknown key {unknown}", hint=nearest(str(key), inner))
 
 
 def check_key(key: str) -> None:
@@ -232,7 +231,7 @@ def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> 
     path.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock or path.with_name(path.name + ".lock")):
         current = read_bytes(path) or b""
-        parse_yaml(current, str(path))
+        parse_layer("local", current, path)
         document = yaml.load(current.decode()) if current.strip() else None
         document = {} if document is None else document
         _place(document, key.split(".") if key not in KEYS else key.split(".", 1), value)
@@ -317,8 +316,8 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
         if kind == "text":
             return _text(value)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{where}{key} wants {kind}, got {value!r}") from error
-    raise UsageError(f"{where}{key} wants {kind}, got {value!r}")
+        raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}") from error
+    raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}")
 
 
 def _number(value: Any) -> float:

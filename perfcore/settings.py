@@ -26,7 +26,7 @@ from perfcore.errors import UsageError, nearest
 
 T = TypeVar("T")
 _KEY = "perfcore"
-_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _QUANTITY = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*", re.IGNORECASE)
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
@@ -162,7 +162,7 @@ def parse_seconds(text: str | float) -> float:
     match = _QUANTITY.fullmatch(text)
     unit = (match[2] or "s").lower() if match else ""
     if not match or unit not in _SECONDS:
-        raise ValueError(f"{text!r} is not a duration such as 2, 500ms or 3m")
+        raise ValueError(f"{text!r} is not a duration such as 2, 500ms, 3m or 14d")
     return float(match[1]) * _SECONDS[unit]
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore import config as configuration
+from perfcore import documents
 from perfcore.cli.console import Console
 from perfcore.config import LOCAL_FILE, PROJECT_FILE
 from perfcore.errors import NotFoundError, PerfError, UsageError
@@ -73,7 +74,7 @@ def set_(
     console: Console = ctx.obj
     configuration.check_key(key)
     path = _path(console, user, project)
-    _set(console, path, key, configuration.parse_yaml(value.encode(), key))
+    _set(console, path, key, documents.parse(value.encode(errors="surrogateescape"), key))
 
 
 @app.command("unset")

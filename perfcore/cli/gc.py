@@ -21,7 +21,11 @@ def gc(
     ctx: typer.Context,
     grace: Annotated[
         Optional[str],
-        typer.Option("--grace", metavar="TIME", help="Keep what was touched since (default: gc.grace, two weeks)."),
+        typer.Option(
+            "--grace",
+            metavar="TIME",
+            help="Keep what was used this recently, such as 12h or 30d (default: gc.grace, two weeks).",
+        ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 from typer.models import OptionInfo
 
-from perfcore.errors import PluginError, UsageError
+from perfcore.errors import PluginError, UsageError, nearest
 from perfcore.installed import Found
 from perfcore.plugins import Plugins, settings_of
 from perfcore.settings import Option, options_of
@@ -53,8 +53,9 @@ def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str
         if word in names and not (place and words[place - 1].startswith("-") and "=" not in words[place - 1]):
             return word, [*words[:place], *words[place + 1 :]]
     if default is None:
+        close = next(filter(None, (nearest(word, names) for word in reversed(words))), None)
         listed = f"there are {', '.join(names)}" if names else f"no {kind} is installed"
-        raise UsageError(f"say which {kind}", hint=listed)
+        raise UsageError(f"say which {kind}", hint=close or listed)
     return default, list(words)
 
 

@@ -19,6 +19,7 @@ from perfcore.text import printable, printable_lines
 INTERNAL = 70
 SIGNALLED = 128
 BROKEN_PIPE = 141
+_NUMBERS = {"a valid int range": "a whole number", "a valid float range": "a number"}
 
 
 def finished(command: Callable[[], int], *, debug: bool = False) -> int:
@@ -107,16 +108,24 @@ def _tell(error: PerfError, debug: bool, cause: BaseException) -> int:
 def _tell_usage(error: typer.TyperException) -> int:
     context: Any = getattr(error, "ctx", None)
     if context is None:
-        _say(f"perf: {printable_lines(error.format_message())}\n")
+        _say(f"perf: {printable_lines(_as_ours(error.format_message()))}\n")
         return UsageError.exit_code
     if error.message == context.get_help():  # nothing was asked for
         _say(f"{error.message}\n")
         return UsageError.exit_code
-    _say(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(error.message)}\n")
     option = getattr(error, "option_name", None)
+    message = error.message if option else error.format_message()  # an unknown option's hint is our own
+    _say(f"{printable_lines(context.get_usage())}\nperf: {printable_lines(_as_ours(message))}\n")
     hint = _nearest_option(option, context.command.params) if option else None
     _say(f"  hint: {hint or f'`{printable(context.command_path)} --help` explains'}\n")
     return UsageError.exit_code
+
+
+def _as_ours(message: str) -> str:
+    """A message of the parser, written as ours are."""
+    for theirs, ours in _NUMBERS.items():
+        message = message.replace(theirs, ours)
+    return (message[:1].lower() + message[1:]).removesuffix(".")
 
 
 def _nearest_option(option: str, parameters: Sequence[Any]) -> str | None:

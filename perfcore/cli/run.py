@@ -9,9 +9,11 @@ from typing import Annotated, Any, Optional
 import attrs
 import typer
 
+from perfcore import documents
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import SCHEMA, Request, building, measure, select_versions, standing
-from perfcore.config import parse_yaml, read_bytes
+from perfcore.config import read_bytes
+from perfcore.documents import Source
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.jobs import matrix
 from perfcore.jobs.matrix import KEYS, Matrix
@@ -127,6 +129,7 @@ def run_job(
         Optional[list[str]],
         typer.Option("--postprocessor", "-p", metavar="NAME", help="A postprocessor, with its configured options."),
     ] = None,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
     version: Version = None,
     since: Since = None,
     every: Every = False,
@@ -142,7 +145,7 @@ def run_job(
     console: Console = ctx.obj
     repository = console.repository
     values = {
-        "bins": list(cmd),
+        "bins": [{"name": text, "shell": shell} for text in cmd],
         "args": args or [],
         "workloads": workload or [],
         "collectors": collector or ["time"],
@@ -150,7 +153,7 @@ def run_job(
     }
     _measure(
         console,
-        matrix.parse(values, where="the command line"),
+        matrix.parse(values, where=Source("the command line")),
         cwd=standing(repository),
         versions=select_versions(repository, version or [], since, every),
         schedule=_schedule(repeat, warmup, budget),
@@ -203,10 +206,10 @@ def _of_file(repository: Repository, file: Path) -> Matrix:
     data = read_bytes(path)
     if data is None:
         raise NotFoundError(f"there is no file {file}")
-    values = parse_yaml(data, str(file))
+    values = documents.parse(data, str(file))
     if not isinstance(values, Mapping):
         raise UsageError(f"{file} should hold keys such as bins and collectors", hint=", ".join(KEYS))
-    return matrix.parse(values, where=str(file))
+    return matrix.parse(values, where=Source(str(file), data))
 
 
 def _of_config(repository: Repository, *, run: bool) -> Matrix:

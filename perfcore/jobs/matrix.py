@@ -19,6 +19,7 @@ from typing import Any
 import attrs
 
 from perfcore.config import Config, check_keys
+from perfcore.documents import Source, brief
 from perfcore.errors import UsageError, nearest
 from perfcore.jobs.schedule import Schedule
 from perfcore.model import Job, Step
@@ -51,14 +52,14 @@ class Matrix:
 def from_config(config: Config) -> Matrix:
     """The matrix of the repository's configuration."""
     values = {key: config.get(key) for key in KEYS if key != "execute"}
-    return parse(values, where="the configuration")
+    return parse(values, where=Source("the configuration"))
 
 
-def parse(values: Mapping[str, Any], *, where: str) -> Matrix:
+def parse(values: Mapping[str, Any], *, where: Source) -> Matrix:
     """A matrix from the mapping of a YAML file. UsageError opened by `where`."""
     for key in values:
         if key not in KEYS:
-            raise UsageError(f"{where}: unknown key {str(key)!r}", hint=nearest(str(key), KEYS))
+            raise UsageError(f"{where.at(key)}: unknown key {brief(str(key))}", hint=nearest(str(key), KEYS))
     commands = tuple(_commands(values, where))
     if not commands:
         raise UsageError(f"{where}: there is no command to measure", hint="name one under `bins`")
@@ -90,19 +91,21 @@ def command(argv: Sequence[str], *, workload: Sequence[str] = (), shell: bool = 
     return Job(argv=whole, cmd=cmd, args=args, workload=shlex.join(workload), shell=shell)
 
 
-def split(text: str, where: str) -> list[str]:
+def split(text: str, where: Source | str) -> list[str]:
     """A string as the words a shell would make of it. UsageError where only a shell could run it."""
     try:
         words = shlex.split(text)
     except ValueError as error:
-        raise UsageError(f"{where}: {text!r} cannot be split into words: {error}") from error
+        raise UsageError(f"{where}: {brief(text)} cannot be split into words: {error}") from error
     operators = [word for word in words if word in _OPERATORS]
     if operators:
-        raise UsageError(f"{where}: {text!r} needs a shell for {operators[0]!r}", hint="say `shell: true`, or --shell")
+        raise UsageError(
+            f"{where}: {brief(text)} needs a shell for {operators[0]!r}", hint="say --shell, or `shell: true` in a file"
+        )
     return words
 
 
-def _commands(values: Mapping[str, Any], where: str) -> Iterator[Job]:
+def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Job]:
     everywhere = _words_list(values.get("args"), where) or [("", [])]
     workloads = _words_list(values.get("workloads"), where)
     for item in (*_list(values.get("bins"), where), *_list(values.get("cmds"), where)):
@@ -110,7 +113,7 @@ def _commands(values: Mapping[str, Any], where: str) -> Iterator[Job]:
         for key in entry:
             if key not in _BIN_KEYS:
                 raise UsageError(
-                    f"{where}: bins: unknown key {str(key)!r}",
+                    f"{where.at(key)}: bins: unknown key {brief(str(key))}",
                     hint=nearest(str(key), _BIN_KEYS) or f"known keys: {', '.join(_BIN_KEYS)}",
                 )
         yield from _of_bin(entry, everywhere, workloads, where)
@@ -120,7 +123,7 @@ def _of_bin(
     entry: Mapping[str, Any],
     everywhere: list[tuple[str, list[str]]],
     workloads: list[tuple[str, list[str]]],
-    where: str,
+    where: Source,
 ) -> Iterator[Job]:
     shell = bool(entry.get("shell", False))
     name, argv = _words(entry.get("name"), where, "name", shell)
@@ -136,11 +139,11 @@ def _of_bin(
             yield Job(argv=whole, cmd=name, args=params, workload=load, shell=shell, env=env)
 
 
-def _words_list(value: Any, where: str) -> list[tuple[str, list[str]]]:
+def _words_list(value: Any, where: Source) -> list[tuple[str, list[str]]]:
     return [_words(item, where, "arguments") for item in _list(value, where)]
 
 
-def _words(value: Any, where: str, what: str, shell: bool = False) -> tuple[str, list[str]]:
+def _words(value: Any, where: Source, what: str, shell: bool = False) -> tuple[str, list[str]]:
     """(as people read it, as words)."""
     if isinstance(value, list | tuple):
         words = [str(word) for word in value]
@@ -149,22 +152,22 @@ def _words(value: Any, where: str, what: str, shell: bool = False) -> tuple[str,
         return str(value), [str(value)] if shell else split(str(value), where)
     if value is None or isinstance(value, bool):
         raise UsageError(
-            f"{where}: {what} should be text, got {value!r}",
+            f"{where}: {what} should be text, got {brief(value)}",
             hint='YAML reads true, no, null and the like as values: write "true"',
         )
-    raise UsageError(f"{where}: {what} should be text, got {value!r}")
+    raise UsageError(f"{where}: {what} should be text, got {brief(value)}")
 
 
-def _step(item: Any, where: str, what: str) -> Step:
+def _step(item: Any, where: Source, what: str) -> Step:
     if isinstance(item, str):
         return Step(name=item)
     if isinstance(item, Mapping) and isinstance(item.get("name"), str):
         params = {str(key): value for key, value in item.items() if key not in ("name", "params")}
         return Step(name=item["name"], params={**params, **_mapping(item.get("params"), where, what)})
-    raise UsageError(f"{where}: {what} holds {item!r}, which has no name")
+    raise UsageError(f"{where}: {what} holds {brief(item)}, which has no name")
 
 
-def _list(value: Any, where: str) -> list[Any]:
+def _list(value: Any, where: Source) -> list[Any]:
     if value is None:
         return []
     if isinstance(value, Mapping):
@@ -172,9 +175,9 @@ def _list(value: Any, where: str) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _mapping(value: Any, where: str, what: str) -> Mapping[str, Any]:
+def _mapping(value: Any, where: Source, what: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise UsageError(f"{where}: {what} should hold keys and values, got {value!r}")
+        raise UsageError(f"{where}: {what} should hold keys and values, got {brief(value)}")
     return value
