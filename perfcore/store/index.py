@@ -7,6 +7,7 @@ stores can be shared by copying objects and merging indexes in any order.
 from __future__ import annotations
 
 import hashlib
+import operator
 import struct
 from collections.abc import Iterable
 from typing import Any
@@ -27,6 +28,7 @@ _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
 _CHECKSUM = 20
 _NANO = 1_000_000_000
+_ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
 
 
 @attrs.frozen(kw_only=True)
@@ -148,11 +150,7 @@ def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
         key = attrs.evolve(entry, tombstone=False) if entry.tombstone else entry
         if key not in found or entry.tombstone:
             found[key] = entry
-    return tuple(sorted(found.values(), key=_order))
-
-
-def _order(entry: Entry) -> tuple[object, ...]:
-    return (entry.created, *attrs.astuple(entry, recurse=False))
+    return tuple(sorted(found.values(), key=_ORDER))
 
 
 def _said_by_v1(entry: Entry) -> tuple[object, ...]:
