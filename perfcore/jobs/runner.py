@@ -122,7 +122,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
 
 def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
     for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
-        _settings(step, context.plugins, context.options)
+        context.plugins.construct("postprocessor", step.name, _settings(step, context.plugins, context.options))
     name, plugins = job.collector.name, context.plugins
     ours, theirs = schedules.split_options({**context.options("collector", name), **job.collector.params})
     settings = plugins.settings("collector", name, theirs, others=schedules.SCHEDULE_KEYS)
