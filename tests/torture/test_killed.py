@@ -1,0 +1,37 @@
+"""Commands that are killed lose nothing, register nothing wrong, and leave a store that needs no repair.
+
+About 200 kills: 80 at random instants, four writers at a time, and one at every file operation of the commands that
+change the store. Most of the victims are forked children that run the whole command after its imports; one in eight of
+the random ones is a new interpreter. `benchmarks/torture.py` does more of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+KILLS = 80
+KINDS = {"add", "rm", "tag", "gc", "collect", "run", "while measuring"}
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes are looked for in /proc")
+
+
+def test_commands_killed_at_random_instants_lose_nothing(torture: Callable[..., Any]) -> None:
+    done = torture("killing.py", KILLS)
+    assert sum(done["kills"].values()) >= KILLS
+    assert set(done["kills"]) == KINDS
+    assert done["registered"] > 0
+
+
+def test_commands_killed_at_every_file_operation_lose_nothing(torture: Callable[..., Any]) -> None:
+    steps = torture("steps.py", "kill")
+    assert all(count > 3 for count in steps.values()), steps
+    assert steps["add"] > 25, steps
+
+
+def test_commands_refused_at_any_file_operation_say_so_and_lose_nothing(torture: Callable[..., Any]) -> None:
+    steps = torture("steps.py", "error", "add", "rm", "tag", "gc", "save")
+    assert all(count > 10 for count in steps.values()), steps
