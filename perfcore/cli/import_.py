@@ -9,9 +9,10 @@ import attrs
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import UsageError, VersionError
+from perfcore.errors import FormatError, UsageError, VersionError
 from perfcore.model import Profile
 from perfcore.repository import Repository
+from perfcore.text import plural, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -30,8 +31,8 @@ def import_(
 ) -> None:
     """Read profiles from files; they become pending.
 
-    `perf import perun DIR` takes over a whole Perun instance: DIR is its .perf folder; every profile is
-    registered with its version.
+    `perf import perun DIR` takes over a whole Perun instance: DIR is its folder `.perun`, or the one around it.
+    What was registered is registered with its version, what was pending becomes pending.
     """
     console: Console = ctx.obj
     repository = console.repository
@@ -62,16 +63,21 @@ def _keep(console: Console, repository: Repository, profile: Profile, target: st
 
 
 def _import_instance(console: Console, repository: Repository, folder: Path) -> None:
+    """Take over what can be read; whatever is left out is told, and makes the command fail in the end."""
     from perfcore.profile.perun import read_instance
 
-    taken = unknown = 0
-    for version, _name, profile in read_instance(folder):
+    taken = left = 0
+    for found in read_instance(folder):
         try:
-            repository.vcs.check_minor_version_validity(version)
-        except VersionError as error:
-            console.warn(f"{error} (its profiles are left out)")
-            unknown += 1
-            continue
-        _keep(console, repository, profile, version, True)
-        taken += 1
-    console.say(f"took over {taken} profiles" + (f", {unknown} belong to unknown versions" if unknown else ""))
+            if isinstance(found, FormatError):
+                raise found
+            if found.version is not None:
+                repository.vcs.check_minor_version_validity(found.version)
+            _keep(console, repository, found.profile, found.version, not found.pending)
+            taken += 1
+        except (FormatError, VersionError) as error:
+            console.warn(f"{error} (left out)")
+            left += 1
+    console.say(f"took over {plural(taken, 'profile')}")
+    if left:
+        raise FormatError(f"{plural(left, 'thing')} in {printable(str(folder))} could not be taken over: see above")

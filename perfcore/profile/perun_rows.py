@@ -1,0 +1,305 @@
+"""Perun's resources as tables: one block of rows after the other, never all of them as Python objects.
+
+A resource was an object of whatever a collector knew: `amount` is what was consumed, `type` and `subtype` say of
+what, `uid` where, `trace` how it came there, innermost frame first. Each (type, subtype, unit) becomes a column
+of values, everything else a column of its name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import FormatError
+from perfcore.profile.stacks import Frame, StackBuilder
+from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, table
+
+if TYPE_CHECKING:
+    from perfcore.profile.table import Role
+
+Amount = tuple[int | float, str | None]
+
+_AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.][^0-9]*?)?\s*")
+_INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
+_WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_ROLES: Mapping[str, Role] = {
+    "run": "order",
+    "order": "order",
+    "call-order": "order",
+    "allocation_order": "order",
+    "snapshot": "order",
+    "time": "order",
+    "timestamp": "order",
+    "metric.iteration": "order",
+    "exclusive": "value",
+    "inclusive": "value",
+    "metric.value": "value",
+    "metric.score-value": "value",
+}
+_UID = {"function": "uid", "source": "file", "line": "line"}
+_OF_BLOCKS = frozenset(("type", "subtype", "time"))
+
+
+class Resources:
+    """Collects resources. `units` gives the unit of a type where an amount does not bring its own; `renamed` are
+    fields with a better name here."""
+
+    def __init__(self, units: Mapping[str, str], renamed: Mapping[str, str]) -> None:
+        self._units = units
+        self._renamed = renamed
+        self._rows = 0
+        self._fields: dict[str, _Field] = {}
+        self._values: dict[tuple[str, str, str], ColumnBuilder] = {}
+        self._stacks = StackBuilder()
+        self._stack = ColumnBuilder("stack")
+        self._times: dict[int, Value] = {}
+
+    def add(self, shared: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> None:
+        """Rows that have the fields of `shared` in common and differ in `columns`, which are of one length; without
+        columns it is one row."""
+        lengths = {len(values) for values in columns.values()}
+        if len(lengths) > 1:
+            raise FormatError(f"a resource has fields of different lengths {sorted(lengths)}")
+        rows = lengths.pop() if lengths else 1
+        every = {**{name: _Same(value, rows) for name, value in shared.items()}, **columns}
+        for name, values in every.items():
+            if name not in ("amount", "trace") and not (name in _OF_BLOCKS and isinstance(values, _Same)):
+                self._add_field(self._renamed.get(name, name), values)
+        if "amount" in every:
+            self._add_amounts(_word(shared.get("type")), _word(shared.get("subtype")), every["amount"])
+        if "trace" in every:
+            self._add_traces(every["trace"])
+        if "time" in shared:
+            self._add_time(shared.get("snapshot"), shared["time"], rows)
+        self._rows += rows
+
+    def note_time(self, snapshot: int, time: Any) -> None:
+        """When a snapshot was taken, where that is known."""
+        self._times.setdefault(snapshot, _time(time))
+
+    def tables(self) -> dict[str, Table]:
+        """`resources`, and `snapshots` and the tables of stacks where there are any."""
+        fields = [field.build(self._rows) for field in self._fields.values()]
+        if len(self._stack):
+            fields.append(_with(self._stack.build(self._rows), name="stack", role="dimension"))
+        made = {"resources": table("resources", [*fields, *self._value_columns({field.name for field in fields})])}
+        if not made["resources"].columns:
+            made["resources"] = Table("resources", (), self._rows)
+        if self._times:
+            times = sorted(self._times.items())
+            numbers = column("snapshot", [number for number, _ in times], role="order")
+            moments = [None if moment is None else float(moment) for _, moment in times]
+            made["snapshots"] = table(
+                "snapshots", [numbers, column("time", moments, dtype="f64", unit="s", role="order")]
+            )
+        return made | (self._stacks.tables() if len(self._stack) else {})
+
+    def _value_columns(self, taken: set[str]) -> Iterable[Column]:
+        """The columns of amounts. The plain name is that of the unit in the header, or the only one."""
+        units: dict[tuple[str, str], set[str]] = {}
+        for type, subtype, unit in self._values:
+            units.setdefault((type, subtype), set()).add(unit)
+        for (type, subtype, unit), builder in sorted(self._values.items()):
+            name = ".".join(part for part in (type, subtype) if part) or "amount"
+            if len(units[type, subtype]) > 1 and unit != self._unit(type, subtype):
+                name = f"{name} ({unit})"
+            while name in taken:
+                name += " (amount)"
+            taken.add(name)
+            yield _with(builder.build(self._rows), name=name, unit=unit, role="value")
+
+    def _add_time(self, snapshot: Any, time: Any, rows: int) -> None:
+        """The time of a snapshot, or of rows without one. Perun wrote 0 and question marks where it knew none."""
+        if type(snapshot) is int:
+            self.note_time(snapshot, time)
+        elif moment := _time(time):
+            self._add_field("time", _Same(float(moment), rows))
+
+    def _add_field(self, name: str, values: Sequence[Any]) -> None:
+        if isinstance(values, _Same):
+            for part, value in _flat(name, values.value):
+                self._field(part).extend(values.of(value))
+        elif any(isinstance(value, dict) for value in values):
+            self._add_objects(name, values)
+        else:
+            self._field(name).extend([_plain(value) for value in values])
+
+    def _add_objects(self, name: str, values: Sequence[Any]) -> None:
+        flat = [dict(_flat(name, value)) for value in values]
+        for part in dict.fromkeys(part for row in flat for part in row):
+            self._field(part).extend([row.get(part) for row in flat])
+
+    def _field(self, name: str) -> _Field:
+        """The column of a field; under a longer name where the block has filled one of this name already."""
+        field = self._fields.setdefault(name, _Field(name))
+        if len(field) > self._rows:
+            return self._field(f"{name} (more)")
+        field.skip(self._rows)
+        return field
+
+    def _add_amounts(self, type: str, subtype: str, values: Sequence[Any]) -> None:
+        unit = self._unit(type, subtype)
+        if _are_numbers(values):
+            self._value(type, subtype, unit).extend(values)
+            return
+        amounts = [amount(value) for value in values]
+        for found in dict.fromkeys(own for each in amounts if each for own in each[1:]):
+            own = [each[0] if each and each[1] == found else None for each in amounts]
+            self._value(type, subtype, unit if found is None else found).extend(own)
+
+    def _value(self, type: str, subtype: str, unit: str) -> ColumnBuilder:
+        name = ".".join(part for part in (type, subtype) if part) or "amount"
+        builder = self._values.setdefault((type, subtype, unit), ColumnBuilder(name))
+        builder.skip(self._rows - len(builder))
+        return builder
+
+    def _unit(self, type: str, subtype: str) -> str:
+        return self._units.get(type) or self._units.get(subtype) or ""
+
+    def _add_traces(self, traces: Sequence[Any]) -> None:
+        self._stack.skip(self._rows - len(self._stack))
+        if isinstance(traces, _Same):
+            self._stack.extend(traces.of(self._add_trace(traces.value)))
+        else:
+            self._stack.extend([self._add_trace(trace) for trace in traces])
+
+    def _add_trace(self, trace: Any) -> int | None:
+        if not isinstance(trace, list) or not trace:
+            return None
+        return self._stacks.add([_frame(step) for step in reversed(trace)])
+
+
+@attrs.frozen
+class _Same(Sequence[Any]):
+    """One value in many rows."""
+
+    value: Any
+    rows: int
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.of(self.value)[row]
+
+    def of(self, value: Any) -> list[Any]:
+        return [value] * self.rows
+
+
+class _Field:
+    """A column of what is no amount: of the type of its values, or text where they are of several."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._builder = ColumnBuilder(name)
+
+    def __len__(self) -> int:
+        return len(self._builder)
+
+    def skip(self, rows: int) -> None:
+        self._builder.skip(rows - len(self._builder))
+
+    def extend(self, values: list[Value]) -> None:
+        before = len(self._builder)
+        try:
+            self._builder.extend(values)
+        except FormatError:
+            held = list(self._builder.build(len(self._builder)))[:before]
+            self._builder = ColumnBuilder(self.name)
+            self._builder.extend(list(map(_text, held)))
+            self._builder.extend(list(map(_text, values)))
+
+    def build(self, rows: int) -> Column:
+        made = self._builder.build(rows)
+        role = _ROLES.get(self.name, "dimension")
+        return _with(made, role="dimension" if made.dtype in ("str", "bool") else role)
+
+
+def records(name: str, rows: Any) -> Table | None:
+    """A table of objects, such as models; what is nested in them stands there as JSON."""
+    if not isinstance(rows, list) or not rows:
+        return None
+    fields: dict[str, _Field] = {}
+    for number, row in enumerate(rows):
+        for key, value in (row if isinstance(row, dict) else {"value": row}).items():
+            field = fields.setdefault(key, _Field(key))
+            field.skip(number)
+            field.extend([_plain(value)])
+    return Table(name, tuple(field.build(len(rows)) for field in fields.values()), len(rows))
+
+
+def amount(value: Any) -> Amount | None:
+    """(number, unit it brings) of 5, "5", "12MB" or "0.5 s"; None for null. FormatError for anything else."""
+    if value is None:
+        return None
+    if type(value) in (int, float):
+        return value, None
+    if isinstance(value, str):
+        if value in _WORDS:
+            return _WORDS[value], None
+        match = _AMOUNT.fullmatch(value) if len(value) < 100 else None
+        if match:
+            whole = _INTEGER.fullmatch(match[1])
+            return int(match[1]) if whole else float(match[1]), match[2]
+    raise FormatError(f"{_shown(value)} is no amount")
+
+
+def _flat(name: str, value: Any) -> Iterable[tuple[str, Value]]:
+    """The columns that a field fills: an object one for each of its own fields."""
+    if not isinstance(value, dict):
+        yield name, _plain(value)
+        return
+    if name == "uid" and "function" not in value:
+        yield "uid", ":".join(str(_plain(part)) for part in value.values())
+    for key, inner in value.items():
+        yield (_UID[key] if name == "uid" and key in _UID else f"{name}:{key}"), _plain(inner)
+
+
+def _frame(step: Any) -> Frame:
+    if not isinstance(step, dict):
+        return Frame(_text(step) or "")
+    line = step.get("line")
+    name = step.get("function", step.get("func"))
+    return Frame(
+        _text(name) or "", _text(step.get("source")) or "", line if type(line) is int and 0 < line < 2**31 else None
+    )
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    return all(type(value) in (int, float) for value in values)
+
+
+def _with(made: Column, **changes: Any) -> Column:
+    return attrs.evolve(made, spec=attrs.evolve(made.spec, **changes))
+
+
+def _plain(value: Any) -> Value:
+    return json.dumps(value) if isinstance(value, dict | list) else value
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value)
+
+
+def _word(value: Any) -> str:
+    return _text(value) or ""
+
+
+def _time(value: Any) -> int | float | None:
+    try:
+        found = amount(value)
+    except FormatError:
+        return None
+    return found[0] if found else None
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) < 60 else f"{text[:60]}…"
