@@ -1,0 +1,154 @@
+"""Pages of the documentation as tests see them: files to be written, terminal sessions to be run.
+
+A fenced block whose first line is a comment with a file name (`# acme_wall.py`) is that file. A block of the
+language `console` is a session: lines that begin with `$ ` are typed, the others are what is printed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import attrs
+import pytest
+
+from perfcore.testing.distributions import Site
+from perfcore.testing.project import Project
+
+DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_NAMED = re.compile(r"# ([\w./-]+\.\w+)\n")
+_TYPED = re.compile(r"^\$ (.*(?:\\\n.*)*)\n", re.MULTILINE)
+_ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+_MEASURED = re.compile(
+    r"\d{8}T\d{6}|\b(?=[a-f]*\d)[0-9a-f]{10,40}\b|[+-]?\d[\d,.:]*(?: ?(?:[nmµ]?s|[kMG]i?B|KiB|B|%)(?!\w))?"
+)
+
+
+@attrs.frozen
+class File:
+    """A file that the reader is to write."""
+
+    name: str
+    text: str
+
+
+@attrs.frozen
+class Command:
+    """A line of a session, and what is printed below it."""
+
+    typed: str
+    printed: str
+
+
+@attrs.frozen
+class Page:
+    """A page, and what its reader does with it, in order."""
+
+    text: str
+    steps: tuple[File | Command, ...]
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        return {step.name: step.text for step in self.steps if isinstance(step, File)}
+
+    @property
+    def commands(self) -> tuple[Command, ...]:
+        return tuple(step for step in self.steps if isinstance(step, Command))
+
+
+class Shell:
+    """Types commands, each where the one before ended, and compares what is printed."""
+
+    def __init__(self, here: Path, env: Mapping[str, str], told: Path) -> None:
+        self.here = here
+        self.env = env
+        self._told = told
+
+    def type(self, command: Command) -> None:
+        done = subprocess.run(
+            f"{command.typed}\npwd > '{self._told}'",
+            shell=True,
+            cwd=self.here,
+            env=self.env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        assert unmeasured(done.stdout) == unmeasured(command.printed), f"$ {command.typed}\n{done.stdout}"
+        self.here = Path(self._told.read_text().removesuffix("\n"))
+
+
+def unmeasured(text: str) -> list[str]:
+    """Lines without what differs from one run to the next: numbers with their units, ids, and the widths of columns."""
+    lines = _ESCAPES.sub("", text).rstrip().split("\n")
+    return [re.sub(r"\s+", " ", _MEASURED.sub("#", line)).strip() for line in lines if line.strip()]
+
+
+@pytest.fixture
+def page_of() -> Callable[[str], Page]:
+    """The page at a place below `docs`."""
+    return lambda place: _read(DOCS / place)
+
+
+@pytest.fixture
+def shell_in() -> Callable[..., Shell]:
+    return Shell
+
+
+@pytest.fixture
+def install(site: Site) -> Callable[[Page], None]:
+    """Installs the files of a page, as the entry points of its pyproject.toml say."""
+
+    def installed(page: Page) -> None:
+        project = tomllib.loads(page.files["pyproject.toml"])["project"]
+        points = {
+            group: [f"{name} = {target}" for name, target in entries.items()]
+            for group, entries in project["entry-points"].items()
+        }
+        modules = {name.removesuffix(".py"): text for name, text in page.files.items() if name.endswith(".py")}
+        site.install(project.get("name", "acme-perf"), points=points, **modules)
+
+    return installed
+
+
+@pytest.fixture
+def play(project: Project, site: Site, tmp_path: Path) -> Callable[[Page], None]:
+    """Types the sessions of a page, in a fresh project."""
+    shims = tmp_path / "bin"
+    shims.mkdir()
+    for name, words in (("perf", "-m perfcore"), ("python", "")):
+        (shims / name).write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
+        (shims / name).chmod(0o755)
+    path = f"{shims}{os.pathsep}{os.environ['PATH']}"
+    shell = Shell(project.path, {**project.env, **site.env, "PATH": path}, tmp_path / "here")
+
+    def played(page: Page) -> None:
+        for command in page.commands:
+            shell.type(command)
+
+    return played
+
+
+def _read(path: Path) -> Page:
+    text = path.read_text(encoding="utf-8")
+    steps: list[File | Command] = []
+    for language, content in _BLOCK.findall(text):
+        if language == "console":
+            steps += _session(content)
+        elif match := _NAMED.match(content):
+            steps.append(File(match[1], content))
+    return Page(text, tuple(steps))
+
+
+def _session(content: str) -> list[Command]:
+    _, *parts = _TYPED.split(content)
+    return [Command(typed, printed) for typed, printed in zip(parts[::2], parts[1::2], strict=True)]
