@@ -57,6 +57,12 @@ def changed(runner: Runner) -> list[Change]:
     return found
 
 
+def overlooked(runner: Runner) -> list[Change]:
+    """The tracked paths that git was told not to look at: assume-unchanged and skip-worktree. It overwrites them."""
+    items = runner.run("ls-files", "-v", "-z").split(b"\0")[:-1]
+    return [Change(os.fsdecode(item[2:]), submodule=False) for item in items if item[:1].islower() or item[:1] == b"S"]
+
+
 def plan(root: Path, found: Sequence[Change]) -> dict[str, Kept]:
     """How each changed path is now. VersionError where it could not be put back exactly as it is."""
     for change in found:
@@ -83,12 +89,15 @@ def copy_out(root: Path, path: str, kept: Kept, folder: Path) -> None:
 def copy_back(root: Path, path: str, kept: Kept, folder: Path) -> None:
     """Make a path again what it was. Called for all of them in the order of their names."""
     target = root / path
-    is_folder = target.is_dir() and not target.is_symlink()
+    blocker = _not_a_folder_above(root, path)  # which may be a link to anywhere: nothing goes through it
     if kept.kind == "missing":
-        if not is_folder:
+        if blocker is None and not _is_folder(target):
             target.unlink(missing_ok=True)
             _remove_empty(target.parent, root)
         return
+    if blocker is not None:
+        (root / blocker).unlink()
+    is_folder = _is_folder(target)
     if kept.kind == "folder":
         if not is_folder:
             target.unlink(missing_ok=True)
@@ -177,6 +186,10 @@ def _not_a_folder_above(root: Path, path: str) -> str | None:
         if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):
             return str(parent)
     return None
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def _files_in(root: Path, path: str) -> Iterator[str]:

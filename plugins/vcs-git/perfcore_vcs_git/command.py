@@ -57,9 +57,7 @@ class Runner:
         pass_fds: Sequence[int] = (),
     ) -> bytes:
         """What a git command prints. VersionError says what it complained about, unless it ended as in `ok`."""
-        process = self.start(
-            *words, config=config, env=env, stdin=stdin is not None, hooks=hooks, pass_fds=pass_fds
-        )
+        process = self.start(*words, config=config, env=env, stdin=stdin is not None, hooks=hooks, pass_fds=pass_fds)
         try:
             out, complaint = process.communicate(stdin)
         except BaseException:

@@ -39,9 +39,10 @@ class Git:
     Settings = GitSettings
 
     def __init__(self, root: Path, settings: GitSettings | None = None) -> None:
-        self.root = Path(os.path.realpath(root))
+        self.root = place = Path(os.path.realpath(root))
         self.settings = settings or GitSettings()
-        self._runner = Runner(self.root, lambda: self._places.common_dir)
+        # Not `self._places`: what the finalizer holds must not hold the driver.
+        self._runner = Runner(place, lambda: discovery.places(place).common_dir)
         self._objects = Objects(self._runner)
         weakref.finalize(self, self._objects.close)
 

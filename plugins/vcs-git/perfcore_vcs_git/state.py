@@ -39,13 +39,15 @@ if TYPE_CHECKING:
 
 _FORMAT = 1
 _PATIENCE = 60.0
+_GIT_PATIENCE = 2.0
 _WHOLE = ("core.splitIndex=false",)
 
 
 @attrs.frozen
 class Journal:
     """What was put aside. `ref` is the branch that was checked out, None for a detached head at `commit`.
-    Until it is `complete` nothing was touched. `moving` is the version a checkout is on its way to."""
+    Unless it is `complete` there is nothing to put back: nothing was touched yet, or all is back. `moving` is the
+    version a checkout is on its way to."""
 
     token: str
     ref: str | None
@@ -94,6 +96,7 @@ class State:
             self._read_tree(index, "--reset", "-u", current)
             changes.refuse_checkout(self._runner, self._root, current, version)
             self._read_tree(index, "-m", "-u", "--dry-run", current, version)
+            self._await_git()
             self._write(attrs.evolve(journal, moving=version))
             self._read_tree(index, "-m", "-u", current, version)
             self._install(index)
@@ -139,10 +142,11 @@ class State:
 
     def _save(self, head: Head) -> str:
         commit = head.version()
+        self._await_git()
         journal = Journal(token=os.urandom(8).hex(), ref=head.ref, commit=commit, pid=os.getpid())
         self._write(journal)
         self._forget_folder()
-        found = changes.changed(self._runner)
+        found = [*changes.changed(self._runner), *changes.overlooked(self._runner)]
         kept = changes.plan(self._root, found)
         self._keep(kept)
         self._write(attrs.evolve(journal, complete=True))
@@ -177,9 +181,10 @@ class State:
             for name in sorted(saved):
                 changes.copy_back(self._root, name, Kept(*saved[name]), self._folder)
             self._restore_index()
+            self._write(attrs.evolve(journal, complete=False))  # what is kept is of no use any more
+        self._forget_folder()
         self._path.unlink()
         durable.sync_folder(self._dir)
-        self._forget_folder()
         self._release()
 
     def _clean(self, journal: Journal) -> None:
@@ -233,16 +238,24 @@ class State:
     def _install(self, index: Path) -> None:
         """Have an index take the place of the user's, under git's own lock."""
         durable.sync(index)
-        target, lock = self._dir / "index", self._dir / "index.lock"
-        deadline = time.monotonic() + 5
-        while not _take(lock, index):
+        lock = self._dir / "index.lock"
+        self._until(lambda: _take(lock, index))
+        os.replace(lock, self._dir / "index")
+
+    def _await_git(self) -> None:
+        """Wait while git holds its lock, before anything is touched."""
+        self._until(lambda: not (self._dir / "index.lock").exists())
+
+    def _until(self, done: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _GIT_PATIENCE
+        while not done():
             if time.monotonic() > deadline:
+                lock = printable(str(self._dir / "index.lock"))
                 raise VersionError(
                     f"another git process is at work in {printable(str(self._root))}",
-                    hint=f"wait for it; if there is none, remove {printable(str(lock))}",
+                    hint=f"wait for it; if there is none, remove {lock}",
                 )
             time.sleep(0.05)
-        os.replace(lock, target)
 
     def _undo(self) -> None:
         """After a failure in the middle of saving: as before, or else the journal stays for the next command."""
@@ -263,14 +276,15 @@ class State:
     def _read(self) -> Journal | None:
         try:
             content = json.loads(self._path.read_bytes())
+            version = content.pop("format")
         except FileNotFoundError:
             return None
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError, KeyError) as error:
             raise VersionError(
                 f"{printable(str(self._path))} is damaged",
                 hint=f"the changes it tells of are in {printable(str(self._folder))}",
             ) from error
-        if content.pop("format", None) != _FORMAT:
+        if version != _FORMAT:
             raise VersionError(
                 f"{printable(str(self._path))} was written by a newer perfcore-vcs-git", hint="update it"
             )

@@ -81,7 +81,7 @@ def nobodys_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mo
 @pytest.fixture
 def script(tmp_path: Path) -> GitScript:
     """A user in an empty repository whose path is as odd as paths are."""
-    return GitScript(tmp_path / "it's $HOME ~ \"žluťoučký\" 日本")
+    return GitScript(tmp_path / 'it\'s $HOME ~ "žluťoučký" 日本')
 
 
 @pytest.fixture

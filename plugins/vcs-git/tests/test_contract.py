@@ -10,7 +10,6 @@ from perfcore_vcs_git import Git
 from perfcore.testing.vcs import VcsContract
 
 if TYPE_CHECKING:
-
     from conftest import GitScript
 
 

@@ -63,7 +63,7 @@ def test_linked_trees_share_the_home(
     script.version("one", {"folder/file": b"1"})
     if bare:
         script = repository("shared.git", "--bare")
-        script.git("fetch", "-q", str(tmp_path / "it's $HOME ~ \"žluťoučký\" 日本"), "main:main")
+        script.git("fetch", "-q", str(tmp_path / 'it\'s $HOME ~ "žluťoučký" 日本'), "main:main")
     linked = tmp_path / "linked"
     script.git("worktree", "add", "-q", str(linked), "main" if bare else "HEAD~0")
     assert Git.detect(linked / "folder" / "file") == linked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -142,6 +143,18 @@ print(driver._objects._process.pid)
         )
         assert done.stderr == ""
         assert not Path("/proc", done.stdout.strip()).exists()
+
+
+@linux
+def test_a_driver_that_nobody_holds_ends_its_process(script: GitScript) -> None:
+    script.grow(1)
+    driver = Git(script.root)
+    driver.massage_parameter("main")
+    pid = driver._objects._process.pid
+    assert Path("/proc", str(pid)).exists()
+    del driver
+    gc.collect()
+    assert not Path("/proc", str(pid)).exists()
 
 
 def test_a_closed_driver_answers_again(driver: Git, script: GitScript) -> None:

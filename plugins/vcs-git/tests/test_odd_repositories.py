@@ -384,9 +384,13 @@ def test_a_git_that_is_too_old_is_told(script: GitScript, python: Python, tmp_pa
     script.grow(1)
     old = 'case "$*" in *version) echo git version 1.8.3.1;; *) echo "error: unknown option" >&2; exit 129;; esac'
     done = python(QUESTIONS, script.root, env=fake_git(tmp_path, old))
-    assert done.stdout.splitlines() == [
-        "PluginError|vcs git: git 1.8.3 is too old|install git 2.25 or newer",
-    ] * 3, done
+    assert (
+        done.stdout.splitlines()
+        == [
+            "PluginError|vcs git: git 1.8.3 is too old|install git 2.25 or newer",
+        ]
+        * 3
+    ), done
 
 
 @posix
