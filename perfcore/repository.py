@@ -357,7 +357,9 @@ class Repository:
         if ref.entry is not None:
             raise UsageError(f"{ref.name} is registered already")
         if ref.pending is not None:
-            waiting, data = pending.read(self.store, ref.pending.name)
+            waiting, data = ref.pending, b""
+            if waiting.profile is not None:  # else it may be too large to be read
+                waiting, data = pending.read(self.store, waiting.name)
             if waiting.profile is None:
                 raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
             codec.verify(waiting.profile)

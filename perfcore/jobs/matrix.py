@@ -12,6 +12,7 @@ Strings are split into arguments as a shell would split them; a list is taken as
 
 from __future__ import annotations
 
+import itertools
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -25,6 +26,7 @@ from perfcore.jobs.schedule import Schedule
 from perfcore.model import Job, Step
 from perfcore.settings import structure
 
+MAX_JOBS = 10_000
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
 _BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
 _OPERATORS = {"&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"}
@@ -60,9 +62,11 @@ def parse(values: Mapping[str, Any], *, where: Source) -> Matrix:
     for key in values:
         if key not in KEYS:
             raise UsageError(f"{where.at(key)}: unknown key {brief(str(key))}", hint=nearest(str(key), KEYS))
-    commands = tuple(_commands(values, where))
+    commands = tuple(itertools.islice(_commands(values, where), MAX_JOBS + 1))
     if not commands:
         raise UsageError(f"{where}: there is no command to measure", hint="name one under `bins`")
+    if len(commands) > MAX_JOBS:
+        raise UsageError(f"{where}: there are more than {MAX_JOBS:,} commands to measure", hint="take a part at a time")
     collectors = tuple(_step(item, where, "collectors") for item in _list(values.get("collectors"), where))
     execute = _mapping(values.get("execute"), where, "execute")
     check_keys({"execute": execute}, where)

@@ -1,0 +1,111 @@
+"""The command line in this process, which takes a tenth of the time, and profiles that say what a test wants."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.cli import main
+from perfcore.model import Profile
+from perfcore.repository import Repository, UserPlaces
+from perfcore.testing import profiles
+from perfcore.testing.project import Done, Project
+
+
+class Here(Project):
+    """A project whose `perf` runs in this process, with the environment and folder of its own."""
+
+    def perf(
+        self,
+        *words: str,
+        code: int | None = 0,
+        cwd: Path | None = None,
+        env: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> Done:
+        assert not options, "what else a process can have needs a real one: `real`"
+        out, err = _stream(), _stream()
+        with pytest.MonkeyPatch.context() as patch, open(os.devnull) as nothing:
+            for name in list(os.environ):
+                patch.delenv(name)
+            for name, value in {**self.env, **(env or {})}.items():
+                patch.setenv(name, value)
+            patch.chdir(cwd or self.path)
+            patch.setattr(sys, "stdin", nothing)
+            patch.setattr(sys, "stdout", out)
+            patch.setattr(sys, "stderr", err)
+            ended = main(list(words))
+        done = Done(argv=("perf", *words), code=ended, out=_text(out), err=_text(err))
+        assert code is None or done.code == code, done
+        return done
+
+    @property
+    def real(self) -> Project:
+        """The same project, with real processes."""
+        return Project(self.path, self.home)
+
+    @property
+    def repository(self) -> Repository:
+        places = UserPlaces(self.home / "config.yml", self.home / "trusted", self.home / "trees")
+        return Repository.open(self.path, places=places)
+
+    @property
+    def head(self) -> str:
+        return self.git("rev-parse", "HEAD").out.strip()
+
+    def save(self, profile: Profile | None = None, **changes: Any) -> str:
+        """A pending profile of the head; gives its name."""
+        changes.setdefault("origin", self.head)
+        return self.repository.save(attrs.evolve(profile or profiles.timed(), **changes)).name
+
+    def register(self, profile: Profile | None = None, **changes: Any) -> str:
+        """A registered profile of the head; gives its id."""
+        name = self.save(profile, **changes)
+        return self.perf("add", name).out.split()[0]
+
+    def snapshot(self) -> dict[str, tuple[int, int, str]]:
+        """Every file below `.perf` with its time, its mode and a hash of its content."""
+        return {str(path): _facts(path) for path in sorted((self.path / ".perf").rglob("*"))}
+
+
+@pytest.fixture
+def here(project: Project) -> Here:
+    """A git repository of one commit, with a performance history."""
+    return Here(project.path, project.home)
+
+
+@pytest.fixture
+def bare(empty_project: Project) -> Here:
+    """A folder with nothing in it."""
+    return Here(empty_project.path, empty_project.home)
+
+
+@pytest.fixture
+def python() -> Callable[[str], tuple[str, ...]]:
+    """A command that runs a line of Python without its own slow start."""
+    return lambda code: (sys.executable, "-S", "-E", "-c", code)
+
+
+def _stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8", "backslashreplace")
+
+
+def _facts(path: Path) -> tuple[int, int, str]:
+    status = path.lstat()
+    digest = hashlib.sha1(path.read_bytes()).hexdigest() if path.is_file() else ""
+    return status.st_mtime_ns, status.st_mode, digest

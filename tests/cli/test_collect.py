@@ -1,0 +1,287 @@
+"""`perf collect`: real commands, in the user's tree and in those of versions."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from perfcore.testing.distributions import Site
+
+FAST = ("collect", "time", "--repeat", "1", "--warmup", "0")
+
+
+def test_what_is_measured_becomes_pending(here) -> None:
+    out = here.perf(*FAST, "--", "true").out
+    assert "cpu" in out
+    name = out.rsplit("-> ", 1)[1].strip()
+    assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == [name]
+
+
+def test_add_registers_at_once(here) -> None:
+    out = here.perf(*FAST, "--add", "--", "true").out
+    id = out.rsplit("registered as ", 1)[1].strip()
+    status = here.perf("status", "--json").json
+    assert [row["profile"] for row in status["profiles"]] == [id]
+    assert status["pending"] == []
+
+
+def test_json_says_what_was_measured(here) -> None:
+    made = here.perf(*FAST, "--json", "--", "echo", "a b").json
+    assert made["schema"] == 1
+    assert made["failed"] == []
+    (row,) = made["profiles"]
+    assert row["argv"] == ["echo", "a b"]
+    assert row["version"] == here.head
+    assert row["dirty"] is False
+    assert {"cpu", "wall"} <= {metric["metric"] for metric in row["metrics"]}
+
+
+def test_words_reach_the_command_as_they_were_typed(here, python) -> None:
+    words = ["two words", "a\"b'c", "semi;colon", "new\nline", "<script>", "$HOME", "*", "--json", "-r"]
+    code = "import sys, json; json.dump(sys.argv[1:], open('got', 'w'))"
+    done = here.perf(*FAST, "--", *python(code), *words)
+    assert json.loads((here.path / "got").read_text()) == words
+    assert "\nline" not in done.out
+
+
+def test_options_behind_the_command_are_the_command_s(here) -> None:
+    assert here.perf(*FAST, "--json", "echo", "--repeat", "7").json["profiles"][0]["argv"] == ["echo", "--repeat", "7"]
+
+
+def test_commands_as_text_are_split_as_a_shell_would_and_run_in_turn(here) -> None:
+    rows = here.perf(*FAST, "--json", "-c", "echo 'a b' c", "-c", "true").json["profiles"]
+    assert [row["argv"] for row in rows] == [["echo", "a b", "c"], ["true"]]
+
+
+def test_workloads_come_last_each_in_turn(here) -> None:
+    rows = here.perf(*FAST, "--json", "-w", "one file", "-w", "two", "--", "echo", "-n").json["profiles"]
+    assert [row["argv"] for row in rows] == [["echo", "-n", "one file"], ["echo", "-n", "two"]]
+    assert len({row["config_id"] for row in rows}) == 2
+
+
+def test_a_shell_runs_only_when_it_is_asked_to(here) -> None:
+    done = here.perf(*FAST, "-c", "echo a > made && true", code=2)
+    assert "needs a shell" in done.err
+    assert "--shell" in done.err
+    assert not (here.path / "made").exists()
+    here.perf(*FAST, "--shell", "-c", "echo a > made && true")
+    assert (here.path / "made").read_text() == "a\n"
+
+
+def test_a_text_that_cannot_be_split_is_an_error(here) -> None:
+    assert "cannot be split" in here.perf(*FAST, "-c", "echo 'a", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "no command to measure"),
+        (("--", ""), "no command to measure"),
+        (("-c", "true", "--", "true"), "not in both"),
+        (("-e", "NAME", "--", "true"), "--env wants NAME=VALUE"),
+        (("--repeat", "0", "--", "true"), "'repeat' is at least 1"),
+        (("--budget", "soon", "--", "true"), "'budget' wants seconds"),
+        (("--budget", "nan", "--", "true"), "'budget' wants seconds"),
+        (("--order", "blok", "--", "true"), "did you mean 'blocks'?"),
+        (("--repat", "3", "--", "true"), "did you mean '--repeat'?"),
+        (("--all", "--version", "HEAD", "--", "true"), "exclude one another"),
+        (("--cwd", "/", "--", "true"), "outside the tree"),
+        (("--cwd", "missing", "--", "true"), "no folder missing"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(here, words, says) -> None:
+    done = here.perf("collect", "time", *words, code=2)
+    assert says in done.err
+    assert here.perf("status", "--json").json["pending"] == []
+
+
+def test_an_unknown_collector_is_an_error_naming_the_nearest(here) -> None:
+    done = here.perf("collect", "tme", "--", "true", code=5)
+    assert "there is no collector 'tme'" in done.err
+    assert "did you mean 'time'?" in done.err
+
+
+def test_an_unknown_postprocessor_is_told_before_anything_runs(here, python) -> None:
+    done = here.perf(*FAST, "-p", "sharpen", "--", *python("open('ran', 'w')"), code=5)
+    assert "there is no postprocessor 'sharpen'" in done.err
+    assert not (here.path / "ran").exists()
+
+
+def test_a_command_that_is_not_there_is_one_error(here) -> None:
+    done = here.perf(*FAST, "--", "no-such-program-5d1", code=6)
+    assert "no-such-program-5d1" in done.err
+    assert "Traceback" not in done.err
+    assert done.err.count("perf: ") == 1
+
+
+def test_one_that_fails_does_not_keep_the_others_from_being_measured(here) -> None:
+    done = here.perf(*FAST, "-c", "false", "-c", "true", code=6)
+    assert "false" in done.err
+    assert [row["cmd"] for row in here.perf("status", "--json").json["pending"]] == ["true"]
+
+
+def test_a_command_that_never_ends_is_ended(here) -> None:
+    done = here.perf(*FAST, "--timeout", "200ms", "--", "sleep", "1000", code=6)
+    assert "200ms" in done.err or "0.2 s" in done.err
+
+
+def test_a_command_that_prints_a_lot_is_measured_all_the_same(here, python) -> None:
+    code = "import os\nfor _ in range(2000): os.write(1, b'x' * 1000000)"
+    done = here.perf(*FAST, "--", *python(code))
+    assert len(done.out) < 2000
+
+
+def test_variables_are_set_for_the_command_only(here, python) -> None:
+    here.perf(*FAST, "-e", "GREETING=a=b", "--", *python("import os; open('got', 'w').write(os.environ['GREETING'])"))
+    assert (here.path / "got").read_text() == "a=b"
+
+
+def test_it_runs_where_the_user_stands_or_where_it_is_told(here) -> None:
+    below = here.path / "a folder"
+    below.mkdir()
+    here.perf(*FAST, "--", "touch", "here", cwd=below)
+    here.perf(*FAST, "--cwd", "a folder", "--", "touch", "there")
+    assert sorted(path.name for path in below.iterdir()) == ["here", "there"]
+
+
+def test_each_version_is_measured_in_a_clean_tree_of_its_own(here, python) -> None:
+    first = here.commit("Two", number="2")
+    second = here.commit("Three", number="3")
+    here.write("number", "changed")
+    code = "n = open('number').read(); import os; open(os.environ['OUT'] + n, 'w').write(os.getcwd())"
+    target = here.path.parent / "out"
+    target.mkdir()
+    rows = here.perf(
+        *FAST, "--json", "-e", f"OUT={target}/", "-v", "HEAD~1", "-v", "main", "-v", second, "--", *python(code)
+    ).json["profiles"]
+    assert [row["version"] for row in rows] == [first, second]
+    assert not any(row["dirty"] for row in rows)
+    trees = {path.name: path.read_text() for path in target.iterdir()}
+    assert set(trees) == {"2", "3"}
+    assert len(set(trees.values())) == 2
+    assert len({len(tree) for tree in trees.values()}) == 1
+    assert (here.path / "number").read_text() == "changed"
+    assert here.git("worktree", "list").out.count("\n") == 1
+
+
+def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here) -> None:
+    first = here.head
+    second = here.commit("Second")
+    third = here.commit("Third")
+
+    def measured(*words: str) -> list[str]:
+        return [row["version"] for row in here.perf(*FAST, "--json", "--add", *words, "--", "true").json["profiles"]]
+
+    assert measured("--since", first) == [second, third]
+    assert measured("--all", "--missing") == [first]
+    assert measured("--all", "--missing") == []
+    assert "nothing to measure" in here.perf(*FAST, "--all", "--missing", "--", "true").err
+    assert measured("--all") == [first, second, third]
+
+
+def test_an_unknown_version_is_an_error_before_anything_runs(here) -> None:
+    done = here.perf(*FAST, "-v", "HEAD", "-v", "no-such", "--", "touch", "ran", code=3)
+    assert "no-such" in done.err
+    assert not (here.path / "ran").exists()
+
+
+def test_a_version_is_built_before_it_is_measured(here) -> None:
+    here.perf("config", "set", "execute.pre_run", "[touch built, touch 'built twice']")
+    here.commit("Second")
+    here.perf(*FAST, "--all", "--add", "--", "ls", "built", "built twice")
+    assert not (here.path / "built").exists()
+    here.perf(*FAST, "--no-build", "--", "true")
+    assert not (here.path / "built").exists()
+    here.perf(*FAST, "--", "ls", "built")
+
+
+def test_a_version_that_does_not_build_is_told_and_the_others_are_measured(here) -> None:
+    here.perf("config", "set", "execute.pre_run", "ls README")
+    bad = here.head
+    here.git("rm", "--quiet", "README")
+    here.commit("Gone", other="x")
+    here.commit("Back", README="x")
+    done = here.perf(*FAST, "--all", "--json", "--", "true", code=6)
+    assert len(done.json["profiles"]) == 2
+    (failed,) = done.json["failed"]
+    assert bad not in failed["what"]
+    assert "pre_run 'ls README' failed with exit code 2" in failed["error"]
+
+
+def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here) -> None:
+    here.commit("Build", **{"__perfcore__yml": "execute:\n  pre_run: [touch built]\n"})
+    done = here.perf(*FAST, "--", "true", code=7)
+    assert "execute.pre_run" in done.err
+    assert "perf config trust" in done.err
+    assert not (here.path / "built").exists()
+    trusted = here.perf("config", "trust", "--yes")
+    assert "touch built" in trusted.out
+    here.perf(*FAST, "--", "true")
+    assert (here.path / "built").exists()
+    here.write(".perfcore.yml", "execute:\n  pre_run: [touch other]\n")
+    here.perf(*FAST, "--", "true", code=7)
+    assert not (here.path / "other").exists()
+
+
+def test_uncommitted_changes_are_measured_marked_and_never_registered(here) -> None:
+    here.perf(*FAST, "--add", "--", "true")
+    here.write("README", "changed\n")
+    done = here.perf(*FAST, "--add", "--", "true", code=2)
+    assert "uncommitted changes" in done.err
+    (row,) = here.perf("status", "--json").json["pending"]
+    assert row["dirty"] is True
+    assert "uncommitted changes" in here.perf("status").out
+    assert here.perf("show", "0@p").out
+    assert "cpu" in here.perf("check", "0@p", "--threshold", "5", code=None).out
+    assert "is of no version" in here.perf("add", "0@p", code=2).err
+    assert "left out" in here.perf("add", "--all").err
+    assert len(here.perf("status", "--json").json["profiles"]) == 1
+
+
+def test_help_lists_the_options_of_schedule_and_collector_with_defaults(here) -> None:
+    out = here.perf("collect", "time", "--help").out
+    for option in ("--repeat", "--warmup", "--budget", "--timeout", "--on-failure", "--version", "--since"):
+        assert option in out
+    assert "[default: 10]" in out
+
+
+def test_an_observer_s_failure_never_loses_a_profile(here, site: Site) -> None:
+    site.install(
+        "acme-watch",
+        points={"perfcore.hooks": ["profile_collected:acme = acme_watch:told", "collector.collect:acme = acme_watch:run"]},
+        acme_watch="def told(profile): raise ValueError('told')\ndef run(session, run): raise ValueError('run')\n",
+    )
+    done = here.real.perf(*FAST, "--", "true", env=site.env)
+    assert "acme-watch" in done.err
+    assert len(here.perf("status", "--json").json["pending"]) == 1
+    assert "acme" not in here.real.perf("--no-plugins", *FAST, "--", "true", env=site.env).err
+    blocked = {**site.env, "PERF_DISABLED_PLUGINS": "acme-watch"}
+    assert "acme" not in here.real.perf(*FAST, "--", "true", env=blocked).err
+
+
+def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here) -> None:
+    command = [sys.executable, "-m", "perfcore", *FAST, "--version", "HEAD", "-e", f"OUT={here.path}/pid", "--shell"]
+    process = subprocess.Popen(
+        [*command, "--", "echo $$ > $OUT.new; mv $OUT.new $OUT; exec sleep 600"],
+        cwd=here.path,
+        env=here.env,
+        stderr=subprocess.PIPE,
+    )
+    started = here.path / "pid"
+    while not started.exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert b"Traceback" not in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
+    assert here.git("worktree", "list").out.count("\n") == 1
+    assert here.perf("status", "--json").json["pending"] == []

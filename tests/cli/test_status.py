@@ -1,0 +1,104 @@
+"""`perf status`."""
+
+from __future__ import annotations
+
+from perfcore.testing import hostile, profiles
+
+
+def test_it_tells_the_place_and_what_to_do_next(here) -> None:
+    out = here.perf("status").out
+    assert out.startswith(f"on main at {here.head[:10]} First")
+    assert "perf collect time -- COMMAND" in out
+
+
+def test_it_numbers_registered_and_pending_profiles_as_they_can_be_named(here) -> None:
+    registered = here.register()
+    here.save(profiles.traced(), created=profiles.CREATED + 1)
+    here.save(profiles.traced(), created=profiles.CREATED + 2)
+    out = here.perf("status").out
+    assert f"0@i  {registered[:10]}" in out
+    assert "0@p" in out
+    assert "1@p" in out
+    assert "2 pending profiles" in out
+    assert here.perf("show", "1@p").out
+
+
+def test_a_profile_of_another_version_says_of_which(here) -> None:
+    first = here.head
+    here.save()
+    here.commit("Second")
+    assert f"of {first[:10]}" in here.perf("status").out
+
+
+def test_uncommitted_changes_are_said(here) -> None:
+    here.save(dirty=True)
+    assert "uncommitted changes" in here.perf("status").out
+
+
+def test_json_has_a_schema_and_everything_the_text_has(here) -> None:
+    registered = here.register()
+    name = here.save(profiles.traced())
+    status = here.perf("status", "--json").json
+    assert status["schema"] == 1
+    assert status["root"] == str(here.path)
+    assert status["version"] == here.head
+    assert status["major"] == "main"
+    assert [(row["number"], row["profile"]) for row in status["profiles"]] == [("0@i", registered)]
+    assert [(row["number"], row["name"]) for row in status["pending"]] == [("0@p", name)]
+
+
+def test_before_the_first_commit_there_is_no_version(bare) -> None:
+    bare.git("init", "--quiet", "--initial-branch=main")
+    bare.perf("init")
+    assert "on main, no version yet" in bare.perf("status").out
+    assert bare.perf("status", "--json").json["version"] is None
+
+
+def test_a_detached_head_is_called_so(here) -> None:
+    here.git("checkout", "--quiet", "--detach")
+    assert here.perf("status").out.startswith("detached at ")
+    assert here.perf("status", "--json").json["major"] is None
+
+
+def test_a_damaged_pending_profile_is_named_and_the_rest_is_shown(here) -> None:
+    whole = here.save()
+    here.write(".perf/jobs/cut.perf", '{"format": 1, "header": {"ty')
+    out = here.perf("status").out
+    assert "damaged" in out
+    assert "cut.perf" in out
+    assert "./gzip -9" in out
+    rows = here.perf("status", "--json").json["pending"]
+    assert {row["name"]: "damage" in row for row in rows} == {"cut.perf": True, whole: False}
+
+
+def test_hostile_text_never_reaches_the_terminal(here) -> None:
+    here.register(profiles.hostile())
+    here.save(profiles.hostile())
+    here.git("commit", "--quiet", "--allow-empty", "--message", hostile.NAMES[2].replace("\x00", ""))
+    for words in (("status",), ("log",), ("log", "--short"), ("log", "--branches")):
+        assert hostile.unsafe(here.perf(*words).out) == set()
+
+
+def test_a_folder_can_be_named(here) -> None:
+    assert here.perf("-C", str(here.path), "status", cwd=here.path.parent).out.startswith("on main")
+    done = here.perf("-C", "no-such-folder", "status", code=2)
+    assert "no-such-folder is not a folder" in done.err
+
+
+def test_it_works_in_a_folder_below_and_in_a_linked_tree(here) -> None:
+    registered = here.register()
+    below = here.path / "a folder"
+    below.mkdir()
+    assert registered[:10] in here.perf("status", cwd=below).out
+    linked = here.path.parent / "linked"
+    here.git("worktree", "add", "--quiet", "--detach", str(linked))
+    assert registered[:10] in here.perf("status", cwd=linked).out
+
+
+def test_a_repository_that_was_moved_goes_on(here) -> None:
+    registered = here.register()
+    there = here.path.rename(here.path.parent / "another place")
+    assert registered[:10] in here.perf("status", cwd=there).out
+    assert "is whole" in here.perf("fsck", cwd=there).err
+    here.perf("collect", "time", "-r", "1", "--warmup", "0", "--add", "--version", "HEAD", "--", "true", cwd=there)
+    assert "2 profiles of this version" in here.perf("status", cwd=there).out
