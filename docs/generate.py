@@ -1,0 +1,135 @@
+"""Writes `docs/commands.md`: what every command says of itself, and the keys of the configuration.
+
+    python docs/generate.py
+
+Only what `pip install "perfcore[standard]"` brings is shown, whatever else is installed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import os
+import re
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import typer
+
+from perfcore.cli import main
+from perfcore.cli.verbs import VERBS
+from perfcore.config import KEYS
+from perfcore.installed import announced, normalized
+from perfcore.plugins import Plugins
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE / "commands.md"
+OF_PLUGINS = {"collect": "collector", "postprocess": "postprocessor", "show": "view"}
+HEAD = """\
+# Commands
+
+<!-- Written by docs/generate.py from the help of the commands: change it there. -->
+
+Results go to standard output, everything else to standard error. `--json` prints documents with a schema version. How
+profiles are named, and what exit codes mean, is told in [concepts](concepts.md).
+"""
+KEYS_HEAD = """\
+## Keys of the configuration
+
+`perf config set KEY VALUE` sets one for this repository, `--project` in the versioned `.perfcore.yml`, `--user` for all
+repositories. Keys that make something run are used from a repository's files only after `perf config trust`. Options of
+plugins are keys, too: `collector.time.timeout`.
+
+| key | holds | default | | runs something |
+|---|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The whole page."""
+    sections = [_section(words) for words in _commands()]
+    return "\n".join([HEAD, _contents(), *sections, KEYS_HEAD + _keys()])
+
+
+def _contents() -> str:
+    chapters = dict.fromkeys(verb.chapter for verb in VERBS.values())
+    lines = ["| | |", "|---|---|"]
+    for chapter in chapters:
+        verbs = [name for name, verb in VERBS.items() if verb.chapter == chapter]
+        lines.append(f"| {chapter} | {', '.join(f'[{name}](#perf-{name})' for name in verbs)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _commands() -> Iterator[tuple[str, ...]]:
+    """The words of every command, those of plugins below the verb that takes them."""
+    yield ()
+    plugins = Plugins(disabled=_not_standard())
+    for name, verb in VERBS.items():
+        yield (name,)
+        command = typer.main.get_command(importlib.import_module(f"perfcore.cli.{verb.module}").app)
+        below = plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else getattr(command, "commands", ())
+        yield from ((name, each) for each in below)
+
+
+def _section(words: Sequence[str]) -> str:
+    title = " ".join(("perf", *words))
+    return f"{'###' if len(words) > 1 else '##'} {title}\n\n```text\n{_help(words)}```\n"
+
+
+def _help(words: Sequence[str]) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        code = main([*words, "--help"])
+    if code or not printed.getvalue():
+        raise SystemExit(f"`perf {' '.join(words)} --help` ended with {code}")
+    return "".join(f"{line.rstrip()}\n" for line in printed.getvalue().rstrip().splitlines())
+
+
+def _keys() -> str:
+    rows = []
+    for name, key in KEYS.items():
+        default = "" if key.default in (None, [], {}) else f"`{key.default}`"
+        rows.append(f"| `{name}` | {key.kind} | {default} | {key.help} | {'yes' if key.runs else ''} |\n")
+    return "".join(rows)
+
+
+def _standard() -> set[str]:
+    """The distributions of `perfcore[standard]`, and perfcore."""
+    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    wanted = project["optional-dependencies"]["standard"]
+    return {"perfcore", *(normalized(re.split(r"[^\w.-]", item.strip(), maxsplit=1)[0]) for item in wanted)}
+
+
+def _not_standard() -> tuple[str, ...]:
+    """The distributions with plugins that are installed besides."""
+    every = {normalized(found.distribution) for kind in announced().values() for found in kind}
+    return tuple(sorted(every - _standard()))
+
+
+@contextlib.contextmanager
+def _elsewhere() -> Iterator[None]:
+    """An empty folder, an environment without anybody's configuration, and a terminal of 80 columns."""
+    for name in [name for name in os.environ if name.startswith(("PERF_", "XDG_"))]:
+        del os.environ[name]
+    os.environ |= {"COLUMNS": "80", "NO_COLOR": "1", "TERM": "dumb", "PERF_DISABLED_PLUGINS": ",".join(_not_standard())}
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["HOME"] = folder
+        before = Path.cwd()
+        os.chdir(folder)
+        try:
+            yield
+        finally:
+            os.chdir(before)
+
+
+if __name__ == "__main__":
+    with _elsewhere():
+        made = page()
+    if "--print" in sys.argv[1:]:
+        sys.stdout.write(made)
+    else:
+        PAGE.write_text(made, encoding="utf-8")
