@@ -45,6 +45,9 @@ def read_profile(perf, id):
 def parse_profile(perf, content):
     profile = json.loads(content)
     check(profile["format"] == 1, "made by a newer perfcore")
+    if "seal" in profile or "sha1" in profile:
+        body, comma, _ = content.rpartition(b',"sha1":')
+        check(comma and profile["seal"] == "sha1" and hashlib.sha1(body).hexdigest() == profile["sha1"], "seal")
     profile["tables"] = {name: read_table(perf, table) for name, table in profile.get("tables", {}).items()}
     return profile
 

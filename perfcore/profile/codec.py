@@ -14,7 +14,7 @@ import msgspec
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
-from perfcore.profile import pieces, stacks
+from perfcore.profile import pieces, seal, stacks
 from perfcore.profile.sharing import Chain, Share, share
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Role, Table
 from perfcore.text import encodable
@@ -62,8 +62,9 @@ class _WireTool(msgspec.Struct, omit_defaults=True):
     sampling: dict[str, Any] = {}
 
 
-class _WireProfile(msgspec.Struct, omit_defaults=True):
+class _WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
     format: int
+    seal: str = ""
     header: _WireHeader
     created: int
     collector_info: _WireTool
@@ -76,6 +77,7 @@ class _WireProfile(msgspec.Struct, omit_defaults=True):
     sources: list[str] = []
     notes: list[str] = []
     tables: dict[str, _WireTable] = {}
+    sha1: str = ""
 
 
 _ENCODER = msgspec.json.Encoder()
@@ -124,12 +126,14 @@ class LazyTables(Mapping[str, Table]):
 
 
 def encode(
-    profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS, earlier: Earlier = dict
+    profile: Profile, put: PutPiece, *, inline: int = INLINE_CELLS, earlier: Earlier = dict, sealed: bool = False
 ) -> tuple[bytes, tuple[str, ...]]:
     """(JSON, ids of its table pieces). `put(table name, piece)` stores a piece and gives its id; tables of at
-    most `inline` cells stand in the JSON. Large stacks continue the `chains` that `earlier()` gives."""
+    most `inline` cells stand in the JSON. Large stacks continue the `chains` that `earlier()` gives. What is
+    `sealed` ends with a checksum."""
     wire = _WireProfile(
         format=PROFILE_FORMAT,
+        seal=seal.KIND if sealed else "",
         header=_wire_header(profile.header),
         created=profile.created,
         collector_info=_wire_tool(profile.collector),
@@ -143,7 +147,8 @@ def encode(
         notes=list(profile.notes),
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
-    return _to_json(wire), _ids(wire)
+    data = _to_json(wire)
+    return seal.close(data) if sealed else data, _ids(wire)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
@@ -177,10 +182,10 @@ def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
 
 
 def for_object(data: bytes, put: PutPiece, *, where: str, earlier: Earlier = dict) -> tuple[bytes, tuple[str, ...]]:
-    """(JSON as it is registered, ids of its table pieces) of a pending profile: the origin is dropped, and large
+    """(JSON as it is registered, ids of its table pieces) of a pending profile: origin and seal are dropped, large
     tables that stand inline are put into pieces."""
     wire = _parse(data, where)
-    wire.origin = None
+    wire.origin, wire.seal, wire.sha1 = None, "", ""
     inline = {name: _decode_inline(name, table) for name, table in wire.tables.items() if table.columns is not None}
     if any(_is_large(table, INLINE_CELLS) for table in inline.values()):
         wire.tables |= _encode_tables(inline, put, INLINE_CELLS, earlier)
@@ -226,6 +231,8 @@ def _parse(data: bytes, where: str) -> _WireProfile:
         raise FormatError(f"{where} is not a profile: {error}") from error
     if wire.format > PROFILE_FORMAT:
         pieces.refuse_newer(data, PROFILE_FORMAT, where)
+    if wire.seal or wire.sha1:
+        seal.check(data, where)
     return _checked(wire, where)
 
 

@@ -43,7 +43,7 @@ class Pending:
 def save(store: Store, profile: Profile) -> Pending:
     """Write a profile to the pending ones under a name that says what it is."""
     earlier = store.earlier(profile)
-    data, tables = store.encode_profile(profile, earlier)
+    data, tables = store.encode_profile(profile, earlier, sealed=True)
     saved = _create(store, suggest_name(profile), data, profile)
     while True:  # from now on the tables are reachable; until now they were only new
         try:

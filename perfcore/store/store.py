@@ -90,10 +90,12 @@ class Store:
     def get_piece(self, id: str) -> bytes:
         return self.get(id, "table").content
 
-    def encode_profile(self, profile: Profile, earlier: codec.Earlier = dict) -> tuple[bytes, tuple[str, ...]]:
+    def encode_profile(
+        self, profile: Profile, earlier: codec.Earlier = dict, *, sealed: bool = False
+    ) -> tuple[bytes, tuple[str, ...]]:
         """The JSON of a profile, its large tables put into the store, and their ids. Large stacks continue
-        `earlier`: the same again gives the same ids."""
-        return codec.encode(profile, self.put_piece, earlier=earlier)
+        `earlier`: the same again gives the same ids. What is `sealed` ends with a checksum."""
+        return codec.encode(profile, self.put_piece, earlier=earlier, sealed=sealed)
 
     def earlier(self, profile: Profile) -> codec.Earlier:
         """The stacks that a new profile continues, read when they are asked for and then kept."""
