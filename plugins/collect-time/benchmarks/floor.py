@@ -18,10 +18,9 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perfcore_collect_time import TimeCollector
-
-from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore.jobs import runner
+from perfcore.model import Job, Plan, Step
+from perfcore.plugins import Plugins
 
 Rows = list[tuple[int, int, int]]
 WARMUP = 3
@@ -30,7 +29,7 @@ WARMUP = 3
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=40)
-    parser.add_argument("--runs", type=int, default=25, help="runs in a round, after %d more" % WARMUP)
+    parser.add_argument("--runs", type=int, default=25, help=f"runs in a round, after {WARMUP} more")
     parser.add_argument("command", nargs="*", default=["/bin/true"])
     options = parser.parse_args()
     path = shutil.which(options.command[0])
@@ -66,11 +65,14 @@ def floor(loop: Path, argv: Sequence[str], runs: int) -> Rows:
 
 
 def ours(argv: Sequence[str], runs: int) -> Rows:
-    """The same of the collector, led as perfcore leads it."""
-    with Measuring(TimeCollector(), Job(argv=tuple(argv), cmd=argv[0])) as measuring:
-        for number in range(runs + WARMUP):
-            measuring.run(warmup=number < WARMUP)
-    return [(row["wall"], row["cpu"], row["max_rss"] or 0) for row in measuring.rows]
+    """The same of the collector, led by perfcore's own runner as `perf collect time` has it."""
+    job = Job(argv=tuple(argv), cmd=argv[0], collector=Step(name="time"))
+    context = runner.Context(plugins=Plugins(), options=lambda kind, name: {}, machine={})
+    (measured,) = runner.run(Plan(jobs=(job,), schedule={"repeat": runs, "warmup": WARMUP}), context)
+    if measured.profile is None:
+        raise measured.error or RuntimeError("nothing was measured")
+    table = measured.profile.tables["resources"]
+    return [(w, c, m or 0) for w, c, m in zip(table["wall"], table["cpu"], table["max_rss"], strict=True)]
 
 
 def in_turn(arms: dict[str, Callable[[], Rows]], rounds: int) -> dict[str, list[Rows]]:
@@ -85,12 +87,14 @@ def report(argv: Sequence[str], measured: dict[str, list[Rows]]) -> None:
     print(
         f"{' '.join(argv)}: {len(measured['c'])} rounds of {len(measured['c'][0])} runs, load {os.getloadavg()[0]:.1f}"
     )
-    print(f"{'':32}{'wall':>10}{'ratio':>8}{'cpu':>10}{'ratio':>8}{'peak memory':>14}")
+    print(f"{'':32}{'wall':>10}{'ratio':>8}{'least':>10}{'cpu':>10}{'ratio':>8}{'peak memory':>14}")
     for name, label in (("c", "C posix_spawn + wait4"), ("again", "the same again"), ("ours", "perfcore-collect-time")):
         wall, cpu = (medians(measured[name], column) for column in (0, 1))
+        least = min(row[0] for rows in measured[name] for row in rows)
         memory = statistics.median(medians(measured[name], 2)) / 1024
         print(
             f"{label:32}{statistics.median(wall) / 1000:>7.1f} µs{ratio(wall, medians(measured['c'], 0)):>8.3f}"
+            f"{least / 1000:>7.1f} µs"
             f"{statistics.median(cpu) / 1000:>7.1f} µs{ratio(cpu, medians(measured['c'], 1)):>8.3f}"
             f"{f'{memory:,.0f} KiB' if memory else 'missing':>14}"
         )

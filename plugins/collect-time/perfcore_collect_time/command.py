@@ -51,7 +51,7 @@ def spec(
 ) -> Spec:
     """The measured command. CommandFailedError when its program or its input is not there."""
     made = shell(job, " ".join(job.argv)) if job.shell else _plain(job)
-    return made._replace(stdin=_input(job, stdin), stdout=stdout, cpus=cpus, timeout=timeout, timed=True)
+    return made._replace(stdin=_input(job, stdin), stdout=stdout, cpus=cpus, timeout=timeout)
 
 
 def shell(job: Job, script: str, *, stdout: bytes | int = os.devnull.encode(), timeout: float | None = None) -> Spec:
@@ -65,7 +65,6 @@ def shell(job: Job, script: str, *, stdout: bytes | int = os.devnull.encode(), t
         stdout=stdout,
         cpus=(),
         timeout=timeout,
-        timed=False,
     )
 
 

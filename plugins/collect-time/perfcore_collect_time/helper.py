@@ -15,22 +15,22 @@ When the socket is closed, the command that runs is ended, and so is this proces
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # `signal` would be memory that every command begins with
 import ctypes
 import gc
 import marshal
 import os
 import select
-import sys
 import time
 
 DEFINE, FORGET, RUN, STOP, FAILED, DONE, STOPPED = range(7)
 OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
-SIGNALS = ("SIGCHLD", "SIGTERM", "SIGKILL", "SIGCONT", "SIGPIPE", "SIGXFSZ")  # by number on the command line
+NULL = b"/dev/null"
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+TICK = 0.1  # seconds between two looks at the socket while a command runs
 
 _PR_SET_CHILD_SUBREAPER = 36
 _SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8
-_SIG_BLOCK = 0
 _ALL_CPU_TIME = 2  # clock_gettime takes (~pid << 3) | 2 for the CPU time of all threads of a process
 
 TYPE_CHECKING = False
@@ -48,7 +48,7 @@ class Prepared:
     """A command as the C library takes it, made before any clock is read."""
 
     def __init__(self, spec: Frame) -> None:
-        self.path, argv, environment, self.cwd, self.stdin, self.stdout, cpus, self.timeout, self.timed = spec
+        self.path, argv, environment, self.cwd, self.stdin, self.stdout, cpus, self.timeout = spec
         self.argv = _strings(argv)
         self.environment = _strings(environment)
         self.cpus = frozenset(cpus)
@@ -57,24 +57,28 @@ class Prepared:
 class Server:
     """Runs one command at a time and tells what it took."""
 
-    def __init__(self, control: int, nothing: str, signals: dict[str, int]) -> None:
+    def __init__(self, control: int) -> None:
         self.control = control
-        self.nothing = os.fsencode(nothing)
-        self.signals = signals
         self.libc = ctypes.CDLL(None)
         self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.stdout = os.dup(1)
         self.cpus = frozenset(os.sched_getaffinity(0))
         self.commands: dict[int, Prepared] = {}
+        self.streams: list[bytes | int] = [b"", b""]
+        self.peak = 0
         self.known: set[int] = set()
         self.adopted: set[int] = set()
         self.pid = ctypes.c_int()
+        self.running: Prepared | None = None
+        self.started = 0
+        self.why = ""
         self.attributes = self._attributes()
-        self.children = self._child_signals()
         self.schedstat = os.open("/proc/self/schedstat", os.O_RDONLY) if os.path.exists("/proc/self/schedstat") else -1
         self.events = select.poll()
-        self.events.register(self.children, select.POLLIN)
         self.events.register(control, select.POLLIN)
+        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored, it would leave no zombie to ask
+        _signal.signal(_signal.SIGALRM, self._look)
+        _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
 
     def serve(self) -> None:
         while True:
@@ -94,9 +98,6 @@ class Server:
         if failure:
             self._send(failure)
             return
-        if command.timed:
-            self._rehearse(command)
-        self._drain()
         numbers, why = self._measure(command)
         self._send((DONE, numbers) if numbers else (FAILED, "start", why))
         if why == "stopped":
@@ -108,9 +109,13 @@ class Server:
         try:
             os.chdir(command.cwd)
             step = "stdin"
-            _onto(os.open(command.stdin, os.O_RDONLY), 0)
+            if self._changes(0, command.stdin):
+                _onto(os.open(command.stdin, os.O_RDONLY), 0)
+                self.streams[0] = command.stdin
             step = "output"
-            _onto(self._output(command), 1)
+            if self._changes(1, command.stdout):
+                _onto(self._output(command), 1)
+                self.streams[1] = command.stdout
             step = "cpus"
             if cpus != self.cpus:
                 os.sched_setaffinity(0, cpus)
@@ -119,64 +124,89 @@ class Server:
             return FAILED, step, getattr(error, "errno", 0) or 0
         return None if cpus == self.cpus else (FAILED, "cpus", 0)
 
+    def _changes(self, stream: int, wanted: bytes | int) -> bool:
+        """Whether a stream has to be opened: files are opened anew for every run, the null device is not."""
+        if wanted == self.streams[stream] == NULL:
+            return False
+        self.streams[stream] = b""  # until it is open
+        return True
+
     def _output(self, command: Prepared) -> int:
         if isinstance(command.stdout, int):
             return os.dup(self.stdout if command.stdout == OURS else 2)
         return os.open(command.stdout, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
 
-    def _rehearse(self, command: Prepared) -> None:
-        """Start a program that does nothing. Whatever ran since the last run has cooled the caches that starting
-        any program needs, by 5 to 10 % of the time of a short one; a loop that does nothing else finds them warm."""
-        pid = self.pid
-        if self.nothing and not self.libc.posix_spawn(
-            ctypes.byref(pid), self.nothing, None, self.attributes, command.argv, command.environment
-        ):
-            os.waitpid(pid.value, 0)
-
     def _measure(self, command: Prepared) -> tuple[dict[str, Any], Any]:
         """One run: (numbers, why it was ended) or ({}, errno). Between the two readings of the clock stand the
-        start, the wait, and one read of our own delay that the command does not wait for."""
-        clock, wait, schedstat = time.perf_counter_ns, self.events.poll, self.schedstat
+        start, the wait, and one read of our own delay that the command does not wait for.
+
+        The wait is that for a child, not one for a signal or a descriptor: the kernel then lets us go on where the
+        command ran, and the next one begins on a CPU that is warm.
+        """
+        clock, wait, schedstat = time.perf_counter_ns, os.waitid, self.schedstat
         arguments = ctypes.byref(self.pid), command.path, None, self.attributes, command.argv, command.environment
-        limit = None if command.timeout is None else command.timeout * 1000
-        spawn = self.libc.posix_spawn
+        spawn, one, ending = self.libc.posix_spawn, os.P_PID, os.WEXITED | os.WNOWAIT
+        self.why = ""
+        self.started = clock()
+        self._look_later(command)
         start = clock()
         failed = spawn(*arguments)
         if failed:
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
             return {}, failed
         before = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
-        ready = wait(limit)
+        pid = self.pid.value
+        self.running = command
+        wait(one, pid, ending)
         end = clock()
-        pid, why = self.pid.value, ""
-        while not self._ended(pid):
-            if limit is not None:
-                limit = max(0.0, command.timeout * 1000 - (end - start) / 1e6)
-            why = self._why(ready, limit)
-            if why:
-                self._end(pid)
-                break
-            ready = wait(limit)
-            end = clock()
+        self.running = None
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
         after = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
         numbers = _numbers(pid, end - start, _delay(before, after))
-        if why == "gone":
+        if self.why == "gone":
             raise GoneError
-        numbers.update(why=why, left=self._left(), floor=_peak())
-        return numbers, why
+        if numbers["max_rss"] > self.peak:  # what this process has had is never more than what its child reports
+            self.peak = _peak()
+        numbers.update(why=self.why, left=self._left(), floor=self.peak)
+        return numbers, self.why
 
-    def _why(self, ready: list[tuple[int, int]], limit: float | None) -> str:
+    def _look(self, *_: Any) -> None:
+        """Every now and then while a command runs: reap what it left to us, end it when it is to be ended. The wait
+        for it goes on after this."""
+        if self.running is None:
+            return
+        pid = self.pid.value
+        if self._ended(pid):
+            return
+        self.why = self._reason(self.running)
+        if self.why:
+            self.running = None
+            self._end(pid)
+        else:
+            self._look_later(self.running)
+
+    def _look_later(self, command: Prepared) -> None:
+        """Again and again, since a signal that comes just before the wait begins does not end it."""
+        _signal.setitimer(_signal.ITIMER_REAL, max(0.001, min(TICK, self._remaining(command))), TICK)
+
+    def _remaining(self, command: Prepared) -> float:
+        """Seconds that the command may still take."""
+        if command.timeout is None:
+            return TICK
+        return float(command.timeout - (time.perf_counter_ns() - self.started) / 1e9)
+
+    def _reason(self, command: Prepared) -> str:
         """Why a command that still runs is to be ended; empty when it is not."""
-        if any(descriptor == self.control for descriptor, _ in ready):
+        if self.events.poll(0):
             try:
                 self._receive()
             except GoneError:
                 return "gone"
             return "stopped"
-        return "timeout" if limit == 0 else ""
+        return "timeout" if self._remaining(command) <= 0 else ""
 
     def _ended(self, pid: int) -> bool:
         """Whether the command has ended; it stays a zombie. Reaps what it left to us meanwhile."""
-        self._drain()
         while True:
             child = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
             if child is None or child.si_pid == pid:
@@ -187,24 +217,23 @@ class Server:
     def _end(self, pid: int) -> None:
         """SIGTERM for the command and all that it started, SIGKILL after the grace for what is left of it."""
         deadline = time.monotonic() + GRACE
-        self._signal(pid, "SIGTERM")
-        self._signal(pid, "SIGCONT")
+        self._tell(pid, _signal.SIGTERM)
+        self._tell(pid, _signal.SIGCONT)
         while self._living(pid) and time.monotonic() < deadline:
             time.sleep(0.005)
         while self._living(pid):
-            self._signal(pid, "SIGKILL")
+            self._tell(pid, _signal.SIGKILL)
             time.sleep(0.005)
         while not self._ended(pid):
-            self.events.poll(100)
+            time.sleep(0.005)
 
     def _living(self, pid: int) -> set[int]:
         """What the command started and still lives, itself included."""
         self._ended(pid)
         return set(self._descendants())
 
-    def _signal(self, pid: int, name: str) -> None:
-        """To the command's group at once, so that nothing escapes by forking, then to those that left it."""
-        number = self.signals[name]
+    def _tell(self, pid: int, number: int) -> None:
+        """Send it to the command's group at once, so that nothing escapes by forking, then to those that left it."""
         _kill(os.killpg, pid, number)
         for other, group in self._descendants().items():
             if group != pid:
@@ -243,31 +272,17 @@ class Server:
         libc.posix_spawnattr_init(attributes)
         libc.posix_spawnattr_setpgroup(attributes, 0)
         libc.posix_spawnattr_setsigmask(attributes, self._signal_set())
-        libc.posix_spawnattr_setsigdefault(attributes, self._signal_set("SIGPIPE", "SIGXFSZ"))
+        libc.posix_spawnattr_setsigdefault(attributes, self._signal_set(_signal.SIGPIPE, _signal.SIGXFSZ))
         flags = _SPAWN_SETPGROUP | _SPAWN_SETSIGMASK | _SPAWN_SETSIGDEF
         libc.posix_spawnattr_setflags(attributes, ctypes.c_short(flags))
         return attributes
 
-    def _child_signals(self) -> int:
-        """A descriptor that is readable when a child has ended. Unlike a handler, it cannot come too early."""
-        wanted = self._signal_set("SIGCHLD")
-        self.libc.sigprocmask(_SIG_BLOCK, wanted, None)
-        descriptor: int = self.libc.signalfd(-1, wanted, os.O_CLOEXEC | os.O_NONBLOCK)
-        return descriptor
-
-    def _signal_set(self, *names: str) -> Any:
+    def _signal_set(self, *numbers: int) -> Any:
         signals = ctypes.create_string_buffer(1024)
         self.libc.sigemptyset(signals)
-        for name in names:
-            self.libc.sigaddset(signals, self.signals[name])
+        for number in numbers:
+            self.libc.sigaddset(signals, number)
         return signals
-
-    def _drain(self) -> None:
-        try:
-            while True:
-                os.read(self.children, 4096)
-        except BlockingIOError:
-            pass
 
     def _receive(self) -> Frame:
         frame: Frame = marshal.loads(self._read(int.from_bytes(self._read(4), "big")))
@@ -324,10 +339,13 @@ def _cpu_time(pid: int) -> int:
 
 def _main_thread_delay(pid: int) -> int | None:
     try:
-        with open(f"/proc/{pid}/schedstat", "rb", buffering=0) as file:
-            return _delay(b"0 0 0", file.read(80))
+        file = os.open(f"/proc/{pid}/schedstat", os.O_RDONLY)
     except OSError:
         return None
+    try:
+        return _delay(b"0 0 0", os.read(file, 80))
+    finally:
+        os.close(file)
 
 
 def _delay(before: bytes, after: bytes) -> int | None:
@@ -376,14 +394,13 @@ def _onto(descriptor: int, target: int) -> None:
     os.close(descriptor)
 
 
-def main(nothing: str, *numbers: str) -> None:
+def main() -> None:
     gc.disable()
-    server = Server(os.dup(0), nothing, dict(zip(SIGNALS, map(int, numbers), strict=True)))
-    try:  # noqa: SIM105
-        server.serve()
+    try:
+        Server(os.dup(0)).serve()
     except GoneError:
-        pass
+        os._exit(0)  # at once: perf waits for it, and there is nothing to tidy up
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()

@@ -11,8 +11,6 @@ import itertools
 import marshal
 import os
 import select
-import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -34,7 +32,7 @@ _LOAD = "import marshal,os\nd=b''\nwhile len(d)<{size}:d+=os.read(0,{size}-len(d
 
 class Spec(NamedTuple):
     """A command as the helper is told it. `stdout` is a path, `helper.OURS` or `helper.COMPLAINTS`; without
-    `cpus` the command runs where the collecting process may. A `timed` one finds warm caches."""
+    `cpus` the command runs where the collecting process may."""
 
     path: bytes
     argv: list[bytes]
@@ -44,7 +42,6 @@ class Spec(NamedTuple):
     stdout: bytes | int
     cpus: tuple[int, ...]
     timeout: float | None
-    timed: bool
 
 
 @attrs.frozen(kw_only=True)
@@ -220,9 +217,7 @@ def _start() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
     read, write = os.pipe()
     os.set_blocking(read, False)
     code = marshal.dumps(_code())
-    numbers = [str(int(getattr(signal, name))) for name in helper.SIGNALS]
-    nothing = shutil.which("true", path=os.defpath) or ""
-    command = [sys.executable, "-I", "-S", "-c", _LOAD.format(size=len(code)), nothing, *numbers]
+    command = [sys.executable, "-I", "-S", "-c", _LOAD.format(size=len(code))]
     try:
         process = subprocess.Popen(command, stdin=far.fileno(), stderr=write, start_new_session=True)
     except OSError as error:

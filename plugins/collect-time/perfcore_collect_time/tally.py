@@ -69,12 +69,12 @@ class Tally:
         if self.disturbed >= max(UNFIT_RUNS, self.runs * UNFIT_SHARE):
             share = statistics.median(self.waits) * 100
             yield (
-                f"this machine is unfit to measure wall time now: {self.disturbed} {of_all} waited for a CPU, "
+                f"this machine is unfit to measure wall time now: {self.disturbed:,} {of_all} waited for a CPU, "
                 f"half of all for {share:.0f} % of their time or more; cpu suffers less"
             )
         elif self.disturbed:
             most = f"{DISTURBED_SHARE * 100:.0f} %"
-            yield f"{self.disturbed} {of_all} waited for a CPU for more than {most} of their time"
+            yield f"{self.disturbed:,} {of_all} waited for a CPU for more than {most} of their time"
         if self.failures:
             codes = ", ".join(f"{code} ({count}×)" for code, count in sorted(self.failures.items()))
             yield f"{self.failures.total()} {of_all} failed and count all the same; exit codes: {codes}"
@@ -82,10 +82,8 @@ class Tally:
             processes = plural(self.left, "process", "processes")
             yield f"the command left {processes} behind in {plural(self.littering, 'run')}; their time is not counted"
         if self.hidden:
-            yield (
-                f"max_rss is missing in {self.hidden} {of_all}: below {quantity(self.floor, 'B')} it cannot be told "
-                "from the memory of the process that starts the commands"
-            )
+            where = "" if self.hidden == self.runs else f" in {self.hidden:,} {of_all}"
+            yield f"max_rss is missing{where}: up to {quantity(self.floor, 'B')} it may be that of perf's helper process"
 
 
 def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:

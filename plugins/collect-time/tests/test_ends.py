@@ -107,7 +107,7 @@ def test_processes_left_behind_are_told_and_live(measure: Measure, marker: str) 
     measured = measure("sh", "-c", f"sleep {marker} & setsid sleep {marker} & echo started >&2", runs=2)
     assert "the command left 4 processes behind in 2 runs; their time is not counted" in measured.session.notes
     assert measured.session.sampling["left_behind"] == 4
-    assert len(living(marker)) == 4
+    assert eventually(lambda: len(living(marker)) == 4)
 
 
 def test_a_process_left_behind_that_ended_is_told_too(python: Measure) -> None:
@@ -133,7 +133,7 @@ def test_an_ended_command_spares_what_earlier_ones_left(measure: Measure, marker
     script = f"test -e once && sleep 1000; touch once; sleep {marker} &"
     with pytest.raises(CommandFailedError, match="took longer"):
         measure("sh", "-c", script, runs=2, timeout=0.5)
-    assert len(living(marker)) == 1
+    assert eventually(lambda: len(living(marker)) == 1)
 
 
 def test_a_command_that_kills_whoever_started_it_is_told(measure: Measure) -> None:

@@ -149,3 +149,9 @@ def test_warm_ups_do_not_count() -> None:
 def test_peak_memory_near_that_of_the_starting_process_is_missing(max_rss: float, known: bool) -> None:
     row, _ = Tally().take(result(max_rss=max_rss), 2, False)  # type: ignore[arg-type]
     assert (row["max_rss"] is not None) is known
+
+
+def test_it_is_told_in_how_many_runs_peak_memory_is_missing() -> None:
+    assert tallied(result(max_rss=8)) == ["max_rss is missing: up to 8 MiB it may be that of perf's helper process"]
+    (some,) = tallied(result(max_rss=8), result())
+    assert some.startswith("max_rss is missing in 1 of 2 runs: ")
