@@ -89,7 +89,7 @@ def _print_branches(console: Console, as_json: bool) -> None:
         return
     cells = []
     for branch in branches:
-        entries = repository.entries(branch.head) if branch.head else ()
+        entries = repository.readable_entries(branch.head) if branch.head else ()
         mark = "*" if branch.name == current else " "
         cells.append((mark, printable(branch.name), (branch.head or "")[:10], _kinds(entries)))
     console.write("".join(f"{line}\n" for line in align(cells, gap=" ")))

@@ -36,7 +36,7 @@ def _print(console: Console, repository: Repository) -> None:
     else:
         info = repository.vcs.get_minor_version_info(head)
         console.line(f"{place} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
-    entries = repository.entries(head) if head else ()
+    entries = repository.readable_entries(head) if head else ()
     console.line()
     if entries:
         console.line(f"{plural(len(entries), 'profile')} of this version:")
@@ -61,7 +61,7 @@ def _as_json(repository: Repository) -> dict[str, Any]:
         "vcs": repository.vcs_name,
         "major": major.name or None,
         "version": head,
-        "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.entries(head) if head else ())],
+        "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.readable_entries(head) if head else ())],
         "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
     }
 

@@ -18,8 +18,8 @@ from perfcore.model import Entry
 from perfcore.store.pending import Pending
 from perfcore.text import printable
 
-_NUMBER = re.compile(r"(\d+)@([ip])")
-_RANGE = re.compile(r"(\d+)@([ip])-(\d+)@([ip])")
+_NUMBER = re.compile(r"([0-9]{1,18})@([ip])")
+_RANGE = re.compile(r"([0-9]{1,18})@([ip])-([0-9]{1,18})@([ip])")
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 
 
@@ -48,6 +48,11 @@ class Ref:
         if self.entry is not None:
             return f"{self.name} {self.entry.profile[:10]} {printable(self.entry.name)}"
         return f"{self.name} {self.pending.name}" if self.pending is not None else self.name
+
+
+def sources(refs: Sequence[Ref]) -> tuple[str, ...]:
+    """The ids of the profiles that are registered: what a profile made of them names as its sources."""
+    return tuple(ref.entry.profile for ref in refs if ref.entry is not None)
 
 
 @attrs.frozen(kw_only=True)
