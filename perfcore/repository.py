@@ -279,6 +279,7 @@ class Repository:
                 hint=f"register it where it belongs: --version {profile.origin[:10]}",
             )
         self.vcs.check_minor_version_validity(target)
+        objects.check_type("profile", profile.header.type, name)
         earlier = self.store.earlier(profile)
         content, tables = codec.for_object(source.data, self.store.put_piece, where=name, earlier=earlier)
         shared = codec.shared_pieces(content, name)

@@ -14,6 +14,7 @@ from perfcore.store.sweep import collect_garbage
 from perfcore.text import plural, quantity
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+SCHEMA = 1
 
 
 @app.command()
@@ -28,6 +29,7 @@ def gc(
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Remove objects that no version, pending profile or note refers to, once their grace is over."""
     console: Console = ctx.obj
@@ -41,6 +43,10 @@ def gc(
     prune = getattr(repository.store.storage, "prune", None)
     if prune is not None and not dry_run:
         prune(min(before, time.time_ns() - 3_600_000_000_000))
+    if as_json:
+        removed = {"removed": list(swept.removed), "bytes": swept.bytes, "kept": swept.kept}
+        console.json({"schema": SCHEMA, "dry_run": dry_run, **removed})
+        return
     for key in swept.removed if dry_run else ():
         console.line(key)
     verb = "would remove" if dry_run else "removed"

@@ -36,15 +36,21 @@ def identify(item: Object) -> str:
 
 def encode(item: Object) -> tuple[str, bytes]:
     """(id, stored bytes) of an object."""
-    if not _TYPE.fullmatch(item.type):
-        raise FormatError(
-            f"{item.type!r} is no type of a {item.kind}: lower-case letters, digits, dots and hyphens are allowed"
-        )
+    check_type(item.kind, item.type)
     if len(item.content) > MAX_BYTES:
         raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
     whole = _header(item) + item.content
     level = 6 if len(whole) < 1 << 16 else 1
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), zlib.compress(whole, level)
+
+
+def check_type(kind: str, type: str, where: str = "") -> None:
+    """FormatError where a word cannot be the type of an object."""
+    if not _TYPE.fullmatch(type):
+        raise FormatError(
+            f"{where}{': ' if where else ''}{type!r} is no type of a {kind}: "
+            "lower-case letters, digits, dots and hyphens are allowed"
+        )
 
 
 def decode(data: bytes, id: str) -> Object:
