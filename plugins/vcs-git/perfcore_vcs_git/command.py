@@ -1,13 +1,20 @@
-"""Running git through GitPython, always in the same environment, and what its failures mean."""
+"""Running git, always in the same environment, and what its failures mean.
+
+What changes something goes through GitPython (`change`): trees, the index, heads, new repositories. What only reads
+starts git itself (`run`, `start`): `perf status`, `log` and `add` do no more than that, and importing GitPython
+takes longer than the git they need.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -50,22 +57,14 @@ class Runner:
         self,
         *words: str,
         config: Sequence[str] = (),
-        env: Mapping[str, str] | None = None,
         stdin: bytes | None = None,
         ok: Sequence[int] = (0,),
         hooks: bool = False,
-        pass_fds: Sequence[int] = (),
     ) -> bytes:
-        """What a git command prints. VersionError says what it complained about, unless it ended as in `ok`."""
-        process = self.start(*words, config=config, env=env, stdin=stdin is not None, hooks=hooks, pass_fds=pass_fds)
-        try:
-            out, complaint = process.communicate(stdin)
-        except BaseException:
-            stop(process)
-            raise
-        if process.returncode not in ok:
-            raise self.explain(words, process.returncode, complaint)
-        return bytes(out)
+        """What a git command that only reads prints. VersionError says what it complained about, unless it ended
+        as in `ok`."""
+        process = self.start(*words, config=config, stdin=stdin is not None, hooks=hooks)
+        return self._outcome(process, words, stdin, ok)
 
     def start(
         self,
@@ -74,32 +73,66 @@ class Runner:
         env: Mapping[str, str] | None = None,
         stdin: bool = False,
         hooks: bool = False,
-        pass_fds: Sequence[int] = (),
     ) -> Any:
-        """The process of a git command, with pipes. GitPython ends it when nobody holds it any more."""
-        from subprocess import PIPE
+        """The process of a git command that only reads, with pipes."""
+        own = {name: value for name, value in os.environ.items() if not self._is_strange(name)}
+        command = self._command(_program(), words, config, hooks)
+        try:
+            return Popen(
+                command,
+                stdin=PIPE if stdin else DEVNULL,
+                stdout=PIPE,
+                stderr=PIPE,
+                env=own | self._variables(env),
+            )
+        except OSError as error:
+            raise _missing(error) from error
 
-        git = _command()
-        settings = [*(_CONFIG[1:] if hooks else _CONFIG), *config]
-        options = [word for setting in settings for word in ("-c", setting)]
-        # Not GitPython's own working directory: it expands `~` and `$` in it.
-        fixed = ("-C", str(self.folder), "--no-pager", "--literal-pathspecs", *self.options)
+    def change(
+        self,
+        *words: str,
+        config: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        ok: Sequence[int] = (0,),
+        pass_fds: Sequence[int] = (),
+    ) -> bytes:
+        """As `run`, for a command that writes to the repository or to a tree: through GitPython."""
+        git = _gitpython()
         # GitPython that failed to be imported because there was no git leaves the first unset when tried again.
         program = git.GIT_PYTHON_GIT_EXECUTABLE or git.git_exec_name
-        command = [program, *fixed, *options, *words]
         more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
         try:
             with self._own_environment():
-                return git.execute(
-                    command,
-                    istream=PIPE if stdin else None,
+                process = git.execute(
+                    self._command(program, words, config),
                     as_process=True,
                     shell=False,
-                    env={**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.folder.parent), **(env or {})},
+                    env=self._variables(env),
                     **more,
                 )
         except (_not_found(), OSError) as error:
             raise _missing(error) from error
+        return self._outcome(process, words, None, ok)
+
+    def _outcome(self, process: Any, words: Sequence[str], stdin: bytes | None, ok: Sequence[int]) -> bytes:
+        try:
+            out, complaint = process.communicate(stdin)
+        except BaseException:
+            process.kill()
+            process.communicate()
+            raise
+        if process.returncode not in ok:
+            raise self.explain(words, process.returncode, complaint)
+        return bytes(out)
+
+    def _command(self, program: str, words: Sequence[str], config: Sequence[str], hooks: bool = False) -> list[str]:
+        settings = [*(_CONFIG[1:] if hooks else _CONFIG), *config]
+        options = [word for setting in settings for word in ("-c", setting)]
+        # Not by a working directory: it may be gone, and GitPython expands `~` and `$` in it.
+        return [program, "-C", str(self.folder), "--no-pager", "--literal-pathspecs", *self.options, *options, *words]
+
+    def _variables(self, env: Mapping[str, str] | None) -> dict[str, str]:
+        return {**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.folder.parent), **(env or {})}
 
     def explain(self, words: Sequence[str], status: int, complaint: bytes) -> PerfError:
         """The error that tells the truth about a command that failed."""
@@ -116,8 +149,7 @@ class Runner:
 
     def version(self) -> tuple[int, ...]:
         """The version of git itself."""
-        process = self.start("version")
-        found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", process.communicate()[0])
+        found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", self.start("version").communicate()[0])
         return tuple(int(part) for part in found.groups(b"0")) if found else (0,)
 
     @contextlib.contextmanager
@@ -164,7 +196,15 @@ def stop(process: Any) -> None:
         if pipe:
             with contextlib.suppress(OSError):  # a request that nobody will read any more
                 pipe.close()
-    _reap(process)
+    process.wait()
+
+
+def disown(process: Any) -> None:
+    """Let go of what a forked process has of its parent's process, which goes on for the parent."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe:
+            pipe.close()
+    process.returncode = 0  # or else Popen would warn that it was not waited for
 
 
 def finish(process: Any) -> tuple[int, bytes]:
@@ -176,18 +216,20 @@ def finish(process: Any) -> tuple[int, bytes]:
     process.stdout.close()
     with process.stderr:
         complaint = bytes(process.stderr.read())
-    return _reap(process), complaint
+    return int(process.wait()), complaint
 
 
-def _reap(process: Any) -> int:
-    from git.exc import GitCommandError
+def _program() -> str:
+    """The git that GitPython would start."""
+    named = os.environ.get("GIT_PYTHON_GIT_EXECUTABLE")
+    if named or sys.platform != "win32":
+        return named or "git"
+    # Windows would take one from the working directory first, whoever put it there.
+    folders = [Path(folder) for folder in os.get_exec_path() if os.path.isabs(folder)]
+    return str(next((folder / "git.exe" for folder in folders if (folder / "git.exe").is_file()), "git"))
 
-    with contextlib.suppress(GitCommandError):  # AutoInterrupt.wait() raises for every code but 0
-        process.wait()
-    return int(process.returncode)
 
-
-def _command() -> GitCommand:
+def _gitpython() -> GitCommand:
     try:
         from git.cmd import Git as GitCommand
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""The driver: what perfcore asks, answered by the other modules. GitPython is imported when git is run."""
+"""The driver: what perfcore asks, answered by the other modules. GitPython is imported for what changes something."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Git:
         except OSError as error:
             raise VersionError(f"cannot make {printable(str(self.root))}: {error.strerror}") from error
         branch = self.settings.initial_branch
-        self._runner.run("init", "--quiet", config=(f"init.defaultBranch={branch}",) if branch else ())
+        self._runner.change("init", "--quiet", config=(f"init.defaultBranch={branch}",) if branch else ())
 
     def home(self) -> Path:
         """The main working tree; for a bare repository, and for one whose main working tree git itself does not

@@ -1,6 +1,6 @@
 """What is checked out, read from git's files where they say it, and asked of git where they do not.
 
-Every command asks for it, and starting git (and importing GitPython) takes longer than the rest of most commands.
+Every command asks for it, and starting git takes longer than the rest of most commands.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore_vcs_git.command import finish, stop
+from perfcore_vcs_git.command import disown, finish, stop
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
@@ -49,8 +49,8 @@ class Objects:
     def complaints(self) -> str:
         """What git had to say since the last time this was asked."""
         with self._lock:
-            process, self._process = self._process, None
-            if process is None or self._owner != os.getpid():
+            process = self._taken()
+            if process is None:
                 return ""
             return finish(process)[1].decode("utf-8", "replace")
 
@@ -80,7 +80,9 @@ class Objects:
         return Found(words[0].decode(), words[1].decode(), data[:-1])
 
     def _running(self) -> Any:
-        if self._process is None or self._owner != os.getpid():
+        if self._owner != os.getpid():
+            self._taken()
+        if self._process is None:
             # Ambiguous names are told apart by asking, so that no warning fills the pipe that nobody empties.
             self._process = self._runner.start(
                 "cat-file", "--batch", stdin=True, config=("core.warnAmbiguousRefs=false",)
@@ -89,6 +91,14 @@ class Objects:
         return self._process
 
     def _drop(self) -> None:
-        process, self._process = self._process, None
-        if process is not None and self._owner == os.getpid():
+        process = self._taken()
+        if process is not None:
             stop(process)
+
+    def _taken(self) -> Any:
+        """The process, which is ours no more; None where there is none, or only that of a parent."""
+        process, self._process = self._process, None
+        if process is not None and self._owner != os.getpid():
+            disown(process)
+            return None
+        return process

@@ -100,7 +100,7 @@ class State:
             self._write(attrs.evolve(journal, moving=version))
             self._read_tree(index, "-m", "-u", current, version)
             self._install(index)
-            self._runner.run("update-ref", "--no-deref", "-m", "perf: measure in place", "HEAD", version)
+            self._runner.change("update-ref", "--no-deref", "-m", "perf: measure in place", "HEAD", version)
             self._write(attrs.evolve(journal, moving=None))
 
     def restore(self, token: str) -> None:
@@ -200,9 +200,9 @@ class State:
         current = (self._dir / "HEAD").read_bytes().strip()
         if journal.ref is not None:
             if current != b"ref: " + os.fsencode(journal.ref):
-                self._runner.run("symbolic-ref", "-m", "perf: back from measuring", "HEAD", journal.ref)
+                self._runner.change("symbolic-ref", "-m", "perf: back from measuring", "HEAD", journal.ref)
         elif current != journal.commit.encode():
-            self._runner.run("update-ref", "--no-deref", "-m", "perf: back from measuring", "HEAD", journal.commit)
+            self._runner.change("update-ref", "--no-deref", "-m", "perf: back from measuring", "HEAD", journal.commit)
 
     def _restore_index(self) -> None:
         saved = self._folder / "index"
@@ -213,7 +213,7 @@ class State:
             durable.copy(saved, index)
             # What git remembers of the files' times is from before; only differences that are real may stay.
             refresh = ("update-index", "-q", "--refresh")
-            self._runner.run(*refresh, env=_using(index), ok=(0, 1), pass_fds=self._inherited())
+            self._runner.change(*refresh, env=_using(index), ok=(0, 1), pass_fds=self._inherited())
             self._install(index)
 
     @contextlib.contextmanager
@@ -230,7 +230,7 @@ class State:
             index.unlink(missing_ok=True)
 
     def _read_tree(self, index: Path, *words: str) -> None:
-        self._runner.run("read-tree", *words, env=_using(index), config=_WHOLE, pass_fds=self._inherited())
+        self._runner.change("read-tree", *words, env=_using(index), config=_WHOLE, pass_fds=self._inherited())
 
     def _inherited(self) -> tuple[int, ...]:
         return () if sys.platform == "win32" else (self._git.fd,)

@@ -49,7 +49,7 @@ class Trees:
                 raise VersionError(f"{printable(str(directory))} is there already")
             directory.parent.mkdir(parents=True, exist_ok=True)
         where = os.path.abspath(directory)
-        self.runner.run("worktree", "add", "--detach", "--force", "--quiet", "--", where, version, config=_WHOLE)
+        self.runner.change("worktree", "add", "--detach", "--force", "--quiet", "--", where, version, config=_WHOLE)
         try:
             _add_submodules(self.runner, self.places, version, directory)
         except BaseException:
@@ -86,7 +86,7 @@ def _write(runner: Runner, version: str, directory: Path) -> None:
     """All files of a version, in one process and from an index that nobody else sees."""
     with tempfile.TemporaryDirectory(prefix="perfcore-git-") as folder:
         env = {"GIT_INDEX_FILE": os.path.join(folder, "index"), "GIT_WORK_TREE": os.path.abspath(directory)}
-        runner.run("read-tree", "--reset", "-u", version, env=env, config=_WHOLE)
+        runner.change("read-tree", "--reset", "-u", version, env=env, config=_WHOLE)
 
 
 def _add_submodules(runner: Runner, places: Places, version: str, directory: Path) -> None:

@@ -37,6 +37,24 @@ print(started, "git" in sys.modules)
     assert done.stdout == f"True None main {head}\n[] False\n", done
 
 
+def test_what_only_reads_imports_no_gitpython(script: GitScript, python: Python) -> None:
+    script.grow(2)
+    done = python(
+        """
+driver = Git(Path(sys.argv[1]))
+head = driver.massage_parameter("main")
+driver.get_minor_version_info(head)
+driver.read_file(head, "number")
+print(len(list(driver.walk_minor_versions(head))), driver.is_dirty(), "git" in sys.modules)
+driver.export(head, Path(sys.argv[2]))
+print("git" in sys.modules)
+""",
+        script.root,
+        script.root.parent / "tree",
+    )
+    assert done.stdout == "2 False False\nTrue\n", done
+
+
 def test_inside_the_folder_of_administration_is_inside_the_tree(script: GitScript) -> None:
     script.grow(1)
     assert Git.detect(script.root / ".git" / "hooks") == script.root

@@ -81,7 +81,6 @@ def test_a_walk_is_one_process(script: GitScript, python: Python) -> None:
     head = imported(script, line(50))
     done = python(
         """
-import git
 driver, started = Git(Path(sys.argv[1])), []
 sys.addaudithook(lambda event, arguments: started.append(arguments[1]) if event == "subprocess.Popen" else None)
 print(len(list(driver.walk_minor_versions(sys.argv[2]))), len(started))
@@ -96,7 +95,6 @@ def test_single_versions_are_asked_of_one_process(script: GitScript, python: Pyt
     ids = script.grow(3)
     done = python(
         """
-import git
 driver, started = Git(Path(sys.argv[1])), []
 sys.addaudithook(lambda event, arguments: started.append(arguments[1]) if event == "subprocess.Popen" else None)
 for id in sys.argv[2:]:
@@ -191,7 +189,6 @@ def test_memory_does_not_grow_with_the_history(script: GitScript, python: Python
     done = python(
         """
 import tracemalloc
-import git
 driver = Git(Path(sys.argv[1]))
 tracemalloc.start()
 count = sum(1 for _ in driver.walk_minor_versions(sys.argv[2]))
