@@ -18,8 +18,8 @@ from perfcore.model import Entry
 from perfcore.store.pending import Pending
 from perfcore.text import printable
 
-_NUMBER = re.compile(r"([0-9]{1,18})@([ip])")
-_RANGE = re.compile(r"([0-9]{1,18})@([ip])-([0-9]{1,18})@([ip])")
+_NUMBER = re.compile(r"([0-9]{1,1000})@([ip])")
+_RANGE = re.compile(r"([0-9]{1,1000})@([ip])-([0-9]{1,1000})@([ip])")
 _HEX = re.compile(r"[0-9a-f]{4,40}")
 
 
