@@ -83,7 +83,7 @@ class Tally:
             yield f"the command left {processes} behind in {plural(self.littering, 'run')}; their time is not counted"
         if self.hidden:
             where = "" if self.hidden == self.runs else f" in {self.hidden:,} {of_all}"
-            yield f"max_rss is missing{where}: up to {quantity(self.floor, 'B')} it may be that of perf's helper process"
+            yield f"max_rss is missing{where}: up to {quantity(self.floor, 'B')} it may be that of perf's own helper"
 
 
 def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:

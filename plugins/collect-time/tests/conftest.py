@@ -15,6 +15,9 @@ from perfcore_collect_time import TimeCollector, TimeSettings
 
 from perfcore.model import Job
 from perfcore.testing.collector import Measuring
+from perfcore.testing.project import empty_project, project
+
+__all__ = ["empty_project", "project"]
 
 Measure = Callable[..., Measuring]
 

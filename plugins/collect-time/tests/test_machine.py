@@ -152,6 +152,6 @@ def test_peak_memory_near_that_of_the_starting_process_is_missing(max_rss: float
 
 
 def test_it_is_told_in_how_many_runs_peak_memory_is_missing() -> None:
-    assert tallied(result(max_rss=8)) == ["max_rss is missing: up to 8 MiB it may be that of perf's helper process"]
+    assert tallied(result(max_rss=8)) == ["max_rss is missing: up to 8 MiB it may be that of perf's own helper"]
     (some,) = tallied(result(max_rss=8), result())
     assert some.startswith("max_rss is missing in 1 of 2 runs: ")
