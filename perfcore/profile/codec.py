@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
-import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -14,9 +12,9 @@ import msgspec
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
-from perfcore.profile import pieces, seal, stacks
+from perfcore.profile import pieces, seal, stacks, values
 from perfcore.profile.sharing import Chain, Share, share
-from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Role, Table
+from perfcore.profile.table import Column, ColumnSpec, DType, Role, Table
 from perfcore.text import encodable
 
 INLINE_CELLS = 4096
@@ -82,16 +80,7 @@ class _WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_WireProfile)
-_VALUES: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
-    "i64": msgspec.json.Decoder(list[int | None]),
-    "u64": msgspec.json.Decoder(list[int | None]),
-    "f64": msgspec.json.Decoder(list[float | str | None]),
-    "bool": msgspec.json.Decoder(list[bool | None]),
-    "str": msgspec.json.Decoder(list[str | None]),
-}
 _ID = re.compile(r"[0-9a-f]{40}")
-_DOUBLE = struct.Struct(">d")
-_NAN = _DOUBLE.pack(math.nan)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
 
@@ -320,15 +309,8 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
 
 
 def _encode_column(column: Column) -> _WireColumn:
-    values: list[Any] = list(column)
-    if column.dtype == "f64" and not all(map(math.isfinite, column.data)):
-        values = [v if v is None or math.isfinite(v) else _word(v) for v in values]
-    try:
-        data = _ENCODER.encode(values)
-    except UnicodeEncodeError:
-        data = _ENCODER.encode(_all_encodable(values))
-    spec = column.spec
-    return _WireColumn(spec.name, spec.dtype, msgspec.Raw(data), spec.unit, spec.role, spec.better)
+    spec, data = column.spec, msgspec.Raw(values.to_json(column))
+    return _WireColumn(spec.name, spec.dtype, data, spec.unit, spec.role, spec.better)
 
 
 def _decode_table(name: str, wire: _WireTable, get: GetPiece) -> Table:
@@ -356,31 +338,7 @@ def _decode_inline(name: str, wire: _WireTable) -> Table:
 
 
 def _decode_column(wire: _WireColumn, where: str) -> Column:
-    try:
-        values = _VALUES[wire.dtype].decode(wire.values)
-    except _UNREADABLE as error:
-        raise FormatError(f"{where}: column {wire.name!r}: {error}") from error
-    if wire.dtype == "f64":
-        values = [_number(v, wire.name, where) if type(v) is str else v for v in values]
-    builder = ColumnBuilder(wire.name, ColumnSpec(wire.name, wire.dtype, wire.unit, wire.role, wire.better))
-    builder.extend(values)
-    return builder.build(len(values))
-
-
-def _word(value: float) -> str:
-    """`inf`, `-inf`, `nan`; a NaN of other bits than the usual ones as `nan:fff8000000000000`."""
-    packed = _DOUBLE.pack(value)
-    return f"nan:{packed.hex()}" if math.isnan(value) and packed != _NAN else str(value)
-
-
-def _number(word: str, column: str, where: str) -> float:
-    if word in ("nan", "inf", "-inf"):
-        return float(word)
-    if re.fullmatch(r"nan:[0-9a-f]{16}", word):
-        (value,) = _DOUBLE.unpack(bytes.fromhex(word[4:]))
-        if math.isnan(value):
-            return float(value)
-    raise FormatError(f"{where}: column {column!r} is f64 and holds {word!r}")
+    return values.from_json(wire.values, ColumnSpec(wire.name, wire.dtype, wire.unit, wire.role, wire.better), where)
 
 
 def _wire_header(header: Header) -> _WireHeader:
