@@ -8,6 +8,7 @@ import attrs
 
 from perfcore.errors import FormatError, NotFoundError, UsageError, nearest
 from perfcore.profile.expression import matching, parse
+from perfcore.profile.stacks import referring
 from perfcore.profile.wildcards import matcher
 from perfcore.settings import option
 from perfcore.text import printable
@@ -88,11 +89,11 @@ class Filter:
         kept = flagged(table, self._flags(profile, table))
         notes = [f"filter: {kept.rows:,} of {table.rows:,} rows of {printable(name)!r} are kept"]
         tables = {**profile.tables, name: kept}
-        if kept is not table and name == "resources":
+        if kept is not table and "stack" in referring(table):
             try:
                 tables = pruned(tables)
             except FormatError as error:
-                notes.append(f"{error}, so all stacks are kept")
+                notes.append(f"filter: all stacks are kept: {error}")
         return attrs.evolve(profile, tables=tables, notes=(*profile.notes, *notes))
 
     def after(self, profile: Profile) -> None:

@@ -6,8 +6,7 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 from perfcore.errors import FormatError, NotFoundError, UsageError
-from perfcore.text import printable
-from perfcore_postprocess_filter.references import followed
+from perfcore.profile.stacks import NAMES, references
 from perfcore_postprocess_filter.selection import there
 
 if TYPE_CHECKING:
@@ -22,12 +21,12 @@ def passing(
     tables: Mapping[str, Table], table: Table, rows: Sequence[int], matches: Callable[[str], bool]
 ) -> Sequence[int]:
     """Those of the rows whose stack goes through a function whose name or file matches."""
-    stacks, frames, functions = (_table(tables, name) for name in ("stacks", "frames", "functions"))
+    stacks, frames, functions = (_table(tables, name) for name in reversed(NAMES))
     found = _matching(functions, matches)
-    found = _referring(found, _references(frames, "function", functions))
-    found = _referring(found, _references(stacks, "frame", frames))
-    found = _inherited(found, _references(stacks, "parent", stacks))
-    stack = _references(table, "stack", stacks)
+    found = _referring(found, references(frames, "function", tables))
+    found = _referring(found, references(stacks, "frame", tables))
+    found = _inherited(found, references(stacks, "parent", tables))
+    stack = references(table, "stack", tables)
     return [row for row in rows if found[stack[row]]]
 
 
@@ -46,9 +45,9 @@ def _matching(functions: Table, matches: Callable[[str], bool]) -> bytearray:
     return found
 
 
-def _referring(found: bytearray, references: Sequence[int]) -> bytearray:
+def _referring(found: bytearray, rows: Sequence[int]) -> bytearray:
     """The flags of the rows that refer to flagged ones."""
-    return bytearray(map(found.__getitem__, references)) + b"\0"
+    return bytearray(map(found.__getitem__, rows)) + b"\0"
 
 
 def _inherited(own: bytearray, parents: Sequence[int]) -> bytearray:
@@ -66,13 +65,6 @@ def _inherited(own: bytearray, parents: Sequence[int]) -> bytearray:
             own[child] |= own[parents[child]]
             state[child] = _DONE
     return own
-
-
-def _references(table: Table, name: str, target: Table) -> Sequence[int]:
-    if table.get(name) is None:
-        what = f"table {printable(table.name)!r} has no column {name!r}"
-        raise UsageError(f"filter: {what}, so --stack cannot follow it to {target.name!r}")
-    return followed(table, name, target)
 
 
 def _table(tables: Mapping[str, Table], name: str) -> Table:
