@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import tracemalloc
@@ -75,6 +76,19 @@ def test_every_flipped_bit_that_changes_anything_is_detected(name: str) -> None:
         except FormatError:
             continue
     assert passed < 20
+
+
+@given(st.binary(max_size=2000) | st.binary(max_size=20).map(lambda part: part * 100), st.data())
+def test_any_object_notices_a_lost_end_and_a_flipped_bit(content: bytes, data: st.DataObject) -> None:
+    item = Object("table", "x", content)
+    id, whole = objects.encode(item)
+    place, bit = data.draw(st.integers(0, len(whole) - 1)), data.draw(st.integers(0, 7))
+    with pytest.raises(FormatError, match=id):
+        objects.decode(whole[:place], id)
+    read = item
+    with contextlib.suppress(FormatError):
+        read = objects.decode(whole[:place] + bytes([whole[place] ^ 1 << bit]) + whole[place + 1 :], id)
+    assert read == item
 
 
 def flips(data: bytes) -> Iterator[bytes]:
