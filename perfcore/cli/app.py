@@ -85,11 +85,13 @@ def options(
         raise typer.Exit(0)
     if not directory.is_dir():
         raise UsageError(f"{directory} is not a folder")
-    ctx.obj = Console(
-        directory=directory,
-        debug=debug or bool(os.environ.get("PERF_DEBUG")),
-        observers=not no_plugins,
-        disabled=disabled_by_environment(os.environ),
+    ctx.obj = ctx.with_resource(
+        Console(
+            directory=directory,
+            debug=debug or bool(os.environ.get("PERF_DEBUG")),
+            observers=not no_plugins,
+            disabled=disabled_by_environment(os.environ),
+        )
     )
 
 

@@ -11,11 +11,13 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+import typer
 
 from perfcore.cli.verbs import VERBS
 from perfcore.config import Config
-from perfcore.errors import NotFoundError, PerfError, UsageError
+from perfcore.errors import NotFoundError, PerfError, StorageError, UsageError
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository, UserPlaces, load_config
 from perfcore.store.lookup import Ref
@@ -40,6 +42,7 @@ class Console:
         self.directory = directory
         self.debug = debug
         self.path: Path | None = None
+        self._partial: Path | None = None
         self._plugins = Plugins(disabled=disabled, observers=observers, environ=os.environ, warn=self.warn)
         terminal = sys.stdout.isatty()
         self.width: int | None = shutil.get_terminal_size().columns if terminal else None
@@ -97,16 +100,16 @@ class Console:
 
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""
-        if self.path is not None:
-            with self.path.open("a", encoding="utf-8", newline="") as file:
+        if self._partial is not None:
+            with self._partial.open("a", encoding="utf-8", newline="") as file:
                 file.write(text)
         else:
             self.clear_progress()
             sys.stdout.write(text)
 
     def write_bytes(self, data: bytes) -> None:
-        if self.path is not None:
-            with self.path.open("ab") as file:
+        if self._partial is not None:
+            with self._partial.open("ab") as file:
                 file.write(data)
         else:
             sys.stdout.flush()
@@ -136,14 +139,33 @@ class Console:
         return f"\x1b[{_COLORS[color]}m{text}\x1b[0m" if self.color else text
 
     def output_to(self, path: Path | None, *, force: bool = False) -> None:
-        """Send what is written to a new file."""
+        """Send what is written to a file, which is there when the command has ended well, complete."""
         if path is None:
             return
         if path.exists() and not force:
             raise UsageError(f"{path} is there already", hint="--force replaces it")
-        path.write_bytes(b"")
+        devices = path.exists() and not path.is_file()
+        self._partial = path if devices else path.with_name(f".{path.name}-{os.getpid()}.part")
+        try:
+            self._partial.open("wb").close()
+        except OSError as error:
+            self._partial = None
+            raise StorageError(f"cannot write {path}: {error.strerror}") from error
         self.path = path
         self.width, self.color = None, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        """The command has ended: its file takes its name, or goes."""
+        partial, self._partial = self._partial, None
+        if partial is None or self.path is None or partial == self.path:
+            return
+        if kind is None or issubclass(kind, typer.Exit):
+            partial.replace(self.path)
+        else:
+            partial.unlink(missing_ok=True)
 
     def progress(self, done: int, total: int, text: str) -> None:
         """How far a long work is, on terminals, once it takes longer than a second."""

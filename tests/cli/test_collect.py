@@ -215,7 +215,7 @@ def test_a_version_that_does_not_build_is_told_and_the_others_are_measured(here)
 
 
 def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here) -> None:
-    here.commit("Build", **{"__perfcore__yml": "execute:\n  pre_run: [touch built]\n"})
+    here.commit("Build", __perfcore__yml="execute:\n  pre_run: [touch built]\n")
     done = here.perf(*FAST, "--", "true", code=7)
     assert "execute.pre_run" in done.err
     assert "perf config trust" in done.err
@@ -254,7 +254,9 @@ def test_help_lists_the_options_of_schedule_and_collector_with_defaults(here) ->
 def test_an_observer_s_failure_never_loses_a_profile(here, site: Site) -> None:
     site.install(
         "acme-watch",
-        points={"perfcore.hooks": ["profile_collected:acme = acme_watch:told", "collector.collect:acme = acme_watch:run"]},
+        points={
+            "perfcore.hooks": ["profile_collected:acme = acme_watch:told", "collector.collect:acme = acme_watch:run"]
+        },
         acme_watch="def told(profile): raise ValueError('told')\ndef run(session, run): raise ValueError('run')\n",
     )
     done = here.real.perf(*FAST, "--", "true", env=site.env)

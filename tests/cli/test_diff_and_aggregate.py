@@ -1,0 +1,105 @@
+"""`perf diff` and `perf aggregate` over profiles with stacks, and without."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perfcore.testing.project import Project
+
+FAST = "main;parse 40\nmain;render 60\nmain 5\n"
+SLOW = "main;parse 90\nmain;render 60\nmain;check 7\nmain 5\n"
+
+
+@pytest.fixture
+def two(project: Project, tmp_path: Path) -> Project:
+    """Two pending profiles with stacks."""
+    for name, text in (("fast", FAST), ("slow", SLOW)):
+        (tmp_path / f"{name}.folded").write_text(text)
+        project.perf("import", str(tmp_path / f"{name}.folded"))
+    return project
+
+
+def test_diff_says_what_changed_by_function(two: Project) -> None:
+    done = two.perf("diff", "0@p", "1@p")
+    assert "samples: 105 -> 162 (+54.3 %)" in done.out
+    rows = [line.split() for line in done.lines[5:]]
+    assert rows == [
+        ["+50", "+50", "40", "90", "parse"],
+        ["+7", "+7", "0", "7", "check"],
+        ["0", "+57", "105", "162", "main"],
+    ]
+
+
+def test_diff_as_json(two: Project) -> None:
+    found = two.perf("diff", "0@p", "1@p", "--json").json
+    assert (found["schema"], found["baseline"], found["target"]) == (1, 105, 162)
+    assert found["places"][0] == {
+        "place": "parse", "file": "", "baseline": 40, "target": 90, "own": 50, "change": 50,
+    }  # fmt: skip
+
+
+def test_a_profile_does_not_differ_from_itself(two: Project) -> None:
+    assert two.perf("diff", "0@p", "0@p").lines[-1] == "no difference"
+
+
+def test_diff_prints_as_many_rows_as_are_wanted(two: Project) -> None:
+    done = two.perf("diff", "0@p", "1@p", "--head", "1")
+    assert done.lines[-1] == "… and 2 more places (--head 0 prints all)"
+    assert "check" in two.perf("diff", "0@p", "1@p", "--head", "0").out
+
+
+def test_a_difference_can_be_kept_and_shown(two: Project) -> None:
+    two.perf("diff", "0@p", "1@p", "--save")
+    status = two.perf("status", "--json").json
+    assert len(status["pending"]) == 3
+    shown = two.perf("show", "2@p", "table", "--format", "json").json
+    assert "baseline samples" in json.dumps(shown)
+
+
+def test_a_difference_in_a_view_and_in_a_file(two: Project, tmp_path: Path) -> None:
+    two.perf("diff", "0@p", "1@p", "--view", "table", "-o", str(tmp_path / "out.txt"))
+    assert "target samples" in (tmp_path / "out.txt").read_text()
+    two.perf("diff", "0@p", "1@p", "-o", str(tmp_path / "out.txt"), code=2)
+
+
+@pytest.mark.parametrize("names", [[], ["0@p"], ["0@p", "1@p", "0@p"]])
+def test_a_difference_is_between_two(two: Project, names: list[str]) -> None:
+    done = two.perf("diff", *names, code=2)
+    assert "between two profiles" in done.err
+
+
+def test_profiles_of_different_types_have_no_difference(two: Project) -> None:
+    two.collect("true")
+    done = two.perf("diff", "0@p", "2@p", code=None)
+    assert done.code not in (0, 1, 70), done
+    assert "different types: sample, time" in done.err
+
+
+def test_a_difference_without_stacks(project: Project) -> None:
+    project.collect("true")
+    project.collect("true")
+    done = project.perf("diff", "0@p", "1@p")
+    assert done.lines[-1].endswith("all")
+
+
+def test_aggregate_adds_up(two: Project) -> None:
+    two.perf("aggregate", "0@p-1@p")
+    assert "samples: 105 -> 267" in two.perf("diff", "0@p", "2@p").out
+    pending = two.perf("status", "--json").json["pending"][2]
+    assert (pending["type"], pending["config_id"]) == ("sample", "")
+
+
+def test_aggregate_keeps_the_version_that_all_are_of(two: Project) -> None:
+    head = two.git("rev-parse", "HEAD").out.strip()
+    for number in ("0@p", "1@p"):
+        two.perf("add", "--keep", number)
+    two.perf("aggregate", "0@i", "1@i")
+    pending = two.perf("status", "--json").json["pending"]
+    assert [row["origin"] for row in pending][-1] == head
+
+
+def test_aggregate_needs_profiles(project: Project) -> None:
+    assert "say which profiles" in project.perf("aggregate", code=2).err
