@@ -12,7 +12,7 @@ from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.jobs.runner import postprocess as apply
 from perfcore.model import Step
-from perfcore.store.lookup import Ref
+from perfcore.store.lookup import sources
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -47,13 +47,9 @@ def postprocess(
         for ref in [ref for name in profiles for ref in console.find(name)]:
             profile = repository.load(ref)
             made = apply(profile, [step], console.plugins, repository.plugin_options)
-            saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=_sources(ref)))
+            saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=sources([ref])))
             console.say(f"{ref.name} -> {saved.name}")
 
     run_plugin_command(
         console.plugins, "postprocessor", postprocessor, rest, transform, f"perf postprocess {postprocessor}"
     )
-
-
-def _sources(ref: Ref) -> tuple[str, ...]:
-    return (ref.entry.profile,) if ref.entry is not None else ()

@@ -11,8 +11,9 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
+from perfcore.errors import FormatError
 from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
-from perfcore.profile.table import Column, ColumnBuilder, Table
+from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
 
 MAX_PIECES = 64
 _SPARE_ROWS = 65_536
@@ -46,25 +47,60 @@ class Share:
 def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | None:
     """The profile on top of an earlier one's stacks. None where its stacks cannot be shared: they have other
     columns than is usual, or two functions of one name and file."""
-    if not has_stacks(tables) or any(tables[name].names != columns for name, columns in _COLUMNS.items()):
+    if not _is_usual(tables):
         return None
     own = renumbered(tables)
     if not _can_continue(earlier, own):
         earlier = {}
     known = {name: chain.table for name, chain in earlier.items()}
-    functions, fresh_functions = _functions(known, _identity(own["functions"]))
-    if len(set(functions)) < len(functions):
+    fresh, places = _joined(known, own)
+    if len(set(places["function"])) < len(places["function"]):
         return None
-    frames, fresh_frames = _frames(known, own, functions)
-    stacks, fresh_stacks = _stacks(known, own, frames)
-    moved = {"function": functions, "frame": frames, "stack": stacks}
-    rows = fresh_functions.rows + (known["functions"].rows if known else 0)
+    rows = fresh["functions"].rows + (known["functions"].rows if known else 0)
     return Share(
         earlier=earlier,
-        fresh={"functions": fresh_functions, "frames": fresh_frames, "stacks": fresh_stacks},
-        beside={"functions": _beside(own["functions"], functions, rows)},
-        others={name: _renamed(table, moved) for name, table in own.items() if name not in NAMES},
+        fresh=fresh,
+        beside={"functions": _beside(own["functions"], places["function"], rows)},
+        others=_others(own, places),
     )
+
+
+def unite(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], list[dict[str, Table]]]:
+    """(the stacks of several profiles as one, the other tables of each in their numbering). Lines are those of
+    the last profile that knows them. FormatError where the tables of stacks differ in their columns."""
+    known: dict[str, Table] = {}
+    moved = []
+    lines: dict[int, Value] = {}
+    for tables in profiles:
+        if not _is_usual(tables):
+            raise FormatError("the profiles have stacks that cannot be joined: their tables have other columns")
+        own = renumbered(tables)
+        fresh, places = _joined(known, own)
+        known = {name: concat([known[name], fresh[name]]) if known else fresh[name] for name in NAMES}
+        moved.append(_others(own, places))
+        if (line := own["functions"].get("line")) is not None:
+            lines |= {at: value for at, value in zip(places["function"], line, strict=True) if value is not None}
+    functions = known["functions"]
+    line = column("line", [lines.get(at) for at in range(functions.rows)], dtype="i64")
+    return {**known, "functions": functions.with_columns(line)}, moved
+
+
+def _is_usual(tables: Mapping[str, Table]) -> bool:
+    return has_stacks(tables) and all(tables[name].names == columns for name, columns in _COLUMNS.items())
+
+
+def _joined(known: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
+    """(the rows that are new, where each row of the profile's stands now by what refers to it)."""
+    functions, fresh_functions = _functions(known, _identity(own["functions"]))
+    frames, fresh_frames = _frames(known, own, functions)
+    stacks, fresh_stacks = _stacks(known, own, frames)
+    fresh = {"functions": fresh_functions, "frames": fresh_frames, "stacks": fresh_stacks}
+    return fresh, {"function": functions, "frame": frames, "stack": stacks}
+
+
+def _others(own: Mapping[str, Table], places: Mapping[str, Rows]) -> dict[str, Table]:
+    """The other tables with their references taken to where the rows stand now."""
+    return {name: _renamed(table, places) for name, table in own.items() if name not in NAMES}
 
 
 def _can_continue(earlier: Mapping[str, Chain], own: Mapping[str, Table]) -> bool:

@@ -54,6 +54,8 @@ class FormatContract:
     """What was written is read back equal. False for a format that holds less than a profile."""
     checked = True
     """A file that lost its end is noticed. False where each beginning of a file is a file."""
+    holds = "traced"
+    """The sample of `perfcore.testing.profiles` that it has a place for."""
 
     @pytest.fixture
     def driver(self) -> Format:
@@ -63,7 +65,7 @@ class FormatContract:
     def example(self, driver: Format, tmp_path: Path) -> Path:
         """A small file of the format."""
         path = tmp_path / f"example{self.suffix}"
-        driver.write(profiles.traced(), path)
+        driver.write(profiles.SAMPLES[self.holds](), path)
         return path
 
     def test_it_fits_the_kind(self, driver: Format) -> None:
@@ -166,7 +168,7 @@ class FormatContract:
         """And nothing is left behind."""
         _needs(driver, "write")
         with pytest.raises((OSError, PerfError)):
-            driver.write(profiles.traced(), tmp_path / "no" / f"such{self.suffix}")
+            driver.write(profiles.SAMPLES[self.holds](), tmp_path / "no" / f"such{self.suffix}")
         assert not (tmp_path / "no").exists()
 
     @pytest.mark.skipif(os.name != "posix", reason="a full disk is simulated by a limit that only POSIX has")
@@ -174,10 +176,10 @@ class FormatContract:
         """The file is written whole or not at all."""
         _needs(driver, "write")
         path = tmp_path / f"file{self.suffix}"
-        driver.write(profiles.traced(), path)
+        driver.write(profiles.SAMPLES[self.holds](), path)
         before = path.read_bytes()
         with _small_files(len(before) // 2), pytest.raises((OSError, PerfError)):
-            driver.write(profiles.traced(2), path)
+            driver.write(profiles.SAMPLES[self.holds](), path)
         assert path.read_bytes() == before
 
     @contextlib.contextmanager

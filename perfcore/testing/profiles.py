@@ -10,6 +10,7 @@ import attrs
 from perfcore.model import Header, Profile, Subject, Tool
 from perfcore.profile import codec
 from perfcore.profile.recording import RUN, RUNS
+from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import ColumnSpec, TableBuilder, column, table
 from perfcore.testing import hostile as hostile_names
 
@@ -94,6 +95,29 @@ def traced(factor: int = 1) -> Profile:
     )
 
 
+def sampled(version: int = 1) -> Profile:
+    """Call stacks and how often each was seen: `version` moves lines, renames a function and changes counts."""
+    builder = StackBuilder()
+    main = Frame("main", "app.py", 10 + version, 4 + version)
+    parse = Frame("Parser.parse", "parse.py", 31, 20)
+    stacks = (
+        (main,),
+        (main, parse),
+        (main, parse, Frame("Parser.parse", "parse.py", 25, 20)),
+        (main, Frame(f"write_{version}", "write.py", 7, 5)),
+        (main, Frame("<script>alert(1)</script>;", "evil name\n.py", 2, 1)),
+        (Frame("[unknown]"),),
+    )
+    rows = [builder.add(stack) for stack in stacks]
+    counts = [version * count for count in (3, 20, 5, 71, 1, 2)]
+    resources = table("resources", [column("stack", rows), column("samples", counts, role="value")])
+    return profile(
+        {"resources": resources, **builder.tables()},
+        header=Header(type="sample", argv=("python", "app.py"), cmd="python", args="app.py", exitcode=0),
+        collector=Tool(name="sample", version="0.1.0", params={"rate": 100}),
+    )
+
+
 def hostile() -> Profile:
     """Every one of `perfcore.testing.hostile.NAMES` as the name of a function; some as those of columns, the
     command, a unit, a note."""
@@ -170,7 +194,7 @@ def large() -> Profile:
 
 
 SAMPLES: Mapping[str, Callable[[], Profile]] = {
-    made.__name__: made for made in (timed, traced, hostile, undecodable, empty, bare, unheard_of, large)
+    made.__name__: made for made in (timed, traced, sampled, hostile, undecodable, empty, bare, unheard_of, large)
 }
 """All of the above by name."""
 

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -104,12 +104,12 @@ def empty_project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def project(empty_project: Project) -> Iterator[Project]:
+def project(empty_project: Project) -> Project:
     """A git repository of one commit, with a performance history."""
     empty_project.git("init", "--quiet", "--initial-branch=main")
     empty_project.commit("First", README="hello\n")
     empty_project.perf("init")
-    yield empty_project
+    return empty_project
 
 
 def _environment(home: Path) -> dict[str, str]:

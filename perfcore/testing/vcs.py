@@ -390,7 +390,9 @@ class VcsContract:
     def test_readers_never_write(self, driver: Vcs, script: Script) -> None:
         ids = script.version("odd", {"a": b"1", "b": b"1"}), *script.grow(2)
         script.write({"a": b"2"})
-        os.utime(script.root / "b", (1_000_000_000, 1_000_000_000))  # a hint to look at it again, which must not be noted down
+        os.utime(
+            script.root / "b", (1_000_000_000, 1_000_000_000)
+        )  # a hint to look at it again, which must not be noted down
         before = _everything(script.root)
         driver.is_dirty()
         driver.get_minor_head()
@@ -759,7 +761,7 @@ class VcsContract:
     def test_the_trigger_runs_after_every_version(self, driver: Vcs, script: Script, elsewhere: Path) -> None:
         if not self.has_trigger:
             pytest.skip("no trigger")
-        log = elsewhere / "it's \"here\" $HOME"
+        log = elsewhere / 'it\'s "here" $HOME'
         program = "import pathlib, sys; pathlib.Path(sys.argv[1]).open('a').write('ran\\n')"
         script.grow(1)
         for _ in range(2):
@@ -826,4 +828,3 @@ class _child:  # noqa: N801
     def __exit__(self, *_: object) -> None:
         with self._process:
             self._process.kill()
-

@@ -1,0 +1,12 @@
+from __future__ import annotations
+
+import pytest
+from perfcore_aggregate_sum import Sum
+
+from perfcore.testing.aggregate import AggregateContract
+
+
+class TestSum(AggregateContract):
+    @pytest.fixture
+    def driver(self) -> Sum:
+        return Sum()

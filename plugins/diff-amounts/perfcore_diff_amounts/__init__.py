@@ -1,0 +1,50 @@
+"""The diff `amounts`: what the target has more than the baseline, row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.profile.grouping import Number, difference, group
+from perfcore.profile.table import ColumnSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perfcore.model import Profile
+    from perfcore.profile.grouping import Key
+
+__all__ = ["Amounts"]
+
+
+class Amounts:
+    """Subtracts the amounts of the baseline from those of the target: of one stack, or of equal dimensions.
+
+    Beside each difference stand the two amounts, as `baseline X` and `target X`, missing where one of the two
+    profiles has no such row. Rows that do not differ stay, with a difference of 0.
+    """
+
+    def diff(self, baseline: Profile, target: Profile) -> Profile:
+        groups = group((baseline, target))
+
+        def side(metric: str, at: int) -> Callable[[str, Key], Number | None]:
+            sums = groups.amounts[metric]
+            return lambda _, key: sums[key][at] if key in sums else None
+
+        def changed(metric: str, key: Key) -> Number | None:
+            return difference(*groups.amounts[metric].get(key, (None, None)))
+
+        columns: list[tuple[ColumnSpec, Callable[[str, Key], Number | None]]] = []
+        for metric in groups.metrics:
+            columns.append((metric, changed))
+            for at, name in enumerate(("baseline", "target")):
+                beside = ColumnSpec(f"{name} {metric.name}", metric.dtype, metric.unit)
+                columns.append((beside, side(metric.name, at)))
+        return attrs.evolve(
+            target,
+            dirty=baseline.dirty or target.dirty,
+            config_id="",
+            notes=(*target.notes, "amounts are differences: target minus baseline"),
+            tables=groups.tables(columns),
+        )

@@ -1,0 +1,167 @@
+"""Reading and writing files of folded stacks."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import FormatError, NotFoundError, StorageError
+from perfcore.model import Header, Profile, Tool
+from perfcore.profile.native import write_whole
+from perfcore.profile.stacks import NOWHERE, StackBuilder, Stacks, has_stacks, references
+from perfcore.profile.table import Column, column, table
+from perfcore.settings import option
+from perfcore.text import clip, encodable, printable
+from perfcore_format_folded import frames
+
+_HEAD = 4096
+_LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
+_COUNT = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?", re.ASCII)
+_SUFFIXES = (".folded", ".collapsed", ".austin")
+_UNKNOWN = "[unknown]"
+_SHOWN = 60
+
+
+@attrs.frozen(kw_only=True)
+class FoldedSettings:
+    metric: str = option("", help="The column of values to write (default: the first).")
+    files: bool = option(True, help="Write the file and line of each frame behind its name.")
+
+
+class FoldedFormat:
+    """One line for each call stack: its frames, outermost first, with `;` between them, a blank, and a count.
+
+    Equal stacks are added up when they are read; a count alone, which samplers write where they could not see the
+    stack, is kept as an amount without one. What a profile holds beside its stacks is not written.
+    """
+
+    Settings = FoldedSettings
+
+    def __init__(self, settings: FoldedSettings | None = None) -> None:
+        self._settings = settings or FoldedSettings()
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        lines = head.split(b"\n")
+        if len(head) >= _HEAD and len(lines) > 1:
+            del lines[-1]  # it may be cut
+        stacks = [line for line in lines if line.strip() and not line.startswith(b"# ")]
+        if not stacks or not all(map(_LINE.fullmatch, stacks)):
+            return False
+        return name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
+
+    def read(self, path: Path) -> Profile:
+        """The profile; FormatError names the line that is no stack with a count."""
+        shown = printable(str(path))
+        try:
+            text = path.read_bytes().decode("utf-8", "backslashreplace")
+            created = path.stat().st_mtime_ns
+        except OSError as error:
+            raise StorageError(f"cannot read {shown}: {error.strerror}") from error
+        facts, counts = _counts(text, shown)
+        if not counts:
+            raise FormatError(f"{shown} holds no stacks")
+        parse = functools.cache(frames.austin if "austin" in facts else frames.usual)
+        builder = StackBuilder()
+        stacks = [builder.add(map(parse, stack.split(";"))) if stack.strip() else None for stack in counts]
+        amounts = _amounts(facts, list(counts.values()))
+        return Profile(
+            header=Header(type="sample", cmd=encodable(path.name.partition(".")[0])),
+            created=created,
+            collector=Tool(name="folded", sampling=facts),
+            tables={
+                "resources": table("resources", [column("stack", stacks, dtype="i64"), amounts]),
+                **builder.tables(),
+            },
+        )
+
+    def write(self, profile: Profile, path: Path) -> None:
+        """Write the stacks that have an amount; NotFoundError where there are none."""
+        lines = "".join(f"{stack} {amount}\n" for stack, amount in self._lines(profile))
+        try:
+            write_whole(path, encodable(lines).encode())
+        except OSError as error:
+            raise StorageError(f"cannot write {printable(str(path))}: {error.strerror}") from error
+
+    def _lines(self, profile: Profile) -> Iterator[tuple[str, int | float]]:
+        resources = profile.table("resources")
+        if resources is None or not has_stacks(profile.tables):
+            raise NotFoundError("the profile has no call stacks, and folded stacks hold nothing else")
+        metric = self._metric(resources.values())
+        stacks = Stacks.of(profile.tables)
+        folded = _Folded(stacks, self._settings.files)
+        for stack, amount in zip(references(resources, "stack", profile.tables), metric, strict=True):
+            if amount is not None:
+                yield folded.text(stack), amount  # type: ignore[misc]
+
+    def _metric(self, values: Sequence[Column]) -> Column:
+        numbers = [column for column in values if column.dtype != "str"]
+        wanted = self._settings.metric
+        found = next((column for column in numbers if column.name == wanted or not wanted), None)
+        if found is None:
+            known = ", ".join(column.name for column in numbers) or "none"
+            raise NotFoundError(
+                f"the profile has no column of values {printable(wanted)!r}; there are: {printable(known)}"
+            )
+        return found
+
+
+class _Folded:
+    """The stacks of a profile as text, each made once."""
+
+    def __init__(self, stacks: Stacks, files: bool) -> None:
+        self._stacks = stacks
+        self._files = files
+        self._frames: dict[int, str] = {}
+
+    def text(self, stack: int) -> str:
+        parts = []
+        while stack != NOWHERE:
+            frame = self._stacks.frame[stack]
+            if frame not in self._frames:
+                self._frames[frame] = self._frame(stack)
+            parts.append(self._frames[frame])
+            stack = self._stacks.parent[stack]
+        return ";".join(reversed(parts))
+
+    def _frame(self, stack: int) -> str:
+        frame = self._stacks.frame[stack]
+        function = NOWHERE if frame == NOWHERE else self._stacks.function[frame]
+        if function == NOWHERE:
+            return _UNKNOWN
+        name = self._stacks.names[function] or _UNKNOWN
+        if not self._files:
+            return frames.written(name, "", None)
+        return frames.written(name, self._stacks.files[function], self._stacks.line(stack))
+
+
+def _counts(text: str, shown: str) -> tuple[dict[str, str], dict[str, int | float]]:
+    """(what the lines before the first stack say, the sum for each stack as it is written)."""
+    facts: dict[str, str] = {}
+    counts: dict[str, int | float] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        line = line.rstrip("\r")
+        if not line.strip():
+            continue
+        if not counts and line.startswith("# "):
+            key, _, value = line[2:].partition(": ")
+            facts[key.strip()] = value.strip()
+            continue
+        stack, blank, count = line.rpartition(" ")
+        if not blank or not _COUNT.fullmatch(count):
+            said = printable(clip(line, _SHOWN))
+            raise FormatError(f"{shown}, line {number}: no stack with a count at its end: {said}")
+        counts[stack] = counts.get(stack, 0) + (float(count) if "." in count else int(count))
+    return facts, counts
+
+
+def _amounts(facts: dict[str, str], values: list[int | float]) -> Column:
+    """Austin says which time its numbers are microseconds of; the others count samples."""
+    if any(isinstance(value, float) for value in values):
+        values = [float(value) for value in values]
+    mode = facts.get("mode", "") if "austin" in facts else ""
+    name, unit = (mode, "us") if mode in ("wall", "cpu") else ("samples", "")
+    return column(name, values, unit=unit, role="value")

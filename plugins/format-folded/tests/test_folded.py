@@ -1,0 +1,180 @@
+"""Folded stacks of the real tools, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from perfcore_format_folded import FoldedFormat, frames
+from perfcore_format_folded.driver import FoldedSettings
+
+from perfcore.errors import FormatError, NotFoundError
+from perfcore.profile.functions import by_function
+from perfcore.profile.stacks import Frame, Stacks
+from perfcore.testing import profiles
+from perfcore.testing.project import Project
+
+PROGRAM = """
+def inner(n):
+    return sum(i * i for i in range(n))
+
+def outer():
+    for _ in range(60):
+        inner(100_000)
+
+outer()
+"""
+
+
+def read(tmp_path: Path, text: str, name: str = "x.folded") -> Any:
+    path = tmp_path / name
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+    return FoldedFormat().read(path)
+
+
+def said(profile: Any) -> dict[str, int]:
+    """What the profile says, as the lines of a folded file would."""
+    stacks, resources = Stacks.of(profile.tables), profile.tables["resources"]
+    return {
+        ";".join(stacks.names[function] for function in stacks.path(stack)): amount
+        for stack, amount in zip(resources["stack"], resources["samples"], strict=True)
+        if stack is not None
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "frame"),
+    [
+        ("parse (src/a b.py:12)", Frame("parse", "src/a b.py", 12)),
+        ("<module> (x.py:1)", Frame("<module>", "x.py", 1)),
+        ("malloc (libc.so.6)", Frame("malloc", "libc.so.6")),
+        ("operator() (const)", Frame("operator() (const)")),
+        ("main", Frame("main")),
+        ("", Frame("")),
+        ("std::map<int, a::b>::find", Frame("std::map<int, a::b>::find")),
+        ("f (C:\\x.py:3)", Frame("f", "C:\\x.py", 3)),
+        ("do_syscall_64_[k]", Frame("do_syscall_64_[k]")),
+    ],
+)
+def test_frames_are_understood_as_the_tools_write_them(text: str, frame: Frame) -> None:
+    assert frames.usual(text) == frame
+
+
+def test_equal_stacks_are_added_up(tmp_path: Path) -> None:
+    profile = read(tmp_path, "main;work 3\nmain 1\n\nmain;work 4\r\n")
+    assert said(profile) == {"main;work": 7, "main": 1}
+
+
+def test_a_count_without_a_stack_is_an_amount_without_one(tmp_path: Path) -> None:
+    profile = read(tmp_path, " 4\nmain 1\n")
+    assert list(profile.tables["resources"]["stack"]) == [None, 0]
+    FoldedFormat().write(profile, tmp_path / "again")
+    assert (tmp_path / "again").read_text() == " 4\nmain 1\n"
+
+
+def test_austin_says_which_time_it_measured(tmp_path: Path) -> None:
+    text = (
+        "# austin: 3.7.0\n# interval: 100\n# mode: wall\n\nP12;T0:34;/a b.py:work:7 1500\nP12;T0:34;/a b.py:work:9 20\n"
+    )
+    profile = read(tmp_path, text, "x.austin")
+    column = profile.tables["resources"].values()[0]
+    assert (column.name, column.unit, list(column)) == ("wall", "us", [1500, 20])
+    stacks = Stacks.of(profile.tables)
+    assert [stacks.line(s) for s in profile.tables["resources"]["stack"]] == [7, 9]
+    assert stacks.names[stacks.path(profile.tables["resources"]["stack"][0])[-1]] == "work"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("main;work", 1), ("main 1\nmain;work\n", 2), ("main x\n", 1), ("main 1e5\n", 1)],
+)
+def test_a_line_without_a_count_is_named(tmp_path: Path, text: str, line: int) -> None:
+    with pytest.raises(FormatError, match=f"line {line}:"):
+        read(tmp_path, text)
+
+
+def test_counts_beyond_64_bits_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match="64 bits"):
+        read(tmp_path, f"main {2**70}\n")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.lists(
+                st.text(st.characters(blacklist_categories=["Cs"], blacklist_characters="\n\r;"), min_size=1).filter(
+                    lambda name: frames.usual(name) == Frame(name)
+                ),
+                min_size=1,
+                max_size=5,
+            ).map(tuple),
+            st.integers(0, 2**40),
+        ),
+        min_size=1,
+        unique_by=lambda sample: sample[0],
+    )
+)
+def test_what_was_written_is_read_back(tmp_path_factory: pytest.TempPathFactory, samples: list[Any]) -> None:
+    folder = tmp_path_factory.mktemp("folded")
+    lines = {";".join(path): count for path, count in samples}
+    profile = read(
+        folder, "main 0\n" + "".join(f"{stack} {count}\n" for stack, count in lines.items() if stack.strip())
+    )
+    FoldedFormat().write(profile, folder / "again.folded")
+    assert said(FoldedFormat().read(folder / "again.folded")) == said(profile)
+
+
+def test_files_and_lines_can_be_left_out(tmp_path: Path) -> None:
+    FoldedFormat(FoldedSettings(files=False)).write(profiles.sampled(), tmp_path / "x")
+    assert "main;Parser.parse;Parser.parse 5\n" in (tmp_path / "x").read_text()
+    FoldedFormat().write(profiles.sampled(), tmp_path / "x")
+    assert "main (app.py:11);Parser.parse (parse.py:31) 20\n" in (tmp_path / "x").read_text()
+
+
+def test_hostile_names_stay_one_frame_in_one_line(tmp_path: Path) -> None:
+    FoldedFormat().write(profiles.sampled(), tmp_path / "x")
+    text = (tmp_path / "x").read_text()
+    assert len(text.splitlines()) == 6
+    assert "main (app.py:11);<script>alert(1)</script>: (evil name .py:2) 1\n" in text
+
+
+def test_a_column_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="samples"):
+        FoldedFormat(FoldedSettings(metric="sample")).write(profiles.sampled(), tmp_path / "x")
+    assert not (tmp_path / "x").exists()
+
+
+def test_missing_amounts_are_left_out(tmp_path: Path) -> None:
+    profile = profiles.sampled()
+    resources = profile.tables["resources"]
+    column = resources["samples"]
+    some = attrs.evolve(column, valid=b"\x01")
+    FoldedFormat().write(profile.replace_tables(resources=resources.with_columns(some)), tmp_path / "x")
+    assert (tmp_path / "x").read_text() == "main (app.py:11) 3\n"
+
+
+def test_what_py_spy_writes_is_read(tmp_path: Path) -> None:
+    tool = shutil.which("py-spy", path=str(Path(sys.executable).parent))
+    assert tool, "py-spy is installed with the tests"
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [tool, "record", "--format", "raw", "--rate", "200", "--output", "out.folded", "--"]
+    done = subprocess.run([*command, sys.executable, "program.py"], cwd=tmp_path, capture_output=True, timeout=60)
+    assert (tmp_path / "out.folded").exists(), done.stderr.decode()
+    profile = FoldedFormat().read(tmp_path / "out.folded")
+    found = {function.name: function for function in by_function(profile.tables, "samples")}
+    assert found["inner"].file.endswith("program.py")
+    assert 0 < found["inner"].total <= found["outer"].total
+
+
+def test_the_command_line_imports_and_exports(project: Project, tmp_path: Path) -> None:
+    (tmp_path / "in.folded").write_text("main;work (a.py:3) 5\nmain 2\n")
+    project.perf("import", str(tmp_path / "in.folded"))
+    project.perf("export", "0@p", "--format", "folded", "-o", str(tmp_path / "out.folded"))
+    assert sorted((tmp_path / "out.folded").read_text().splitlines()) == ["main 2", "main;work (a.py:3) 5"]
