@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import attrs
 import pytest
 
 from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.profile import codec, pieces
+from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending, sweep
@@ -22,6 +25,8 @@ from perfcore.testing.memory import MemoryStorage
 
 GOLDEN = Path(__file__).with_name("golden") / "v1" / "perf"
 HASHED, NAMED, OLD = "c0ffee" + "0" * 34, "release/1.0 ünstable", "01d" + "0" * 37
+STACKED = "57ac" + "0" * 36
+UNSEALED = "unsealed.perf"
 CREATED = 1_750_000_000_123_456_789
 ROWS = 65_536 + 1_000
 
@@ -113,6 +118,37 @@ def entry(name: str, id: str, tables: tuple[str, ...]) -> Entry:
     )
 
 
+def stacked(version: int) -> Profile:
+    """The same calls in each version, with some more at the end and all code moved down by some lines."""
+    stacks, calls = StackBuilder(), range(2_200 + 5 * version)
+    frames = [
+        (
+            Frame("main", "m.c", 10, 3),
+            Frame(f"walk<{call % 20}>", "w.c", 100 * version + call % 7, 100 * version),
+            Frame(f"leaf {call}\n", "naïve.c", call if call % 3 else None),
+        )
+        for call in calls
+    ]
+    columns = {
+        ColumnSpec("stack", "i64"): [None if call % 11 == 0 else stacks.add(frames[call]) for call in calls],
+        ColumnSpec("amount", "i64", "ns", "value"): [call * 2**40 for call in calls],
+    }
+    builder = TableBuilder("resources", list(columns))
+    builder.extend({spec.name: values for spec, values in columns.items()})
+    return attrs.evolve(profile("timed"), tables={"resources": builder.build(), **stacks.tables()})
+
+
+def calls(profile: Profile) -> list[Any]:
+    """What the resources of a profile say, whatever numbers its stacks have."""
+    stacks, rows = Stacks.of(profile.tables), profile.tables["resources"].iter_rows()
+    return [(row["amount"], None if row["stack"] is None else place(stacks, row["stack"])) for row in rows]
+
+
+def place(stacks: Stacks, stack: Any) -> Any:
+    path = stacks.path(stack)
+    return [(stacks.names[f], stacks.files[f], stacks.first_lines[f]) for f in path], stacks.line(stack)
+
+
 def write(store: Store) -> None:
     found = {}
     for name, version in (("timed", HASHED), ("everything", NAMED), ("long", HASHED)):
@@ -125,7 +161,15 @@ def write(store: Store) -> None:
     store.storage.create(object_key(OLD), indexes.encode(old, 1))
     for text in (b"one", b"two"):
         notes.add(store, "a subject\n", "check", text)
-    pending.save(store, attrs.evolve(profile("everything"), origin=HASHED, dirty=True))
+    waiting = attrs.evolve(profile("everything"), origin=HASHED, dirty=True)
+    pending.save(store, waiting)
+    store.storage.create(f"jobs/{UNSEALED}", store.encode_profile(waiting)[0])
+    shared: dict[str, list[str]] = {}
+    for version in (1, 2):
+        data, tables = store.encode_profile(stacked(version), partial(codec.chains, shared, store.get_piece))
+        shared = codec.shared_pieces(data, "the one before")
+        id, _ = objects.encode(objects.Object("profile", "x-quantum.7", data))
+        store.register("git", STACKED, data, "x-quantum.7", entry(f"stacked {version}", id, tables))
 
 
 @pytest.fixture
@@ -186,12 +230,27 @@ def test_the_notes(store: Store) -> None:
     assert sorted(note.content for note in notes.read(store, "a subject\n")) == [b"one", b"two"]
 
 
-def test_the_pending_profile(store: Store) -> None:
-    (waiting,) = pending.walk(store)
-    assert waiting.name == "x_quantum.7-sort-big_file.txt-20250615T150640.perf"
-    assert waiting.profile is not None
-    assert (waiting.profile.origin, waiting.profile.dirty) == (HASHED, True)
-    check(waiting.profile, "everything")
+def test_the_pending_profiles(store: Store) -> None:
+    """One that is closed with a checksum, and one that is not."""
+    found = {waiting.name: waiting.profile for waiting in pending.walk(store)}
+    assert set(found) == {"x_quantum.7-sort-big_file.txt-20250615T150640.perf", UNSEALED}
+    for waiting in found.values():
+        assert waiting is not None
+        assert (waiting.origin, waiting.dirty) == (HASHED, True)
+        check(waiting, "everything")
+    sealed = [b'"seal":' in store.storage.read(f"jobs/{name}").data for name in sorted(found)]
+    assert sealed == [False, True]
+
+
+def test_the_profiles_that_share_stacks(store: Store) -> None:
+    first, second = (each for each in sorted(store.read_index("git", STACKED).live, key=lambda each: each.name))
+    for version, found in ((1, first), (2, second)):
+        assert found == entry(f"stacked {version}", found.profile, found.tables)
+        assert calls(store.load(found.profile)) == calls(stacked(version))
+    assert len(set(first.tables) & set(second.tables)) == 3
+    bases = [pieces.decode(store.get_piece(id), id)[1] for id in set(second.tables) - set(first.tables)]
+    assert {base.id for base in bases if base} <= set(first.tables)
+    assert any(bases)
 
 
 if __name__ == "__main__":
