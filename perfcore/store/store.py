@@ -174,10 +174,10 @@ class Store:
         for listed in self.storage.list(OBJECTS):
             if not is_object_key(listed.key):
                 continue
-            data = self.read_key(listed.key)
-            if data is None or not indexes.is_index(data):
-                continue
             try:
+                data = self.read_listed(listed)
+                if data is None or not indexes.is_index(data):
+                    continue
                 yield listed.key, indexes.decode(data, where=f"index {listed.key}")
             except FormatError as error:
                 yield listed.key, error

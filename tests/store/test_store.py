@@ -17,10 +17,10 @@ from perfcore.store.store import Store, object_key
 from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from perfcore.hookspecs import Storage
+    from perfcore.hookspecs import Listed, Storage, Stored
     from perfcore.model import Entry, Profile
 
     Make = Callable[..., Profile]
@@ -168,6 +168,24 @@ def test_a_damaged_index_is_named_and_never_overwritten(
     assert isinstance(found[object_key("d0" * 20)], indexes.Index)
     if end >= 4:
         assert isinstance(found[key], FormatError)
+
+
+class _Huge(MemoryStorage):
+    """Says that every key has 10 GB, and refuses to read any."""
+
+    def list(self, prefix: str) -> Iterator[Listed]:
+        return (row._replace(size=10 << 30) for row in super().list(prefix))
+
+    def read(self, key: str) -> Stored:
+        raise AssertionError(f"{key} was read")
+
+
+def test_what_is_too_large_to_be_an_index_is_named_and_not_read() -> None:
+    storage = _Huge()
+    storage.create(object_key(VERSION), b"pidx")
+    ((key, found),) = Store(storage).indexes()
+    assert key == object_key(VERSION)
+    assert isinstance(found, FormatError)
 
 
 def test_an_index_is_not_written_when_nothing_changes(store: Store, storage: MemoryStorage) -> None:

@@ -11,7 +11,7 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from perfcore.errors import StorageError
+from perfcore.errors import FormatError, StorageError
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
@@ -34,6 +34,8 @@ _CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
 _JUNCTION = 0xA0000003
 _BUSY_SECONDS = 2.0
+# Objects have at most half of it. A larger file came from elsewhere, and reading it could take all memory.
+LIMIT = 1 << 29
 
 _SPACE = "make room and try again; nothing was changed"
 _PERMISSION = "check who owns the place and whether it may be written"
@@ -74,7 +76,9 @@ def read(path: str) -> bytes:
     """All bytes of a regular file. Never follows a link, never waits at a pipe."""
     fd = _patiently(_open_to_read, path)
     try:
-        check_regular(os.fstat(fd), path)
+        status = os.fstat(fd)
+        check_regular(status, path)
+        check_size(status.st_size, path)
         with open(fd, "rb", buffering=0, closefd=False) as file:
             return file.read()
     finally:
@@ -84,6 +88,8 @@ def read(path: str) -> bytes:
 @contextmanager
 def temporary(folder: str, data: bytes) -> Iterator[str]:
     """A file in `folder` that holds the data durably, gone afterwards unless it was renamed."""
+    if len(data) > LIMIT:
+        raise StorageError(f"{len(data):,} bytes cannot be kept: no file here may have over {LIMIT:,}")
     path = os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
     try:
         _write(path, data)
@@ -156,6 +162,12 @@ def check_regular(status: os.stat_result, path: str) -> None:
         raise OSError(errno.ELOOP, "it is a link", path)
     if not stat.S_ISREG(status.st_mode):
         raise OSError(errno.EINVAL, "it is not a regular file", path)
+
+
+def check_size(size: int, path: str) -> None:
+    """FormatError for more bytes than a file here may have."""
+    if size > LIMIT:
+        raise FormatError(f"{_shown(path)} is damaged: it has {size:,} bytes, and nothing here has over {LIMIT:,}")
 
 
 def check_folder(path: str) -> None:

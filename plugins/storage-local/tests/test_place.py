@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from perfcore_storage_local import LocalStorage
 
-from perfcore.errors import KeyExistsError, KeyMissingError, StorageError
+from perfcore.errors import FormatError, KeyExistsError, KeyMissingError, StorageError
 
 if TYPE_CHECKING:
     import subprocess
@@ -330,3 +330,15 @@ def test_a_file_system_without_hard_links_is_found_out(storage: LocalStorage, mo
         storage.create("a/b", b"2")
     assert storage.read("a/b").data == b"1"
     assert list((storage.place / "tmp").iterdir()) == []
+
+
+def test_a_file_that_is_too_large_to_be_ours_is_named_and_not_read(storage: LocalStorage) -> None:
+    storage.create("a/key", b"1")
+    path = storage.place / "a/key"
+    with path.open("r+b") as file:
+        file.truncate(10 << 30)
+    with pytest.raises(FormatError, match=r"a/key is damaged: it has 10,737,418,240 bytes"):
+        storage.read("a/key")
+    (row,) = storage.list("a/")
+    storage.delete("a/key", row.tag)
+    assert _keys(storage) == []
