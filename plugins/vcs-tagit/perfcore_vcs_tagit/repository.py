@@ -1,0 +1,261 @@
+"""One repository: looking at it, and saving."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import UsageError, VersionError
+from perfcore.model import MinorVersion
+from perfcore.text import printable
+from perfcore_vcs_tagit import cache, durable, ignore, journal, line, places, scan, tree, version
+from perfcore_vcs_tagit.cache import Cache
+from perfcore_vcs_tagit.durable import shown, told
+from perfcore_vcs_tagit.journal import Journal
+from perfcore_vcs_tagit.line import Refs
+from perfcore_vcs_tagit.locks import Lock
+from perfcore_vcs_tagit.objects import Nowhere, Objects, Sink, Writer, remove_unfinished
+from perfcore_vcs_tagit.places import Places
+from perfcore_vcs_tagit.revisions import Revisions
+from perfcore_vcs_tagit.scan import Rules, Scan
+from perfcore_vcs_tagit.tree import Change, Lookup
+from perfcore_vcs_tagit.version import Version
+
+_PATIENCE = 10.0
+
+
+@attrs.frozen
+class Saved:
+    """What a save made. `same` is the tag of the version before, if nothing changed since."""
+
+    id: str
+    version: Version
+    left_out: tuple[bytes, ...]
+    same: str | None = None
+
+
+class Repository:
+    """A repository and one of its working trees."""
+
+    def __init__(self, found: Places) -> None:
+        self.places = found
+        self.objects = Objects(found.packs)
+        self.get = tree.reader(self.objects)
+        self._lock = Lock(found.folder / "lock")
+
+    @classmethod
+    def create(cls, root: Path) -> Repository:
+        """Make an empty repository. VersionError where there is one."""
+        found = Places(root, root)
+        if found.folder.is_symlink() or places.detect(root) == root:
+            raise VersionError(f"{shown(root)} is a tagit repository already", hint="`tagit log` shows its versions")
+        with told("make the repository"):
+            found.packs.mkdir(parents=True, exist_ok=True)
+            line.write(found.refs, Refs())
+        return cls(found)
+
+    # --- looking
+
+    def refs(self) -> Refs:
+        """All names, as they are now. A linked tree has a head of its own."""
+        refs = line.read(self.places.refs)
+        return refs if self.places.version is None else attrs.evolve(refs, line=None, at=self.places.version)
+
+    def head(self) -> str:
+        """The version that is checked out. VersionError before the first one."""
+        head = self.refs().head
+        if head is None:
+            raise VersionError("there is no version yet", hint="`tagit save TAG` makes one")
+        return head
+
+    def resolve(self, text: str) -> str:
+        """The full id of what people write for a version."""
+        return self.revisions().resolve(text)
+
+    def require(self, id: str) -> None:
+        """VersionError unless it is the full id of a version."""
+        self.revisions().require(id)
+
+    def revisions(self) -> Revisions:
+        return Revisions(self.refs(), lambda id: self._version(id).parent)
+
+    def version(self, id: str) -> Version:
+        """One version. VersionError where there is no such one."""
+        self.require(id)
+        return self._version(id)
+
+    def walk(self, id: str) -> Iterator[tuple[str, Version]]:
+        """A version and those before it."""
+        self.require(id)
+        return self._walk(id)
+
+    def minor(self, id: str) -> MinorVersion:
+        """A version in perfcore's words."""
+        return self.version(id).minor(id)
+
+    def scan(self) -> Scan:
+        """The working tree as it is. Nothing is written."""
+        known = cache.read(self.places.cache) if self.places.version is None else Cache()
+        return scan.scan(self.places.root, self._rules(), known, Nowhere())
+
+    def look(self, sink: Sink | None = None) -> Scan:
+        """The same for whoever writes: so that it can be remembered, and everything in it kept in a sink."""
+        begun = cache.begin(self.places.cache)
+        rules = self._rules() if sink is None else attrs.evolve(self._rules(), has=self.objects.__contains__)
+        seen = scan.scan(self.places.root, rules, cache.read(self.places.cache), sink or Nowhere())
+        return attrs.evolve(seen, begun=begun)
+
+    def changes(self) -> tuple[list[Change], Scan]:
+        """How the working tree differs from the head."""
+        seen = self.scan()
+        return self.compare(self.tree_of(self.refs().head), seen.tree, seen), seen
+
+    def compare(self, old: str, new: str, seen: Scan | None = None) -> list[Change]:
+        """How two trees differ, of which one may be the working tree's."""
+        return tree.compare(tree.reader(self.objects, seen.trees if seen else None), old, new)
+
+    def tree_of(self, id: str | None) -> str:
+        """The tree of a version; the empty one for None."""
+        return self._version(id).tree if id is not None else tree.EMPTY
+
+    # --- changing
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """While this lasts, no other process changes the repository."""
+        if self.places.version is not None:
+            raise VersionError(
+                f"{shown(self.places.root)} was made to be measured and stays as it is",
+                hint=f"work in {shown(self.places.home)}",
+            )
+        busy = f"another process is at work in {shown(self.places.root)}"
+        with told("write to the repository"), self._lock.hold(_PATIENCE, busy, "try again when it is done"):
+            self.places.packs.mkdir(exist_ok=True)
+            remove_unfinished(self.places.packs)
+            self.objects.forget()
+            yield
+
+    def refuse_journal(self) -> None:
+        """VersionError while the working tree is not the user's."""
+        if self.places.journal.exists():
+            raise VersionError(
+                "the working tree is being put at other versions", hint="wait until the process that does it is done"
+            )
+
+    def save(self, tag: str, *, message: str, author: str, date: int) -> Saved:
+        """Keep the working tree as the next version of the line. It happens at one instant, or not at all."""
+        with self.writing(), told("save"):
+            self.refuse_journal()
+            refs = self.refs()
+            with Writer(self.objects) as writer:
+                self.refuse_name(refs, tag)
+                seen = self.look(writer)
+                saved = self.add_version(writer, refs, seen.tree, tag, message=message, author=author, date=date)
+                writer.finish()
+            self.advance(refs, saved)
+            cache.write(self.places.cache, Cache(seen.begun, seen.files))
+        return attrs.evolve(saved, left_out=seen.left_out)
+
+    def refuse_name(self, refs: Refs, tag: str) -> str:
+        """The tag as it is written. UsageError where it cannot be one, VersionError where there is no line."""
+        name = line.valid(tag)
+        refs.refuse_taken(name)
+        if refs.line is None:
+            where = self._version(refs.head).tag if refs.head else ""
+            raise VersionError(
+                f"{printable(where)} is checked out, and no line", hint="begin a line here: tagit branch NAME"
+            )
+        return name
+
+    def add_version(
+        self, sink: Sink, refs: Refs, tree: str, tag: str, *, message: str, author: str, date: int
+    ) -> Saved:
+        """The next version of the line as an object."""
+        name = self.refuse_name(refs, tag)
+        new = Version(tree=tree, parent=refs.head, tag=name, date=date, author=author, message=message)
+        parent = self._version(refs.head) if refs.head else None
+        same = parent.tag if parent is not None and parent.tree == tree else None
+        return Saved(sink.add("version", version.encode(new)), new, (), same)
+
+    def advance(self, refs: Refs, saved: Saved) -> None:
+        """Have the line end at a new version."""
+        assert refs.line is not None
+        tags = {**refs.tags, saved.version.tag: saved.id}
+        line.write(self.places.refs, attrs.evolve(refs, lines={**refs.lines, refs.line: saved.id}, tags=tags))
+
+    def branch(self, name: str) -> str:
+        """Begin a line at the head, and go to it."""
+        with self.writing(), told("begin a line"):
+            self.refuse_journal()
+            refs = self.refs()
+            name = line.valid(name, "line")
+            refs.refuse_taken(name)
+            lines = {**refs.lines, name: refs.head} if refs.head is not None else refs.lines
+            line.write(self.places.refs, attrs.evolve(refs, line=name, at=None, lines=lines))
+        return name
+
+    def delete_line(self, name: str) -> str:
+        """Forget a line. Its versions stay, as they have tags. Gives where it was."""
+        with self.writing(), told("delete a line"):
+            refs = self.refs()
+            if name == refs.line:
+                raise UsageError(f"the line {printable(name)} is checked out", hint="go to another one first")
+            if name not in refs.lines:
+                raise VersionError(f"there is no line '{printable(name)}'", hint="`tagit lines` lists them")
+            lines = {other: id for other, id in refs.lines.items() if other != name}
+            line.write(self.places.refs, attrs.evolve(refs, lines=lines))
+        return refs.lines[name]
+
+    def fire(self) -> str | None:
+        """Run the trigger after a new version; gives what became of one that failed."""
+        try:
+            command = json.loads(self.places.trigger.read_bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            return f"{shown(self.places.trigger)} cannot be read"
+        try:
+            code = subprocess.run(command, cwd=self.places.root, stdin=subprocess.DEVNULL, check=False).returncode
+        except (OSError, TypeError, ValueError) as error:
+            return f"the trigger could not be started: {printable(str(error))}"
+        return f"the trigger {printable(command[0])} ended with code {code}" if code else None
+
+    def set_trigger(self, command: list[str]) -> Path:
+        """Have a command run after every new version."""
+        with self.writing(), told("write the trigger"):
+            durable.write(self.places.trigger, json.dumps(command).encode())
+        return self.places.trigger
+
+    def _version(self, id: str) -> Version:
+        return version.decode(self.objects.read(id, "version"), id)
+
+    def _walk(self, id: str | None) -> Iterator[tuple[str, Version]]:
+        while id is not None:
+            found = self._version(id)
+            yield id, found
+            id = found.parent
+
+    def _rules(self) -> Rules:
+        """What counts: all but what `.tagitignore` says. While a state is put aside, it is that state's file that
+        says so, and what a version brought with it counts too."""
+        state = journal.read(self.places.journal) if self.places.version is None else None
+        if state is None:
+            lookup = functools.cache(lambda: Lookup(self.get, self.tree_of(self.refs().head)))
+            return Rules(ignore.read(self.places.root).matches, known=lambda path: lookup().at(path))
+        return self._rules_of(state)
+
+    def _rules_of(self, state: Journal) -> Rules:
+        found = Lookup(self.get, state.tree).at(ignore.NAME.encode())
+        saved = ignore.parse(self.objects.read(found.id, "blob")) if found is not None else ignore.Ignore()
+        brought = [Lookup(self.get, self.tree_of(id)) for id in {self.refs().head, state.moving}]
+
+        def at(path: bytes) -> tree.Entry | None:
+            return next((entry for lookup in brought if (entry := lookup.at(path)) is not None), None)
+
+        return Rules(saved.matches, known=at, tracked=lambda path: at(path) is not None)
