@@ -394,7 +394,13 @@ class Repository:
 
     def _foreign(self, path: Path, head: bytes, format: str | None) -> Profile:
         for name in [format] if format else self.plugins.names("format"):
-            _, driver = self.plugins.make("format", name, self.plugin_options("format", name))
+            try:
+                _, driver = self.plugins.make("format", name, self.plugin_options("format", name))
+            except PluginError as error:
+                if format:
+                    raise
+                self.plugins.warn(f"{error} (left out)")
+                continue
             if hasattr(driver, "read") and (format or driver.sniff(head, path.name)):
                 return driver.read(path)  # type: ignore[no-any-return]
         known = ", ".join(self.plugins.names("format"))
