@@ -110,7 +110,8 @@ class _State:
 
 
 class TimeCollector:
-    """CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run of a command."""
+    """CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run of a command.
+    On Linux."""
 
     Settings = TimeSettings
 

@@ -70,7 +70,7 @@ class Tally:
             share = statistics.median(self.waits) * 100
             yield (
                 f"this machine is unfit to measure wall time now: {self.disturbed:,} {of_all} waited for a CPU, "
-                f"half of all for {share:.0f} % of their time or more; cpu suffers less"
+                f"half of them for {share:.0f} % of their time or more; cpu suffers less"
             )
         elif self.disturbed:
             most = f"{DISTURBED_SHARE * 100:.0f} %"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import signal
 import subprocess
@@ -10,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from perfcore_collect_time import TimeCollector
+from perfcore_collect_time import TimeCollector, TimeSettings
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
@@ -88,6 +89,16 @@ def test_a_command_may_end_properly_when_it_is_told_to(measure: Measure, tmp_pat
 def test_a_stopped_command_can_be_ended(measure: Measure, marker: str) -> None:
     with pytest.raises(CommandFailedError, match="took longer"):
         measure("sh", "-c", f"kill -STOP $$; sleep {marker}", timeout=0.3)
+    assert living(marker) == []
+
+
+def test_the_shortest_limit_is_kept_every_time(tmp_path: Path, marker: str) -> None:
+    """Its signal comes when the wait has hardly begun."""
+    job = Job(argv=("sleep", marker), cmd="sleep", cwd=tmp_path)
+    with Measuring(TimeCollector(TimeSettings(timeout=0.001)), job) as measuring:
+        for _ in range(30):
+            with pytest.raises(CommandFailedError, match=r"took longer than 0\.001 s"):
+                measuring.run()
     assert living(marker) == []
 
 
@@ -173,6 +184,33 @@ except KeyboardInterrupt:
 finally:
     collector.after(session, Outcome(status="interrupted", runs=0))
 """
+
+
+ODD_PARENT = """
+import signal
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGCHLD])
+from pathlib import Path
+from perfcore_collect_time import TimeCollector, TimeSettings
+from perfcore.errors import CommandFailedError
+from perfcore.model import Job
+from perfcore.testing.collector import Measuring
+
+job = Job(argv=("sh", "-c", "exec sleep $N"), cmd="sh")
+with Measuring(TimeCollector(TimeSettings(timeout=0.3)), job) as measuring:
+    try:
+        measuring.run()
+    except CommandFailedError as error:
+        print(error.message.rpartition(": ")[2])
+"""
+
+
+def test_signals_that_perf_inherited_ignored_or_blocked_are_no_obstacle(tmp_path: Path) -> None:
+    """Children that are ignored leave nothing to wait for; a blocked alarm would never ring."""
+    command = [sys.executable, "-c", ODD_PARENT]
+    for seconds, said in (("0", ""), ("1000", "it took longer than 0.3 s\n")):
+        done = subprocess.run(command, env={**os.environ, "N": seconds}, capture_output=True, text=True, cwd=tmp_path)
+        assert (done.stdout, done.stderr) == (said, "")
 
 
 @pytest.mark.parametrize("trap", [pytest.param("", id="willing"), pytest.param("trap '' TERM INT HUP;", id="stubborn")])

@@ -135,7 +135,7 @@ def test_few_disturbed_runs_are_told_and_many_make_the_machine_unfit() -> None:
     ]
     (unfit,) = tallied(*[result(30 * MS)] * 8, *[result()] * 2)
     assert unfit.startswith("this machine is unfit to measure wall time now: 8 of 10 runs waited for a CPU")
-    assert "half of all for 30 % of their time or more" in unfit
+    assert "half of them for 30 % of their time or more" in unfit
 
 
 def test_warm_ups_do_not_count() -> None:
