@@ -222,3 +222,8 @@ def test_what_keeps_every_row_changes_no_table() -> None:
     profile = profiles.timed()
     result = filtered(profile, expression="wall > 0")
     assert dict(result.tables) == dict(profile.tables)
+
+
+def test_the_total_of_floats_is_correctly_rounded() -> None:
+    """A tenth ten times over is 1, so that none of them is more than a tenth of it."""
+    assert amounts(profile_of(*[0.1] * 10), over=10) == []

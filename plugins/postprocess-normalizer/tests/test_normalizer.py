@@ -228,3 +228,14 @@ def test_messages_show_hostile_names_safely(name: str) -> None:
     profile = profile_of(0, name=name, unit=name)
     told = [*refusal(profile, unit="no such"), *refusal(profile, metric=(name + "x",))]
     assert hostile.unsafe("".join((*told, *scaled(profile).notes))) == set()
+
+
+def test_the_total_of_floats_is_correctly_rounded() -> None:
+    assert amounts(profile_of(*[0.1] * 10), to="total") == [0.1] * 10
+
+
+def test_a_run_without_any_amount_has_no_total_to_miss() -> None:
+    result = scaled(profile_of(None, math.nan, 1.0, run=[0, 1, 1]), to="total", per="run")
+    assert result.tables["resources"]["amount"][0] is None
+    assert result.tables["resources"]["amount"][2] == 1.0
+    assert result.notes == ()
