@@ -68,31 +68,33 @@ app = typer.Typer(
 )
 
 
-@app.callback()
-def options(
-    ctx: typer.Context,
-    directory: Annotated[
-        Path, typer.Option("-C", metavar="PATH", show_default=False, help="Work as if started in this folder.")
-    ] = Path(),
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    no_plugins: Annotated[bool, typer.Option("--no-plugins", help="Leave observers and plugin commands out.")] = False,
-    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
-) -> None:
-    if version:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         from perfcore import __version__
 
         print(f"perfcore {__version__}")
         raise typer.Exit(0)
-    if not directory.is_dir():
-        raise UsageError(f"{directory} is not a folder")
-    ctx.obj = ctx.with_resource(
-        Console(
-            directory=directory,
-            debug=debug or bool(os.environ.get("PERF_DEBUG")),
-            observers=not no_plugins,
-            disabled=disabled_by_environment(os.environ),
-        )
-    )
+
+
+@app.callback()
+def options(
+    ctx: typer.Context,
+    directory: Annotated[
+        Path,
+        typer.Option(
+            "-C", metavar="PATH", show_default=False, is_eager=True, help="Work as if started in this folder."
+        ),
+    ] = Path(),
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    no_plugins: Annotated[
+        bool, typer.Option("--no-plugins", is_eager=True, help="Leave observers and plugin commands out.")
+    ] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    _console(ctx)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -113,6 +115,17 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _console(ctx: Any) -> Console:
-    if not isinstance(ctx.obj, Console):
-        ctx.obj = Console(directory=Path(), disabled=disabled_by_environment(os.environ))
-    return ctx.obj
+    """The console of a command line. It is wanted before `options` is called, to look for the verb."""
+    root = ctx.find_root()
+    if not isinstance(root.obj, Console):
+        directory = Path(root.params.get("directory") or ".")
+        if not directory.is_dir():
+            raise UsageError(f"{directory} is not a folder")
+        console = Console(
+            directory=directory,
+            debug=bool(root.params.get("debug") or os.environ.get("PERF_DEBUG")),
+            observers=not root.params.get("no_plugins"),
+            disabled=disabled_by_environment(os.environ),
+        )
+        root.obj = root.with_resource(console)
+    return root.obj

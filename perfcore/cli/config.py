@@ -101,8 +101,9 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
     try:
         code = subprocess.call([*shlex.split(editor), str(draft)])
-    except OSError as error:
-        raise PerfError(f"cannot start the editor {editor!r}: {error.strerror}", hint="set EDITOR") from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise PerfError(f"cannot start the editor {editor!r}: {reason}", hint="set EDITOR") from error
     if code:
         raise PerfError(f"{editor} ended with {code}; {path} is as it was, your draft is {draft}")
     try:
