@@ -39,13 +39,11 @@ def snapshot(root: Path) -> dict[str, object]:
         ("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored"),
         ("ls-files", "--stage", "-v", "-z"),
         ("ls-files", "--resolve-undo", "-z"),
-        ("stash", "list"),
         ("for-each-ref",),
-        ("symbolic-ref", "-q", "HEAD"),
-        ("worktree", "list"),
     ):
         done = subprocess.run(["git", "--no-optional-locks", *words], cwd=root, capture_output=True, check=False)
         found[" ".join(words)] = done.stdout
+    found["HEAD"] = (root / ".git/HEAD").read_bytes()
     # A journal that was never put in its place is not told of, and the next one replaces it.
     left = {path.name for path in (root / ".git").iterdir() if "perfcore" in path.name or path.suffix == ".lock"}
     found["in git"] = sorted(left - {"perfcore-state.new"})

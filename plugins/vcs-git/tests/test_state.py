@@ -452,6 +452,23 @@ def dead(script: GitScript, python: Python, *versions: str) -> None:
     assert python(code + "\nos.kill(os.getpid(), 9)", script.root, *versions).returncode != 0
 
 
+def test_the_next_command_puts_the_changes_back_and_says_so(script: GitScript, ids: list[str], python: Python) -> None:
+    def perf(command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "perfcore", command], cwd=script.root, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done
+        return done.stderr
+
+    perf("init")
+    before = snapshot(script)
+    dead(script, python, ids[0])
+    assert snapshot(script) != before
+    assert "put back what a killed command had put aside" in perf("status")
+    assert snapshot(script) == before
+    assert perf("status") == ""
+
+
 def test_the_number_of_a_dead_process_may_be_another_s_now(
     driver: Git, script: GitScript, ids: list[str], python: Python
 ) -> None:
