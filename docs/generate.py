@@ -28,7 +28,13 @@ from perfcore.plugins import Plugins
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "commands.md"
-OF_PLUGINS = {"collect": "collector", "postprocess": "postprocessor", "show": "view"}
+OF_PLUGINS = {
+    "aggregate": "aggregate",
+    "collect": "collector",
+    "diff": "diff",
+    "postprocess": "postprocessor",
+    "show": "view",
+}
 HEAD = """\
 # Commands
 
@@ -105,8 +111,11 @@ def _standard() -> set[str]:
 
 
 def _not_standard() -> tuple[str, ...]:
-    """The distributions with plugins that are installed besides."""
+    """The distributions with plugins that are installed besides. All of the standard ones have to be there."""
     every = {normalized(found.distribution) for kind in announced().values() for found in kind}
+    missing = _standard() - every
+    if missing:
+        raise SystemExit(f"to write the page, install {', '.join(sorted(missing))}")
     return tuple(sorted(every - _standard()))
 
 
