@@ -28,6 +28,7 @@ _HEX2, _HEX38 = re.compile(r"[0-9a-f]{2}"), re.compile(r"[0-9a-f]{38}")
 _TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _PLACES = ("", ".perun", ".perf")
+_BATCH = 4096
 _RECORDS = ("models", "metadata", "stats")
 
 
@@ -154,8 +155,8 @@ def _add_all(wire: _Wire, resources: Resources) -> None:
 
 
 def _add_rows(rows: list[msgspec.Raw], resources: Resources, around: Mapping[str, Any] = EMPTY) -> None:
-    for row in rows:
-        resources.add({**around, **_ROW.decode(row)}, {})
+    for start in range(0, len(rows), _BATCH):
+        resources.add_rows([{**around, **_ROW.decode(row)} for row in rows[start : start + _BATCH]])
 
 
 def _add_blocks(wire: _Wire, resources: Resources) -> None:
@@ -163,7 +164,7 @@ def _add_blocks(wire: _Wire, resources: Resources) -> None:
         shared = wire.resource_type_map.get(name)
         if shared is None:
             raise FormatError(f"resource_type_map does not say what {name!r} is")
-        resources.add(shared, {key: _VALUES.decode(values) for key, values in columns.items()})
+        resources.add_block(shared, {key: _VALUES.decode(values) for key, values in columns.items()})
 
 
 def _profile(wire: _Wire, resources: Resources, created: int) -> Profile:

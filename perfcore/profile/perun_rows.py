@@ -7,6 +7,7 @@ of values, everything else a column of its name.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import re
@@ -42,7 +43,6 @@ _ROLES: Mapping[str, Role] = {
     "metric.score-value": "value",
 }
 _UID = {"function": "uid", "source": "file", "line": "line"}
-_OF_BLOCKS = frozenset(("type", "subtype", "time"))
 
 
 class Resources:
@@ -59,24 +59,34 @@ class Resources:
         self._stack = ColumnBuilder("stack")
         self._times: dict[int, Value] = {}
 
-    def add(self, shared: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> None:
+    def add_block(self, shared: Mapping[str, Any], columns: Mapping[str, Sequence[Any]]) -> None:
         """Rows that have the fields of `shared` in common and differ in `columns`, which are of one length; without
         columns it is one row."""
         lengths = {len(values) for values in columns.values()}
         if len(lengths) > 1:
             raise FormatError(f"a resource has fields of different lengths {sorted(lengths)}")
         rows = lengths.pop() if lengths else 1
-        every = {**{name: _Same(value, rows) for name, value in shared.items()}, **columns}
-        for name, values in every.items():
-            if name not in ("amount", "trace") and not (name in _OF_BLOCKS and isinstance(values, _Same)):
-                self._add_field(self._renamed.get(name, name), values)
+        apart = {"type", "subtype", "time"} - set(columns)
+        every = {**{name: _Same(value, rows) for name, value in shared.items() if name not in apart}, **columns}
+        self._add_fields(every)
         if "amount" in every:
             self._add_amounts(_word(shared.get("type")), _word(shared.get("subtype")), every["amount"])
-        if "trace" in every:
-            self._add_traces(every["trace"])
-        if "time" in shared:
-            self._add_time(shared.get("snapshot"), shared["time"], rows)
+        if "time" in shared and "time" in apart:
+            self._add_times([shared.get("snapshot")], [shared["time"]], rows)
         self._rows += rows
+
+    def add_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Rows that may have nothing in common."""
+        names = dict.fromkeys(itertools.chain.from_iterable(rows))
+        apart = ("type", "subtype", "time")
+        self._add_fields({name: [row.get(name) for row in rows] for name in names if name not in apart})
+        kinds = [(_word(row.get("type")), _word(row.get("subtype"))) for row in rows]
+        for kind in dict.fromkeys(kinds):
+            own = [row.get("amount") if of == kind else None for row, of in zip(rows, kinds, strict=True)]
+            self._add_amounts(*kind, own)
+        if "time" in names:
+            self._add_times([row.get("snapshot") for row in rows], [row.get("time") for row in rows], 1)
+        self._rows += len(rows)
 
     def note_time(self, snapshot: int, time: Any) -> None:
         """When a snapshot was taken, where that is known."""
@@ -113,12 +123,25 @@ class Resources:
             taken.add(name)
             yield _with(builder.build(self._rows), name=name, unit=unit, role="value")
 
-    def _add_time(self, snapshot: Any, time: Any, rows: int) -> None:
-        """The time of a snapshot, or of rows without one. Perun wrote 0 and question marks where it knew none."""
-        if type(snapshot) is int:
-            self.note_time(snapshot, time)
-        elif moment := _time(time):
-            self._add_field("time", _Same(float(moment), rows))
+    def _add_fields(self, every: Mapping[str, Sequence[Any]]) -> None:
+        for name, values in every.items():
+            if name == "trace":
+                self._add_traces(values)
+            elif name != "amount":
+                self._add_field(self._renamed.get(name, name), values)
+
+    def _add_times(self, snapshots: list[Any], times: list[Any], rows: int) -> None:
+        """The times of snapshots, or of rows without one. Perun wrote 0 and question marks where it knew none."""
+        alone: list[Value] = []
+        for snapshot, time in zip(snapshots, times, strict=True):
+            if type(snapshot) is int:
+                self.note_time(snapshot, time)
+                alone.append(None)
+            else:
+                moment = _time(time)
+                alone.append(float(moment) if moment else None)
+        if any(alone):
+            self._field("time").extend(alone * rows)
 
     def _add_field(self, name: str, values: Sequence[Any]) -> None:
         if isinstance(values, _Same):
@@ -130,7 +153,7 @@ class Resources:
             self._field(name).extend([_plain(value) for value in values])
 
     def _add_objects(self, name: str, values: Sequence[Any]) -> None:
-        flat = [dict(_flat(name, value)) for value in values]
+        flat = [{} if value is None else dict(_flat(name, value)) for value in values]
         for part in dict.fromkeys(part for row in flat for part in row):
             self._field(part).extend([row.get(part) for row in flat])
 
@@ -147,10 +170,11 @@ class Resources:
         if _are_numbers(values):
             self._value(type, subtype, unit).extend(values)
             return
-        amounts = [amount(value) for value in values]
-        for found in dict.fromkeys(own for each in amounts if each for own in each[1:]):
-            own = [each[0] if each and each[1] == found else None for each in amounts]
-            self._value(type, subtype, unit if found is None else found).extend(own)
+        amounts = [amount(value) or (None, None) for value in values]
+        units = [unit if own is None else own for _, own in amounts]
+        for found in dict.fromkeys(own for own, (number, _) in zip(units, amounts, strict=True) if number is not None):
+            numbers = [number if own == found else None for own, (number, _) in zip(units, amounts, strict=True)]
+            self._value(type, subtype, found).extend(numbers)
 
     def _value(self, type: str, subtype: str, unit: str) -> ColumnBuilder:
         name = ".".join(part for part in (type, subtype) if part) or "amount"
@@ -271,7 +295,9 @@ def _frame(step: Any) -> Frame:
 
 
 def _are_numbers(values: Sequence[Any]) -> bool:
-    return all(type(value) in (int, float) for value in values)
+    """Whether these are numbers, some of which may be missing."""
+    kinds = set(map(type, values))
+    return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
 
 def _with(made: Column, **changes: Any) -> Column:

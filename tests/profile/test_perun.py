@@ -169,7 +169,10 @@ def test_each_type_subtype_and_unit_is_a_column_of_values() -> None:
 def test_units_of_one_metric_are_columns_apart_whatever_comes_first(amounts: list[Any]) -> None:
     """What the header says has the plain name, so profiles of one kind have the same columns."""
     header = {"type": "memory", "units": {"memory": "B"}}
-    table = resources(*({"type": "memory", "amount": each, "uid": "a"} for each in amounts), header=header)
+    rows = [{"type": "memory", "amount": each, "uid": "a"} for each in amounts]
+    table = resources(*rows, header=header)
+    by_types = read(perun(**by_type(rows, ("amount",)), header=header)).tables["resources"]
+    assert said(by_types) == said(table)
     assert {c.name: c.unit for c in table.values()} == {"memory": "B", "memory (KB)": "KB", "memory (MB)": "MB"}
     assert {value for value in table["memory"] if value is not None} == {1, 4}
 
@@ -310,6 +313,22 @@ def test_all_forms_of_rows_say_the_same(rows: list[dict[str, Any]], varying: tup
     tables = [read(perun(**form)).tables["resources"] for form in forms]
     assert [said(table) for table in tables] == [said(tables[0])] * len(forms)
     assert all(table.rows == len(rows) for table in tables)
+
+
+def test_long_lists_of_rows_are_read_in_order() -> None:
+    """Fields, types and traces that begin or end somewhere on the way."""
+    rows: list[dict[str, Any]] = []
+    for number in range(10_000):
+        row: dict[str, Any] = {"amount": number, "uid": f"f{number % 9}", "type": "time" if number % 2 else "memory"}
+        row |= {"late": number} if number > 6_000 else {}
+        row |= {"trace": [{"func": f"g{number % 5}"}]} if number < 5_000 else {}
+        rows.append(row)
+    profile = read(perun(resources=rows))
+    table, stacks = profile.tables["resources"], Stacks.of(profile.tables)
+    assert list(table["time"]) == [number if number % 2 else None for number in range(10_000)]
+    assert list(table["late"]) == [number if number > 6_000 else None for number in range(10_000)]
+    leaves = [None if stack is None else stacks.names[stacks.path(int(stack))[-1]] for stack in table["stack"]]
+    assert leaves == [f"g{number % 5}" if number < 5_000 else None for number in range(10_000)]
 
 
 @given(st.lists(ROWS, min_size=1, max_size=3))
