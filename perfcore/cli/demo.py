@@ -73,7 +73,7 @@ def demo(
 ) -> None:
     """Make a small git repository of fifteen commits, one of which is slower; measure all of them; find it.
 
-    Every command is printed before it is run, so that you can go on by hand.
+    Every perf command is printed before it is run, so that you can go on by hand.
     """
     console: Console = ctx.obj
     place = console.directory / directory
@@ -88,12 +88,13 @@ def demo(
     _perf(console, place, "init")
     _perf(console, place, "collect time --all --repeat 8 --add -- " + command)
     _perf(console, place, "log --short")
-    code = _perf(console, place, "check --all", allowed=(0, 1))
+    _perf(console, place, "check --all --threshold 0.05", allowed=(0, 1))
+    slow = _git(place, "log", "--format=%h", "--grep", _SUBJECTS[_SLOW]).strip()
+    code = _perf(console, place, f"check {slow}", allowed=(0, 1))
     _perf(console, place, "status")
     console.line()
-    slow = _git(place, "log", "--format=%h %s", "--grep", _SUBJECTS[_SLOW]).strip()
-    verdict = "found it: the exit code was 1" if code == 1 else "did not find it: the machine may be too busy"
-    console.line(f"The commit that was made slower is {slow}; perf check {verdict}.")
+    verdict = "found it: its exit code was 1" if code == 1 else "did not find it: the machine may be too busy"
+    console.line(f"The commit that was made slower is {slow} ({_SUBJECTS[_SLOW]}); `perf check {slow}` {verdict}.")
     console.line(f"Go on by hand: cd {shlex.quote(str(directory))}")
     if code != 1:
         raise PerfError("the slow commit was not found", hint="perf check --all --verbose tells what was measured")

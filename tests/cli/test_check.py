@@ -1,0 +1,171 @@
+"""`perf check`: what is compared with what, and the exit code."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfcore.testing import profiles
+from perfcore.testing.distributions import Site
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def history(here):
+    """Three versions: the second as fast as the first, the third half as fast."""
+    for subject, wall in (("", 100 * MS), ("Same", 100 * MS), ("Slower", 200 * MS)):
+        if subject:
+            here.commit(subject)
+        here.register(profiles.timed(runs=12, wall=wall))
+    return here
+
+
+def test_a_degradation_is_exit_code_1(history) -> None:
+    done = history.perf("check", code=1)
+    assert "slower" in done.out
+    assert "cpu" in done.out
+    assert "1 degradation" in done.out
+    assert done.err == ""
+
+
+def test_no_degradation_is_exit_code_0(history) -> None:
+    assert "0 degradations" in history.perf("check", "HEAD~1").out
+
+
+def test_getting_faster_is_no_degradation(history) -> None:
+    history.commit("Fast again")
+    history.register(profiles.timed(runs=12, wall=100 * MS))
+    assert "1 optimization" in history.perf("check").out
+
+
+def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history) -> None:
+    slow = history.head
+    history.commit("Unmeasured")
+    history.commit("Other configuration")
+    history.register(profiles.timed(runs=12, wall=10 * MS), config_id="1:" + "f" * 40)
+    history.commit("Measured")
+    history.register(profiles.timed(runs=12, wall=200 * MS))
+    changes = history.perf("check", "--json").json["changes"]
+    assert {change["baseline"] for change in changes} == {slow[:10]}
+
+
+def test_another_machine_is_no_baseline(history) -> None:
+    history.commit("Moved")
+    history.register(profiles.timed(runs=12, wall=900 * MS), environment_id="1:" + "f" * 40)
+    done = history.perf("check")
+    assert "was measured on another machine" in done.out
+    assert "nothing was compared" in done.out
+
+
+def test_without_an_ancestor_it_says_so(history) -> None:
+    assert "no ancestor was measured in this configuration" in history.perf("check", "HEAD~2").out
+
+
+def test_a_version_without_profiles_is_an_error_with_what_to_do(history) -> None:
+    history.commit("Unmeasured")
+    done = history.perf("check", code=3)
+    assert "there is nothing to check" in done.err
+    assert "perf collect" in done.err
+
+
+def test_all_and_ranges_compare_each_version_with_the_one_before(history) -> None:
+    third, second, first = history.git("rev-list", "HEAD").out.split()
+    every = history.perf("check", "--all", "--json", code=1).json
+    pairs = {(change["baseline"], change["target"]) for change in every["changes"]}
+    assert pairs == {(first[:10], second[:10]), (second[:10], third[:10])}
+    part = history.perf("check", f"{first}..{second}", "--json").json
+    assert {change["target"] for change in part["changes"]} == {second[:10]}
+    history.perf("check", "HEAD~1..", code=1)
+
+
+def test_two_profiles_can_be_named(history) -> None:
+    history.perf("check", "HEAD~2:0@i", "0@i", code=1)
+    history.perf("check", "0@i", "HEAD~2:0@i")
+    history.perf("tag", "base", "HEAD~2:0@i")
+    history.perf("check", "base", "0@i", code=1)
+
+
+def test_profiles_of_different_types_cannot_be_compared(history) -> None:
+    history.register(profiles.traced())
+    assert "cannot be compared" in history.perf("check", "0@i", "1@i", code=2).err
+
+
+def test_a_dirty_profile_is_compared_with_its_own_version(history) -> None:
+    history.save(profiles.timed(runs=12, wall=500 * MS), dirty=True)
+    done = history.perf("check", "0@p", "--json", code=1)
+    assert {(c["baseline"], c["target"]) for c in done.json["changes"]} == {
+        (history.head[:10], f"{history.head[:10]}+dirty")
+    }
+
+
+def test_the_threshold_says_what_matters(history) -> None:
+    assert history.perf("check", "--threshold", "1.5").code == 0
+    history.perf("config", "set", "check.threshold", "1.5")
+    assert history.perf("check").code == 0
+    history.perf("check", "--threshold", "0.1", code=1)
+    history.perf("check", "--threshold", "-1", code=2)
+
+
+def test_json_has_everything_the_table_has(history) -> None:
+    made = history.perf("check", "--json", code=1).json
+    assert made["schema"] == 1
+    assert made["degraded"] is True
+    cpu = next(change for change in made["changes"] if change["metric"] == "cpu")
+    assert cpu["kind"] == "degradation"
+    assert cpu["ratio"] == pytest.approx(2, rel=0.1)
+    assert cpu["low"] <= cpu["ratio"] <= cpu["high"]
+    assert made["unpaired"] == []
+
+
+def test_verbose_says_what_each_verdict_rests_on(history) -> None:
+    short, long = history.perf("check", code=1).out, history.perf("check", "--verbose", code=1).out
+    assert len(long.splitlines()) > len(short.splitlines())
+    assert "max_rss" in long
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("no-such",), 3, "there is no version 'no-such'"),
+        (("a", "b", "c"), 2, "at most two"),
+        (("--all", "HEAD"), 2, "no further argument"),
+        (("--method", "pari"), 5, "did you mean 'pair'?"),
+        (("9@i",), 3, "no such profile"),
+        (("no-such..HEAD",), 3, "no-such"),
+    ],
+)
+def test_wrong_usage_is_one_error_and_never_exit_code_1(here, words, code, says) -> None:
+    here.register()
+    assert says in here.perf("check", *words, code=code).err
+
+
+def test_a_check_that_fails_is_no_degradation(history, site: Site) -> None:
+    site.install(
+        "acme-check",
+        points={"perfcore.check": ["acme = acme_check:Check"], "perfcore.hooks": ["check_done:acme = acme_check:seen"]},
+        acme_check='class Check:\n    """Fails."""\n    def compare(self, pairing): raise SystemExit(1)\n'
+        "def seen(changes): open('seen', 'w').close()\n",
+    )
+    done = history.real.perf("check", "--method", "acme", env=site.env, code=5)
+    assert "acme-check" in done.err
+    assert not (history.path / "seen").exists()
+    history.real.perf("check", env=site.env, code=1)
+    assert (history.path / "seen").exists()
+
+
+def test_a_damaged_baseline_is_named(history) -> None:
+    id = history.repository.entries(history.git("rev-parse", "HEAD~1").out.strip())[0].profile
+    path = history.path / ".perf" / "objects" / id[:2] / id[2:]
+    path.chmod(0o600)
+    path.write_bytes(path.read_bytes()[:50])
+    assert id in history.perf("check", code=4).err
+
+
+def test_real_programs_of_which_one_is_slower_are_told_apart(here, python) -> None:
+    here.commit("Fast", count="200000")
+    here.commit("Slow", count="600000")
+    code = "n = int(open('count').read())\nfor i in range(n): i * i"
+    command = ("collect", "time", "--repeat", "8", "--add", "--since", "HEAD~2", "--", *python(code))
+    here.perf(*command)
+    here.perf("check", "--threshold", "0.2", code=1)
+    here.perf("check", "HEAD", "--threshold", "0.2", code=1)

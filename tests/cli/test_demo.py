@@ -1,0 +1,26 @@
+"""`perf demo`: the whole tour, once."""
+
+from __future__ import annotations
+
+
+def test_it_prints_every_command_finds_the_slow_commit_and_leaves_a_repository(bare) -> None:
+    done = bare.real.perf("demo", "a tour")
+    commands = [line for line in done.lines if line.startswith("$ perf ")]
+    assert [line.split()[2] for line in commands] == ["init", "collect", "log", "check", "check", "status"]
+    assert "slower" in done.out
+    assert "found it: its exit code was 1" in done.out
+    assert "Go on by hand: cd 'a tour'" in done.out
+    place = bare.path / "a tour"
+    assert bare.perf("log", "--count-only", cwd=place).out == "15 versions, 15 measured, 15 profiles\n"
+    slow = commands[4].split()[-1]
+    bare.perf("check", slow, cwd=place, code=1)
+    assert bare.git("status", "--porcelain", cwd=place).out == ""
+    assert "Build the lists" in bare.git("log", "-1", "--format=%s", slow, cwd=place).out
+
+
+def test_it_never_touches_a_folder_that_holds_something(bare) -> None:
+    bare.write("perf-demo/mine", "x")
+    done = bare.perf("demo", code=2)
+    assert "is there already" in done.err
+    assert "perf demo FOLDER" in done.err
+    assert [path.name for path in (bare.path / "perf-demo").iterdir()] == ["mine"]
