@@ -18,6 +18,7 @@ from perfcore import environment, files
 from perfcore.errors import FormatError, PerfError
 from perfcore.model import EMPTY, Header, Profile, Tool
 from perfcore.profile import perun_index
+from perfcore.profile.perun_index import PerunEntry, PerunIndex
 from perfcore.profile.perun_rows import Resources, amount, records
 from perfcore.text import encodable, printable
 
@@ -90,15 +91,11 @@ def read_instance(folder: Path) -> Iterator[Taken | FormatError]:
     root = next((folder / place for place in _PLACES if (folder / place / "objects").is_dir()), None)
     if root is None:
         raise FormatError(f"{printable(str(folder))} is no instance of Perun", hint="name its folder `.perun`")
-    for path in _stored(root / "objects"):
-        try:
-            start = _start(path)
-            if perun_index.is_index(start):
-                yield from _registered(root, path)
-            elif not perun_index.is_object(start):
-                yield FormatError(f"{printable(str(path))} is neither an index nor an object")
-        except PerfError as error:
-            yield _format_error(error)
+    indexes, junk = _scan(root / "objects")
+    for version, index in indexes.items():
+        yield from _registered(root, version, index)
+    named = {entry.profile for index in indexes.values() for entry in index.entries}
+    yield from (error for id, error in junk.items() if id not in named)
     for path in sorted((root / "jobs").glob("*.perf")):
         try:
             profile = PerunFormat().read(path)
@@ -281,9 +278,23 @@ def _start(path: Path) -> bytes:
         raise FormatError(f"cannot read {printable(str(path))}: {error.strerror}") from error
 
 
-def _registered(root: Path, path: Path) -> Iterator[Taken | FormatError]:
-    version, where = path.parent.name + path.name, printable(str(path))
-    index = perun_index.decode_index(files.read(path, perun_index.MAX_BYTES).data, where)
+def _scan(objects: Path) -> tuple[dict[str, PerunIndex], dict[str, FormatError]]:
+    """(the indexes by their versions, what is wrong with files that are neither an index nor an object)."""
+    indexes, junk = {}, {}
+    for path in _stored(objects):
+        id, where = path.parent.name + path.name, printable(str(path))
+        try:
+            start = _start(path)
+            if perun_index.is_index(start):
+                indexes[id] = perun_index.decode_index(files.read(path, perun_index.MAX_BYTES).data, where)
+            elif not perun_index.is_object(start):
+                raise FormatError(f"{where} is neither an index nor an object")
+        except PerfError as error:
+            junk[id] = _format_error(error)
+    return indexes, junk
+
+
+def _registered(root: Path, version: str, index: PerunIndex) -> Iterator[Taken | FormatError]:
     for entry in index.entries:
         try:
             yield Taken(version, entry.path, _load(root, entry))
@@ -293,7 +304,7 @@ def _registered(root: Path, path: Path) -> Iterator[Taken | FormatError]:
         yield FormatError(index.damage)
 
 
-def _load(root: Path, entry: perun_index.PerunEntry) -> Profile:
+def _load(root: Path, entry: PerunEntry) -> Profile:
     path = root / "objects" / entry.profile[:2] / entry.profile[2:]
     where = printable(str(path))
     body = perun_index.decode_object(files.read(path, perun_index.MAX_BYTES).data, entry.profile, where)

@@ -602,6 +602,7 @@ def test_a_damaged_object_is_told_by_its_file_and_the_rest_is_read(instance: Ins
         tracemalloc.stop()
     assert [each.name for each in taken] == ["a.perf"]
     told = [each for each in errors if each.startswith(f"bad\\n\\x1b[31m.perf of {ONE[:10]}: ")]
+    assert told == errors
     assert len(told) == 1
     assert str(Path(id[:2]) / id[2:]) in told[0]
     assert why in told[0]
