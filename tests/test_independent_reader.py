@@ -234,7 +234,15 @@ def test_both_follow_pieces_that_name_what_they_continue(reader: ModuleType, tmp
 def test_the_reader_opens_what_version_1_wrote(reader: ModuleType) -> None:
     golden = Path(__file__).with_name("golden") / "v1" / "perf"
     read = {entry["name"]: reader.read_profile(golden, entry["profile"]) for _, entry in reader.entries(golden)}
-    assert set(read) == {"timed.perf", "long.perf", "everything.perf", "old.perf"}
+    stacked = {"stacked 1.perf", "stacked 2.perf"}
+    assert set(read) == {"timed.perf", "long.perf", "everything.perf", "old.perf"} | stacked
+    for name in stacked:
+        tables = read[name]["tables"]
+        calls = zip(tables["resources"]["amount"], tables["resources"]["stack"], strict=True)
+        innermost = {
+            amount // 2**40: reader.read_stack(tables, stack)[-1] for amount, stack in calls if stack is not None
+        }
+        assert {call for call, frame in innermost.items() if f"leaf {call}\n" in frame} == set(innermost) != set()
     assert read["long.perf"]["tables"]["resources"]["s"][-6:] == [None, "f1", "f2", "f3", "f4", None]
     assert read["everything.perf"]["tables"]["resources"]["u"] == [2**64 - 1, 2**63, 0, None]
 
