@@ -32,6 +32,7 @@ from perfcore.store.lookup import Places, Ref
 from perfcore.store.pending import Pending
 from perfcore.store.recent import Recent
 from perfcore.store.store import Store
+from perfcore.text import printable
 from perfcore.trust import Trust
 
 DIRECTORY = ".perf"
@@ -248,7 +249,7 @@ class Repository:
         if format in (None, "perf") and _is_own(data):
             profile = self.store.decode_profile(data, str(path))
             try:
-                codec.verify(profile)
+                _verify(profile, str(path))
             except NotFoundError as error:
                 raise FormatError(
                     f"{path} refers to tables that are not in this store: {error}",
@@ -363,7 +364,7 @@ class Repository:
                 waiting, data = pending.read(self.store, waiting.name)
             if waiting.profile is None:
                 raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
-            codec.verify(waiting.profile)
+            _verify(waiting.profile, waiting.name)
             return _Source(waiting.name, waiting.profile, data, pending=waiting)
         assert ref.path is not None
         stamp = self._read(ref.path).stamp
@@ -441,6 +442,14 @@ def _entry_of(profile: Profile, id: str, name: str, tables: tuple[str, ...]) -> 
         config_id=profile.config_id,
         environment_id=profile.environment_id,
     )
+
+
+def _verify(profile: Profile, name: str) -> None:
+    """Read every table; the error says which profile it is of."""
+    try:
+        codec.verify(profile)
+    except FormatError as error:
+        raise FormatError(f"{printable(name)}: {error.message}", hint=error.hint) from error
 
 
 def _home_above(start: Path) -> Path | None:

@@ -78,8 +78,9 @@ def examine(store: Store) -> Iterator[Finding]:
             present.pop(key_id(row.key), None)
             yield Finding(key=row.key, level="error", text=error.message)
     for waiting in pending.walk(store):
+        if damage := waiting.damage or _damage(waiting):
+            yield Finding(key=waiting.key, level="error", text=damage)
         if waiting.profile is None:
-            yield Finding(key=waiting.key, level="error", text=waiting.damage)
             continue
         data = store.read_key(waiting.key)
         if data is not None:
@@ -94,6 +95,18 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="error", text=wrong)
         else:
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
+
+
+def _damage(waiting: Pending) -> str:
+    """What is wrong with the tables of a pending profile, besides those that are missing."""
+    assert waiting.profile is not None
+    try:
+        codec.verify(waiting.profile)
+    except NotFoundError:
+        return ""
+    except FormatError as error:
+        return error.message
+    return ""
 
 
 def _foreign(key: str) -> Finding:

@@ -245,6 +245,15 @@ def test_fsck_names_what_is_missing(store: Store, storage: MemoryStorage, make: 
     }
 
 
+def test_fsck_looks_into_the_tables_of_pending_profiles(store: Store, storage: MemoryStorage) -> None:
+    table = '{"rows":2,"columns":[{"name":"x","dtype":"i64","values":[1]}]}'
+    fields = '"header":{"type":"time"},"created":0,"collector_info":{"name":"time"}'
+    storage.create("jobs/short.perf", f'{{"format":1,{fields},"tables":{{"t":{table}}}}}'.encode())
+    (found,) = sweep.examine(store)
+    assert (found.key, found.level) == ("jobs/short.perf", "error")
+    assert "1 rows, not 2" in found.text
+
+
 def test_garbage_that_a_killed_collection_left_half_removed_is_no_damage(
     store: Store, storage: MemoryStorage, make: Make, register: Register
 ) -> None:
