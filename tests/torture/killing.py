@@ -170,11 +170,13 @@ def _check(attempt: Attempt, done: Any, before: State, after: State) -> None:
     if attempt.kind == "add":
         assert now == () and not waits if ended else (now == () or (now is None and waits)), (done, was, now, waits)
     elif attempt.kind == "rm":
-        assert not waits and (now is None if ended else now in (None, was)), (done, was, now, waits)
+        assert not waits, done
+        assert now is None or (now == was and not ended), (done, was, now)
     else:
         assert was is not None
         tagged = (*was, attempt.tag)
-        assert not waits and (now == tagged if ended else now in (was, tagged)), (done, was, now, waits)
+        assert not waits, done
+        assert now == tagged or (now == was and not ended), (done, was, now)
 
 
 def _check_others(attempts: list[Attempt], before: State, after: State) -> None:
@@ -194,7 +196,10 @@ def while_measuring(world: World) -> int:
     """Kill `collect` and `run` while what they measure would go on for minutes: it must end with them. Gives how
     many were killed."""
     before = world.state()
-    for words in (("collect", "time", *MEASURED, "--", *LONG), ("run", "job", *MEASURED, "-v", "HEAD", "-b", "sleep 300")):
+    for words in (
+        ("collect", "time", *MEASURED, "--", *LONG),
+        ("run", "job", *MEASURED, "-v", "HEAD", "-b", "sleep 300"),
+    ):
         running = world.start(*words)
         _until(lambda: any("sleep 300" in text and text.startswith("sleep") for text in world.processes()))
         running.kill()

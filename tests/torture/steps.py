@@ -71,7 +71,9 @@ def scenes(world: World, state: State) -> dict[str, Scene]:
             done=attrs.evolve(state, registered={n: t for n, t in state.registered.items() if n != 2}),
         ),
         "rm pending": Scene(words=("rm", "1@p"), done=attrs.evolve(state, pending=(one,))),
-        "tag": Scene(words=("tag", "new", "0@i"), done=attrs.evolve(state, registered={**state.registered, 1: ("new",)})),
+        "tag": Scene(
+            words=("tag", "new", "0@i"), done=attrs.evolve(state, registered={**state.registered, 1: ("new",)})
+        ),
         "gc": Scene(words=("gc", "--grace", "0s"), done=state),
         "save": Scene(words=("save", "7"), done=attrs.evolve(state, pending=(*state.pending, 7))),
     }
@@ -173,7 +175,7 @@ class Torture:
 
     def _check_refusal(self, scene: Scene, done: Ended, after: State, what: object) -> None:
         """An error that says something, or the work is done all the same."""
-        assert done.code not in (INTERNAL, DEGRADATION) and done.code >= 0, what
+        assert done.code in (0, *range(DEGRADATION + 1, INTERNAL)), what
         assert "Traceback" not in done.err, what
         if done.code:
             assert done.err.startswith("perf: ") or "\nperf: " in done.err, what
@@ -201,6 +203,7 @@ class Torture:
 
 def _save(world: World, number: int) -> None:
     """What follows a measurement, with the errors told as a command does; ends the process."""
+
     def save() -> int:
         repository = world.repository
         repository.save(profile(number, repository.version()))

@@ -288,7 +288,7 @@ def _live(store: Store) -> Iterator[Entry]:
 
 
 def _writer(number: int) -> Any:
-    return open(number, "w", encoding="utf-8", closefd=False)  # noqa: SIM115  (it lives as long as the process)
+    return open(number, "w", encoding="utf-8", closefd=False)
 
 
 def _flushed(code: int) -> int:

@@ -1,0 +1,213 @@
+"""Damages the files of a store, one bit or one missing end at a time, and looks who notices.
+
+    python damage.py [STRIDE]
+
+The files are an object of each kind, indexes of versions 1 and 3, and a pending profile, as commands wrote them.
+After every damage `fsck` has to name the file, and everything that reads (the functions that `status`, `log`, `show`,
+`add` and `export` call) gives either what was there before or a PerfError. Bits of a zlib stream that carry nothing
+are let pass if every reader gives what was there before. With a STRIDE only every so many-th damage is tried. Prints
+the numbers of damages, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from world import World, profile, warm
+
+from perfcore.errors import PerfError
+from perfcore.model import Entry, Profile
+from perfcore.plugins import Plugins
+from perfcore.repository import Repository
+from perfcore.store import index as indexes
+from perfcore.store.index import Index
+from perfcore.store.lookup import refs_of
+from perfcore.store.store import object_key
+from perfcore.store.sweep import examine
+
+COMMANDS = (
+    ("status",),
+    ("status", "--json"),
+    ("log", "--json"),
+    ("show", "0@i"),
+    ("show", "0@p"),
+    ("export", "HEAD~1:0@i", "-o", os.devnull, "--force"),
+    ("tag",),
+    ("gc", "--grace", "0s", "--dry-run"),
+)
+FAILURES = range(3, 64)
+
+
+def prepare(world: World) -> dict[str, Path]:
+    """The files to be damaged, by what they are. A second commit has the index of version 1."""
+    world.add_pending(1)
+    done = world.run("add", "0@p")
+    assert done.code == 0, done
+    repository = world.repository
+    (entry,) = repository.entries(world.head)
+    world.git("commit", "--quiet", "--allow-empty", "--message", "Second")
+    old = Index(vcs="git", version=world.head, entries=(entry,))
+    repository.store.storage.create(object_key(world.head), indexes.encode(old, version=1))
+    world.add_pending(2)
+    repository.save(profile(3, world.head, rows=3, name="small"))
+    files = {
+        "index of version 1": world.perf / object_key(world.head),
+        "index of version 3": world.perf / object_key(world.git("rev-parse", "HEAD~1").strip()),
+        "profile": world.perf / object_key(entry.profile),
+        "table": world.perf / object_key(entry.tables[0]),
+    }
+    for waiting in repository.pending():
+        assert waiting.profile is not None
+        files["pending " + waiting.profile.header.cmd] = world.perf / waiting.key
+    return files
+
+
+def read_everything(repository: Repository, versions: Sequence[str]) -> dict[str, Any]:
+    """What each way of reading gives: values, or the error."""
+    found: dict[str, Any] = {}
+    for version in versions:
+        found[f"log {version}"] = _tried(lambda v=version: repository.readable_entries(v))
+        found[f"entries {version}"] = entries = _tried(lambda v=version: repository.entries(v))
+        for ref in refs_of(version, entries if isinstance(entries, tuple) else ()):
+            found[f"load {ref.name}"] = _tried(lambda r=ref: _values(repository.load(r)))
+    found["everywhere"] = _tried(repository.everywhere)
+    for waiting in repository.pending():
+        found[f"pending {waiting.name}"] = _tried(
+            lambda w=waiting: _values(w.profile) if w.profile else _damaged(w.damage)
+        )
+        found[f"file {waiting.name}"] = _tried(
+            lambda w=waiting: _values(repository.read_file(repository.perf / w.key)[0])
+        )
+    return found
+
+
+def damages(data: bytes) -> Iterator[tuple[str, bytes]]:
+    for length in range(len(data)):
+        yield f"cut to {length}", data[:length]
+    for bit in range(8 * len(data)):
+        yield f"bit {bit}", _flipped(data, bit)
+
+
+def torture(world: World, path: Path, stride: int) -> dict[str, int]:
+    """Every damage of a file."""
+    repository, key = world.repository, path.relative_to(world.perf).as_posix()
+    repository.plugins = Plugins(warn=lambda text: None)
+    versions = [repository.version("HEAD"), repository.version("HEAD~1")]
+    whole = read_everything(repository, versions)
+    data = path.read_bytes()
+    tried = silent = 0
+    for number, (what, damaged) in enumerate(damages(data)):
+        if number % stride:
+            continue
+        tried += 1
+        path.write_bytes(damaged)
+        found = read_everything(repository, versions)
+        wrong = {name: value for name, value in found.items() if not _is_right(value, whole.get(name))}
+        assert not wrong, (key, what, wrong)
+        if not any(finding.level == "error" and finding.key == key for finding in examine(repository.store)):
+            assert found == whole, (key, what, "fsck says nothing")
+            assert _same_stream(damaged, data), (key, what, "fsck says nothing")
+            silent += 1
+    path.write_bytes(data)
+    assert read_everything(repository, versions) == whole
+    return {"tried": tried, "carry nothing": silent}
+
+
+def command(world: World, path: Path) -> int:
+    """The whole commands on a file that was cut, has a wrong bit, and is empty. None fails in a way it should not,
+    `fsck` names the file, and when it is whole again so is everything."""
+    key, data, before = path.relative_to(world.perf).as_posix(), path.read_bytes(), world.tree()
+    ran = 0
+    for damaged in (data[: len(data) // 2], _flipped(data, 4 * len(data)), b""):
+        path.write_bytes(damaged)
+        for words in COMMANDS:
+            done = world.run(*words)
+            assert done.code in (0, *FAILURES), (key, damaged, done)
+            assert "Traceback" not in done.err + done.out, (key, damaged, done)
+            assert done.code == 0 or done.err.startswith(("perf: ", "warning: ")), (key, damaged, done)
+            ran += 1
+        done = world.run("fsck")
+        assert done.code in FAILURES, (key, damaged, done)
+        assert key in done.out, (key, damaged, done)
+        path.write_bytes(data)
+        done = world.run("fsck")
+        assert done.code == 0, (key, damaged, done)
+    assert world.tree() == before
+    return ran
+
+
+def _flipped(data: bytes, bit: int) -> bytes:
+    flipped = bytearray(data)
+    flipped[bit // 8] ^= 1 << bit % 8
+    return bytes(flipped)
+
+
+def _is_right(value: Any, whole: Any) -> bool:
+    """What was there before, less of it, or an error."""
+    if isinstance(value, (list, tuple)) and whole is not None and value != whole:
+        return all(_is_part(part, whole) for part in value)
+    return value == whole or isinstance(value, str)
+
+
+def _is_part(part: Any, whole: Any) -> bool:
+    """An entry that is as it was, or is said to be unreadable; or such an entry with its version."""
+    entry = part if isinstance(part, Entry) else part[1]
+    return part in whole or entry.type == "unreadable"
+
+
+def _same_stream(damaged: bytes, data: bytes) -> bool:
+    try:
+        return zlib.decompress(damaged) == zlib.decompress(data)
+    except zlib.error:
+        return False
+
+
+def _values(found: Profile) -> dict[str, Any]:
+    """Everything that a profile says."""
+    tables = {}
+    for name in found.tables:
+        read = found.tables[name]
+        tables[name] = {column.spec: list(column) for column in read.columns}
+    return {
+        "header": found.header,
+        "created": found.created,
+        "collector": found.collector,
+        "origin": found.origin,
+        "dirty": found.dirty,
+        "notes": found.notes,
+        "machine": dict(found.machine),
+        "ids": (found.config_id, found.environment_id, found.sources),
+        "tables": tables,
+    }
+
+
+def _damaged(text: str) -> None:
+    raise PerfError(text)
+
+
+def _tried(read: Callable[[], Any]) -> Any:
+    try:
+        return read()
+    except PerfError as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def main() -> None:
+    stride = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    warm()
+    with tempfile.TemporaryDirectory() as folder:
+        world = World.make(Path(folder))
+        files = prepare(world)
+        swept = {name: torture(world, path, stride) for name, path in files.items()}
+        print(json.dumps({"swept": swept, "commands": {name: command(world, path) for name, path in files.items()}}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,20 @@
+"""Damaged files are named by `fsck`, and no reading command fails badly or shows a wrong number.
+
+Every third truncation and bit of each kind of file (so every byte, and every bit of a byte); all of them in
+`benchmarks/torture.py`, and where the formats themselves are tested.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+STRIDE = 3
+
+
+def test_every_truncation_and_every_flipped_bit_is_noticed(torture: Callable[..., Any]) -> None:
+    done = torture("damage.py", STRIDE)
+    assert len(done["swept"]) == 6
+    assert all(sweep["tried"] > 200 for sweep in done["swept"].values()), done
+    assert all(sweep["carry nothing"] * 20 < sweep["tried"] for sweep in done["swept"].values()), done
+    assert all(ran > 20 for ran in done["commands"].values())
