@@ -26,7 +26,7 @@ _NAMED = re.compile(r"# ([\w./-]+\.\w+)\n")
 _TYPED = re.compile(r"^\$ (.*(?:\\\n.*)*)\n", re.MULTILINE)
 _ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 _MEASURED = re.compile(
-    r"-?\d{8}T\d{6}(?:-\d+)?|\b(?=[a-f]*\d)[0-9a-f]{10,40}\b|[+-]?\d[\d,.:]*(?: ?(?:[nmµ]?s|[kMG]i?B|KiB|B|%)(?!\w))?"
+    r"-?\d{8}T\d{6}(?:-\d+)?|\b[0-9a-f]{10,40}\b|[+-]?\d[\d,.:]*(?: ?(?:[nmµ]?s|[kMG]i?B|KiB|B|%)(?!\w))?"
 )
 
 
