@@ -12,6 +12,7 @@ Strings are split into arguments as a shell would split them; a list is taken as
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
@@ -101,12 +102,22 @@ def split(text: str, where: Source | str) -> list[str]:
         words = shlex.split(text)
     except ValueError as error:
         raise UsageError(f"{where}: {brief(text)} cannot be split into words: {error}") from error
-    operators = [word for word in words if word in _OPERATORS]
+    operators = _operators(text, words)
     if operators:
         raise UsageError(
-            f"{where}: {brief(text)} needs a shell for {operators[0]!r}", hint="say --shell, or `shell: true` in a file"
+            f"{where}: {brief(text)} needs a shell for {operators[0]!r}",
+            hint="say --shell, or `shell: true` in a file; or quote it",
         )
     return words
+
+
+def _operators(text: str, words: list[str]) -> list[str]:
+    """The words that only a shell would understand, the quoted ones left out."""
+    if not any(word in _OPERATORS or word.endswith(";") for word in words):
+        return []
+    with contextlib.suppress(ValueError):  # of an escaped quote, which is no quote when escapes are not read
+        words = shlex.split(text, posix=False)
+    return [word for word in words if word in _OPERATORS or word.endswith(";")]
 
 
 def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Job]:

@@ -1,0 +1,71 @@
+"""What a command must not import before it needs it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfcore.testing.project import Project
+
+HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb", "ruamel", "yaml"} | {
+    "hypothesis",
+    "pytest",
+    "asyncio",
+    "concurrent",
+    "multiprocessing",
+    "unittest",
+    "http",
+    "ssl",
+    "sqlite3",
+}
+"""Nobody needs these to look at what there is."""
+
+NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "filelock", "perfcore_vcs_git", "perfcore_collect_time"))
+"""Help and version need no plugin, and none of what finds them."""
+
+
+def _loaded(project: Project, *words: str) -> frozenset[str]:
+    """The top-level packages that a command imports."""
+    script = "import sys; from perfcore.cli import main; code = main(); sys.stdout = sys.stderr;"
+    script += "print('\\n' + ' '.join(sys.modules)); sys.exit(code)"
+    done = project.run(sys.executable, "-c", script, *words)
+    assert done.code == 0, done
+    return frozenset(name.partition(".")[0] for name in done.err.splitlines()[-1].split())
+
+
+def test_the_version_needs_nothing(project: Project) -> None:
+    loaded = _loaded(project, "--version")
+    assert not loaded & (HEAVY | NO_PLUGINS | {"typer", "attr", "attrs", "msgspec", "json"})
+
+
+def test_help_needs_no_plugin(project: Project) -> None:
+    assert not _loaded(project, "--help") & (HEAVY | NO_PLUGINS)
+
+
+@pytest.mark.parametrize("words", [("status",), ("log",), ("log", "--short", "--last", "1"), ("add", "--all")])
+def test_looking_and_registering_need_no_parser_of_yaml_and_no_other_heavy_package(
+    project: Project, words: tuple[str, ...]
+) -> None:
+    assert not _loaded(project, *words) & (
+        HEAVY | {"perfcore_collect_time", "perfcore_view_table", "perfcore_check_pair"}
+    )
+
+
+def test_the_help_of_a_collector_needs_only_the_collector(project: Project) -> None:
+    loaded = _loaded(project, "collect", "time", "--help")
+    assert "perfcore_collect_time" in loaded
+    assert not loaded & (HEAVY | {"perfcore_vcs_git", "perfcore_storage_local", "perfcore_view_table", "filelock"})
+
+
+def test_a_configuration_of_more_than_words_and_numbers_needs_the_parser(project: Project) -> None:
+    project.write(".perfcore.yml", "workloads: [a, b]\n")
+    assert "ruamel" in _loaded(project, "status")
+
+
+def test_the_list_of_forbidden_packages_would_be_seen() -> None:
+    script = "import sys, json, concurrent.futures; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=Path("/"))
+    assert "concurrent" in {name.partition(".")[0] for name in loaded.stdout.split()} & HEAVY
