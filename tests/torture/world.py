@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -242,6 +243,8 @@ class World:
             sys.stdin, sys.stdout, sys.stderr = io.StringIO(), _writer(1), _writer(2)
             first()
             code = cli.main(list(words))
+        except BaseException:
+            traceback.print_exc()
         finally:
             os._exit(_flushed(code))
 
