@@ -1,0 +1,144 @@
+"""The collector: options, the choice of the tool, and the steps of one run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import CommandFailedError, PluginError
+from perfcore.profile.recording import Session
+from perfcore.profile.stacks import StackBuilder
+from perfcore.profile.table import ColumnSpec
+from perfcore.settings import option
+from perfcore.text import clip, printable_lines
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+    from perfcore.profile.recording import Outcome, Run
+    from perfcore_collect_sample.tools import Ended, Tool
+
+COLUMNS = (ColumnSpec("stack", "i64"), ColumnSpec("samples", "i64", "", "value"))
+_LINES, _LINE = 6, 200  # how much of a tool's complaint a message holds
+_FEW = 100
+
+
+@attrs.frozen
+class SampleSettings:
+    """What is sampled, and by which tool. Repeats and order belong to the schedule."""
+
+    rate: int = option(100, help="Samples a second.", unit="Hz", minimum=1, identity=True)
+    tool: str = option(
+        "auto",
+        help="py-spy sees Python programs; perf, the kernel's tool, sees native ones. `auto` looks at the program.",
+        choices=("auto", "py-spy", "perf"),
+        identity=True,
+    )
+    threads: bool = option(False, help="Tell threads apart by name (py-spy).", identity=True)
+    idle: bool = option(False, help="Sample threads that wait, too (py-spy).", identity=True)
+    native: bool = option(False, help="See native frames of Python programs too (py-spy).", identity=True)
+    event: str = option("cpu-clock", help="What the samples are of (perf).", identity=True, metavar="EVENT")
+    call_graph: str = option(
+        "fp",
+        help="How stacks are found: frame pointers, debug information (dwarf), or the processor's records (perf).",
+        choices=("fp", "dwarf", "lbr"),
+        identity=True,
+    )
+    timeout: float | None = option(None, help="End a run that takes longer.", unit="s", minimum=0.001)
+    on_failure: str = option(
+        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
+    )
+
+
+@attrs.define(kw_only=True)
+class _State:
+    tool: Tool
+    stacks: StackBuilder = attrs.field(factory=StackBuilder)
+    samples: int = 0
+    failed: int = 0
+    closed: bool = False
+
+
+class SampleCollector:
+    """Call stacks of a command, with how often each was seen: of Python programs by py-spy, of native ones by the
+    kernel's perf. On Linux."""
+
+    Settings = SampleSettings
+    schedule = {"repeat": 1, "warmup": 0}  # noqa: RUF012  (the specification's form)
+
+    def __init__(self, settings: SampleSettings | None = None) -> None:
+        self.settings = settings or SampleSettings()
+
+    def before(self, job: Job) -> Session:
+        """Finds the command, and the tool that can look into it."""
+        if sys.platform != "linux":
+            raise PluginError("it samples on Linux only", hint="import what another tool recorded: perf import folded")
+        from perfcore_collect_time import command
+
+        from perfcore_collect_sample import tools
+
+        command.check(job)
+        return Session(job, columns=COLUMNS, state=_State(tool=tools.choose(job, self.settings)))
+
+    def collect(self, session: Session, run: Run) -> None:
+        """One run of the command under the tool; a row for each stack that was seen, or one with 0 samples."""
+        from perfcore_collect_sample import tools
+
+        state: _State = session.state
+        assert session.workspace is not None
+        ended = tools.record(state.tool, session.job, session.workspace, self.settings.timeout)
+        run.exitcode = self._checked(ended, state.tool, session.job)
+        counts: dict[int, int] = {}
+        for frames, count in state.tool.read(session.workspace, session.job):
+            stack = state.stacks.add(frames)
+            counts[stack] = counts.get(stack, 0) + count
+        if not run.warmup:
+            state.samples += sum(counts.values())
+            state.failed += ended.missed
+        if counts:
+            run.rows.extend({"stack": list(counts), "samples": list(counts.values())})
+        else:
+            run.rows.add(samples=0)
+
+    def after(self, session: Session, outcome: Outcome) -> None:
+        """Writes the tables of the stacks, and says what the numbers rest on."""
+        state: _State = session.state
+        if state.closed:
+            return
+        state.closed = True
+        for name, made in state.stacks.tables().items():
+            table = session.table(name, [column.spec for column in made.columns])
+            table.extend({column.name: list(column) for column in made.columns})
+        session.sampling.update(tool=state.tool.name, version=state.tool.version, rate=self.settings.rate)
+        if outcome.status == "ok" and state.samples < _FEW:
+            session.note(f"only {state.samples} samples: take more with a higher --rate, a longer run, or --repeat")
+        if state.failed:
+            session.note(f"{state.failed} samples could not be read by {state.tool.name}")
+
+    def _checked(self, ended: Ended, tool: Tool, job: Job) -> int:
+        """The command's exit code, unless the tool failed or the command did and may not."""
+        from perfcore_collect_time.command import shown
+
+        what = shown(job.argv)
+        if ended.timed_out:
+            raise CommandFailedError(
+                f"{what} was ended: it took longer than {self.settings.timeout:g} s",
+                hint="the option `timeout` says how long is allowed",
+            )
+        if ended.exitcode is None:
+            raise tool.failure(ended.complaint)
+        if ended.exitcode and self.settings.on_failure == "fail":
+            how = (
+                f"exited with code {ended.exitcode}" if ended.exitcode > 0 else f"was ended by signal {-ended.exitcode}"
+            )
+            raise CommandFailedError(
+                f"{what} {how}{_last_words(ended.words)}", hint="to sample it all the same, set on_failure=ignore"
+            )
+        return ended.exitcode
+
+
+def _last_words(words: bytes) -> str:
+    lines = printable_lines(words.decode(errors="replace")).split("\n")
+    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
+    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""

@@ -1,0 +1,142 @@
+"""Native programs, by the kernel's perf: a tool of the same name as ours, so it is known by what it answers."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
+from perfcore.profile.stacks import Frame
+from perfcore.text import clip, encodable, printable
+from perfcore_collect_sample.source import Places
+from perfcore_collect_sample.tools import shell_pid
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+    from perfcore_collect_sample.collector import SampleSettings
+    from perfcore_collect_sample.tools import Sampled
+
+_OUTPUT = "perf.data"
+_SAMPLE = re.compile(r"^\S.*?\s(\d+)/(\d+)\s")
+_FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
+_MISSED = re.compile(r"lost (\d+)")
+_PLACES = ("/usr/bin/perf", "/usr/local/bin/perf")
+_INSTALL = "install it: Debian linux-perf, Ubuntu linux-tools-generic, Fedora perf"
+
+
+@attrs.frozen(kw_only=True)
+class KernelPerf:
+    """The kernel's perf at a path, with the options that were asked for."""
+
+    name = "perf"
+    path: str
+    version: str
+    settings: SampleSettings
+
+    @classmethod
+    def find(cls, settings: SampleSettings) -> KernelPerf:
+        """The first program called perf that is the kernel's."""
+        looked = []
+        for path in _candidates(os.environ.get("PATH", "")):
+            looked.append(path)
+            version = _version(path)
+            if version is not None:
+                return cls(path=path, version=version, settings=settings)
+        places = f"; it is none of {', '.join(map(printable, looked))}" if looked else ""
+        raise PluginError(
+            f"the kernel's tool perf, which samples native programs, is not installed{places}", hint=_INSTALL
+        )
+
+    def argv(self, folder: Path, command: Sequence[str]) -> list[str]:
+        return [
+            *(self.path, "record", "--output", str(folder.absolute() / _OUTPUT)),
+            *("--freq", str(self.settings.rate), "--event", self.settings.event),
+            *("--call-graph", self.settings.call_graph, "--", *command),
+        ]
+
+    def read(self, folder: Path, job: Job) -> Sampled:
+        fields = "comm,pid,tid,time,event,ip,sym,dso"
+        argv = [self.path, "script", "--input", str(folder.absolute() / _OUTPUT), "--fields", fields]
+        done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+        if done.returncode != 0:
+            said = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
+            raise FormatError(f"perf cannot read what it recorded: {said}")
+        places, shell = Places(job.cwd), shell_pid(folder)
+        for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
+            frames = [_frame(line, places) for line in lines]
+            if frames and pid != shell:
+                yield reversed([frame for frame in frames if frame is not None]), 1
+
+    def failure(self, complaint: str) -> PerfError:
+        if "perf_event_paranoid" in complaint or "Permission denied" in complaint:
+            return PluginError(
+                "the kernel does not let perf sample here",
+                hint="`sysctl kernel.perf_event_paranoid=1` allows it, as root; a container needs --cap-add PERFMON",
+            )
+        if "event syntax error" in complaint or "not supported" in complaint:
+            return PluginError(
+                f"perf cannot sample the event {printable(self.settings.event)!r} here",
+                hint="`cpu-clock` works everywhere",
+            )
+        said = " ".join(complaint.split())
+        return CommandFailedError(f"perf failed before the command ended: {clip(printable(said), 200)}")
+
+    def missed(self, complaint: str) -> int:
+        found = _MISSED.search(complaint)
+        return int(found[1]) if found else 0
+
+
+def _candidates(path: str) -> Iterator[str]:
+    seen = set()
+    for place in (*(os.path.join(folder, "perf") for folder in path.split(os.pathsep) if folder), *_PLACES):
+        real = os.path.realpath(place)
+        if real not in seen and os.access(place, os.X_OK) and os.path.isfile(place):
+            seen.add(real)
+            yield place
+
+
+def _version(path: str) -> str | None:
+    """What the kernel's perf answers when it is asked for its version; None for any other program, ours included.
+    A script of Python is not even asked."""
+    try:
+        with open(path, "rb") as file:
+            first = file.read(256).partition(b"\n")[0]
+        if first.startswith(b"#!") and b"python" in first:
+            return None
+        done = subprocess.run(
+            [path, "--version"], capture_output=True, stdin=subprocess.DEVNULL, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.match(r"perf version (\S+)", done.stdout.decode(errors="replace"))
+    return found[1] if found and done.returncode == 0 else None
+
+
+def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
+    """(process, lines of its frames) of each sample."""
+    pid, lines = -1, list[str]()
+    for line in text.split("\n"):
+        if not line:
+            if lines:
+                yield pid, lines
+            lines = []
+        elif line[0].isspace():
+            lines.append(line)
+        else:
+            found = _SAMPLE.match(line)
+            pid = int(found[1]) if found else -1
+    if lines:
+        yield pid, lines
+
+
+def _frame(line: str, places: Places) -> Frame | None:
+    found = _FRAME.match(line)
+    if found is None:
+        return None
+    return Frame(encodable(found[2]), encodable(places.file(found[3])))

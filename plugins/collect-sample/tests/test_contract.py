@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+import pytest
+from perfcore_collect_sample import SampleCollector, SampleSettings
+from perfcore_collect_sample.kernel import KernelPerf
+
+from perfcore.errors import PluginError
+from perfcore.testing.collector import CollectorContract
+
+
+class TestPySpy(CollectorContract):
+    @pytest.fixture
+    def driver(self) -> SampleCollector:
+        return SampleCollector(SampleSettings(tool="py-spy"))
+
+
+class TestKernelPerf(CollectorContract):
+    @pytest.fixture
+    def driver(self) -> SampleCollector:
+        try:
+            KernelPerf.find(SampleSettings())
+        except PluginError as error:
+            pytest.skip(str(error))
+        return SampleCollector(SampleSettings(tool="perf"))
