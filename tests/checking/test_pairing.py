@@ -1,0 +1,145 @@
+"""What is compared with what, in real repositories."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.checking import pairing
+from perfcore.checking.pairing import Unpaired
+from perfcore.errors import UsageError
+from perfcore.model import Pairing, Profile, Sample
+from perfcore.profile.table import column, table
+from perfcore.repository import Repository, UserPlaces
+from perfcore.store.lookup import Ref
+from perfcore.testing import profiles
+from perfcore.testing.project import Project
+
+
+@pytest.fixture
+def repository(project: Project) -> Repository:
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    return Repository.open(project.path, places=places)
+
+
+def _register(
+    repository: Repository, version: str, wall: int = 1, profile: Profile | None = None, **changes: Any
+) -> None:
+    made = attrs.evolve(profile or profiles.timed(wall=wall * 1000), origin=version, **changes)
+    repository.register(Ref(kind="pending", pending=repository.save(made)), version)
+
+
+def _pairs(repository: Repository, version: str) -> list[tuple[str | None, str | None]]:
+    found = pairing.of_version(repository, version)
+    return [(pair.baseline.version, pair.target.version) for pair in found if isinstance(pair, Pairing)]
+
+
+def test_each_configuration_finds_its_own_nearest_ancestor(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    _register(repository, first, config_id="1:a")
+    second = project.commit("Second")
+    _register(repository, second, config_id="1:b")
+    third = project.commit("Third")
+    _register(repository, third, config_id="1:a")
+    _register(repository, third, config_id="1:b")
+    assert sorted(_pairs(repository, third)) == sorted([(first, third), (second, third)])
+
+
+def test_all_profiles_of_one_configuration_are_one_sample(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    for number in range(2):
+        _register(repository, first, created=profiles.CREATED + number)
+    second = project.commit("Second")
+    for number in range(3):
+        _register(repository, second, created=profiles.CREATED + number)
+    (pair,) = pairing.of_version(repository, second)
+    assert isinstance(pair, Pairing)
+    assert (len(pair.baseline.profiles), len(pair.target.profiles)) == (2, 3)
+
+
+def test_branches_are_ancestors_only_of_what_was_merged(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    _register(repository, first)
+    project.git("checkout", "--quiet", "-b", "side")
+    side = project.commit("Side")
+    _register(repository, side)
+    project.git("checkout", "--quiet", "main")
+    main = project.commit("Main")
+    _register(repository, main)
+    assert _pairs(repository, main) == [(first, main)]
+
+
+def test_what_cannot_be_paired_says_why(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    _register(repository, first, environment_id="1:here")
+    (alone,) = pairing.of_version(repository, first)
+    assert isinstance(alone, Unpaired)
+    assert alone.reason == "no ancestor was measured in this configuration"
+    second = project.commit("Second")
+    _register(repository, second, environment_id="1:there")
+    (elsewhere,) = pairing.of_version(repository, second)
+    assert isinstance(elsewhere, Unpaired)
+    assert elsewhere.reason == f"{first[:10]} was measured on another machine"
+
+
+def test_profiles_that_do_not_say_what_they_are_comparable_with_are_left_alone(
+    project: Project, repository: Repository
+) -> None:
+    _register(repository, repository.version(), config_id="")
+    second = project.commit("Second")
+    _register(repository, second, config_id="")
+    assert list(pairing.of_version(repository, second)) == []
+
+
+def test_a_history_is_compared_step_by_step_over_gaps(project: Project, repository: Repository) -> None:
+    versions = [repository.version(), *(project.commit(name) for name in ("b", "c", "d"))]
+    for version in (versions[0], versions[1], versions[3]):
+        _register(repository, version)
+    pairs = [(pair.baseline.version, pair.target.version) for pair in pairing.of_history(repository, versions)]
+    assert pairs == [(versions[0], versions[1]), (versions[1], versions[3])]
+
+
+def test_a_dirty_profile_is_compared_with_its_version_or_the_nearest(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    dirty = attrs.evolve(profiles.timed(), origin=first, dirty=True)
+    assert isinstance(pairing.of_dirty(repository, dirty), Unpaired)
+    _register(repository, first)
+    second = project.commit("Second")
+    found = pairing.of_dirty(repository, attrs.evolve(dirty, origin=second))
+    assert isinstance(found, Pairing)
+    assert (found.baseline.version, found.target.dirty) == (first, True)
+    _register(repository, second)
+    own = pairing.of_dirty(repository, attrs.evolve(dirty, origin=second))
+    assert isinstance(own, Pairing)
+    assert own.baseline.version == second
+
+
+def test_runs_that_took_turns_are_known_by_session_and_block(repository: Repository) -> None:
+    def sample(session: str, warmup: bool = False) -> Sample:
+        runs = table(
+            "runs",
+            [
+                column("session", [session, session]),
+                column("block", [0, 1]),
+                column("warmup", [warmup, warmup]),
+            ],
+        )
+        return Sample(version=None, profiles=(profiles.timed().replace_tables(runs=runs),))
+
+    assert pairing.of_profiles(None, sample("a"), sample("a")).interleaved
+    assert not pairing.of_profiles(None, sample("a"), sample("b")).interleaved
+    assert not pairing.of_profiles(None, sample("a", warmup=True), sample("a")).interleaved
+
+
+def test_other_types_are_refused() -> None:
+    one, other = (Sample(version=None, profiles=(made,)) for made in (profiles.timed(), profiles.traced()))
+    with pytest.raises(UsageError, match="cannot be compared"):
+        pairing.of_profiles(None, one, other)
+
+
+def test_thresholds_come_from_the_configuration(project: Project) -> None:
+    project.write(".perfcore.yml", "check: {threshold: 0.1, thresholds: {wall: 0.2}}\n")
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    assert pairing.thresholds_of(Repository.open(project.path, places=places)) == {"": 0.1, "wall": 0.2}
