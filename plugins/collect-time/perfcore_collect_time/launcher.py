@@ -27,7 +27,14 @@ from perfcore_collect_time import helper
 KEPT = 8 * 1024  # bytes of a command's last words
 PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command
 
-_LOAD = "import marshal,os\nd=b''\nwhile len(d)<{size}:d+=os.read(0,{size}-len(d))\nexec(marshal.loads(d))"
+# The process that sends the code may be killed before it has sent all.
+_LOAD = """import marshal,os
+d=b''
+while len(d)<{size}:
+ p=os.read(0,{size}-len(d))
+ if not p:os._exit(1)
+ d+=p
+exec(marshal.loads(d))"""
 
 
 class Spec(NamedTuple):

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from perfcore_collect_time import TimeCollector, TimeSettings
+from perfcore_collect_time import TimeCollector, TimeSettings, launcher
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
@@ -171,7 +171,7 @@ MAIN = """
 import sys
 import time
 from pathlib import Path
-from perfcore_collect_time import TimeCollector, TimeSettings
+from perfcore_collect_time import TimeCollector, TimeSettings, launcher
 from perfcore.model import Job
 from perfcore.profile.recording import Outcome, Run
 
@@ -191,7 +191,7 @@ import signal
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGCHLD])
 from pathlib import Path
-from perfcore_collect_time import TimeCollector, TimeSettings
+from perfcore_collect_time import TimeCollector, TimeSettings, launcher
 from perfcore.errors import CommandFailedError
 from perfcore.model import Job
 from perfcore.testing.collector import Measuring
@@ -258,3 +258,10 @@ def _alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+@pytest.mark.parametrize("sent", [b"", b"x" * 10])
+def test_a_helper_whose_sender_was_killed_before_all_was_sent_ends(sent: bytes) -> None:
+    """It would wait for the rest for ever, and use all of a CPU for it."""
+    command = [sys.executable, "-I", "-S", "-c", launcher._LOAD.format(size=100)]
+    assert subprocess.run(command, input=sent, timeout=60, check=False).returncode == 1
