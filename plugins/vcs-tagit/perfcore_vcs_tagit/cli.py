@@ -6,13 +6,18 @@ import sys
 from collections.abc import Sequence
 
 
+def print_version() -> None:
+    """Print what this is."""
+    from importlib.metadata import version
+
+    print(f"tagit {version('perfcore-vcs-tagit')}")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and give its exit code."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     if words in (["--version"], ["-V"]):
-        from importlib.metadata import version
-
-        print(f"tagit {version('perfcore-vcs-tagit')}")
+        print_version()
         return 0
     from perfcore_vcs_tagit.command import run
 

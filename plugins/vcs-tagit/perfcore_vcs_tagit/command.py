@@ -21,6 +21,7 @@ from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.text import plural, printable, printable_lines, quantity
 from perfcore_vcs_tagit import differences, places, upkeep, working
 from perfcore_vcs_tagit.archive import LIMIT
+from perfcore_vcs_tagit.cli import print_version
 from perfcore_vcs_tagit.importing import import_archive
 from perfcore_vcs_tagit.repository import Repository, Saved
 from perfcore_vcs_tagit.state import State
@@ -76,13 +77,21 @@ def run(arguments: Sequence[str]) -> int:
         return _complain(f"failed in a way it should not: {type(error).__name__}: {error}", "report it", _INTERNAL)
 
 
+def _version(wanted: bool) -> None:
+    if wanted:
+        print_version()
+        raise typer.Exit(0)
+
+
 @app.callback()
 def options(
     ctx: typer.Context,
     directory: Annotated[
         Path, typer.Option("-C", metavar="PATH", show_default=False, help="Work as if started in this folder.")
     ] = Path(),
-    version: Annotated[bool, typer.Option("--version", "-V", help="Print the version and exit.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", "-V", is_eager=True, callback=_version, help="Print the version and exit.")
+    ] = False,
 ) -> None:
     if not directory.is_dir():
         raise UsageError(f"{printable(str(directory))} is not a folder")

@@ -43,4 +43,5 @@ def _lines(path: bytes, entry: Entry | None, read: Read) -> list[str] | None:
     content = read(path, entry)
     if content is None or b"\0" in content:
         return None
-    return os.fsdecode(content).split("\n")
+    lines = os.fsdecode(content).split("\n")
+    return lines[:-1] if lines[-1] == "" else [*lines, "\\ no line break at the end"]

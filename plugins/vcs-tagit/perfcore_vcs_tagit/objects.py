@@ -101,6 +101,7 @@ class Objects:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.damaged: list[FormatError] = []
+        self._seen: frozenset[str] = frozenset()
 
     def __contains__(self, id: str) -> bool:
         return bytes.fromhex(id) in self._places
@@ -117,6 +118,9 @@ class Objects:
     def find(self, id: str, kind: str) -> Found:
         """Where an object of a kind is. FormatError where it is not."""
         place = self._places.get(bytes.fromhex(id))
+        if place is None and self._names() != self._seen:  # another process wrote one
+            self.forget()
+            place = self._places.get(bytes.fromhex(id))
         if place is None:
             reason = f" ({self.damaged[0].message})" if self.damaged else ""
             raise FormatError(f"the {kind} {id} is missing{reason}", hint="`tagit fsck` tells what else is")
@@ -145,10 +149,14 @@ class Objects:
 
     @functools.cached_property
     def _places(self) -> dict[bytes, tuple[Pack, int]]:
+        self._seen = self._names()
         places: dict[bytes, tuple[Pack, int]] = {}
         for pack in self.packs():
             places.update(zip(pack.ids, zip(itertools.repeat(pack), itertools.count()), strict=False))
         return places
+
+    def _names(self) -> frozenset[str]:
+        return frozenset(path.name for path in self.folder.glob("*.pack"))
 
 
 class Writer:

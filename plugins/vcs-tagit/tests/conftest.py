@@ -6,8 +6,10 @@ import contextlib
 import io
 import json
 import os
+import stat
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,11 @@ pytest.register_assert_rewrite("perfcore.testing.vcs")
 from perfcore.testing.vcs import Script  # noqa: E402
 
 pytest_plugins = ("perfcore.testing.project",)
+
+
+Snapshot = Callable[[Path], Mapping[bytes, tuple[str, int, bytes]]]
+_PROGRAM = "import sys; from perfcore_vcs_tagit.cli import main; sys.exit(main())"
+_OURS = (b".tagit", b".perf")
 
 
 class TagitScript(Script):
@@ -33,8 +40,7 @@ class TagitScript(Script):
     def tagit(self, *words: str, code: int = 0, **options: str) -> subprocess.CompletedProcess[str]:
         """Run `tagit` and expect an exit code."""
         done = subprocess.run(
-            [sys.executable, "-W", "error", "-c", "import sys; from perfcore_vcs_tagit.cli import main; sys.exit(main())"]
-            + list(words),
+            [sys.executable, "-W", "error", "-c", _PROGRAM, *words],
             cwd=self.root,
             capture_output=True,
             encoding="utf-8",
@@ -78,10 +84,38 @@ class TagitScript(Script):
 @pytest.fixture
 def script(tmp_path: Path) -> TagitScript:
     """A user in an empty repository whose path is as odd as paths are."""
-    return TagitScript(tmp_path / "it's $HOME ~ \"žluťoučký\" 日本")
+    return TagitScript(tmp_path / 'it\'s $HOME ~ "žluťoučký" 日本')
 
 
 @pytest.fixture
 def driver(script: TagitScript) -> Tagit:
     """The driver in that repository."""
     return Tagit(script.root)
+
+
+@pytest.fixture
+def snapshot() -> Snapshot:
+    """Tells all that is in a folder, to be compared."""
+    return _snapshot
+
+
+def _snapshot(root: Path) -> dict[bytes, tuple[str, int, bytes]]:
+    """(kind, permissions, bytes or target) of everything below a folder, empty folders too."""
+    found: dict[bytes, tuple[str, int, bytes]] = {}
+    place = os.fsencode(root)
+    for folder, names, files in os.walk(place):
+        names[:] = [name for name in names if name not in _OURS]
+        for name in (*names, *files):
+            path = os.path.join(folder, name)
+            inside = os.path.relpath(path, place)
+            status = os.lstat(path)
+            if name in _OURS:
+                continue
+            if stat.S_ISLNK(status.st_mode):
+                found[inside] = ("link", 0, os.readlink(path))
+            elif stat.S_ISDIR(status.st_mode):
+                found[inside] = ("folder", 0, b"")
+            else:
+                with open(path, "rb") as file:
+                    found[inside] = ("file", status.st_mode & 0o777, file.read())
+    return found
