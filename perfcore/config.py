@@ -18,9 +18,10 @@ from typing import Any, Literal, NamedTuple
 import attrs
 
 from perfcore import documents
-from perfcore.documents import Source, brief
+from perfcore.documents import Source
 from perfcore.errors import FormatError, StorageError, UsageError, nearest
 from perfcore.settings import parse_seconds
+from perfcore.text import brief
 
 LayerName = Literal["defaults", "user", "project", "local", "command line"]
 PROJECT_FILE = ".perfcore.yml"
@@ -164,6 +165,8 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
         return Layer(name, {}, path, digest(data))
     where = Source(str(path), data)
     values = documents.parse(data, where.name)
+    if values is None:  # comments only
+        values = {}
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")
     check_keys(values, where)
@@ -244,16 +247,17 @@ def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace a file whole or not at all; who may read it stays as it was."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
     try:
-        with os.fdopen(handle, "wb") as file:
-            Path(temporary).chmod(_mode(path))
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).replace(path)
+        with contextlib.ExitStack() as stack:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+            stack.callback(Path(temporary).unlink, missing_ok=True)
+            with os.fdopen(handle, "wb") as file:
+                Path(temporary).chmod(_mode(path))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
     except OSError as error:
-        Path(temporary).unlink(missing_ok=True)
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
 
 

@@ -9,10 +9,8 @@ from typing import Any
 import attrs
 
 from perfcore.errors import UsageError
-from perfcore.text import clip, printable
 
 MAX_VALUES = 100_000
-_SHOWN = 80
 _LINE = re.compile(r"( {2})?([a-z_]+):(?: (?:(0|[1-9][0-9]{0,17})|([A-Za-z][A-Za-z0-9_-]*)))?")
 _SPECIAL = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
 
@@ -41,11 +39,6 @@ def parse(data: bytes, where: str) -> Any:
         raise UsageError(f"{where} is not UTF-8") from error
     simple = _simple(text)
     return _parsed(text, where) if simple is None else simple
-
-
-def brief(value: object) -> str:
-    """A value in an error message, cut where it is long."""
-    return clip(printable(repr(value)), _SHOWN)
 
 
 def _parsed(text: str, where: str) -> Any:

@@ -23,11 +23,14 @@ from typing import Any, TypeVar
 import attrs
 
 from perfcore.errors import UsageError, nearest
+from perfcore.text import brief
 
 T = TypeVar("T")
 _KEY = "perfcore"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_QUANTITY = re.compile(r"\s*([0-9.]+(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_WANTED = {bool: "yes or no", int: "a whole number", float: "a number", str: "text", Path: "a path"}
+_DURATION = "a duration such as 2, 500ms, 3m or 14d"
+_QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*", re.IGNORECASE)
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
@@ -128,7 +131,7 @@ def structure(
         name = str(key).replace("-", "_")
         if name not in known:
             every = (*known, *others)
-            raise UsageError(f"{where}: unknown option {str(key)!r}", hint=nearest(name, every) or _listing(every))
+            raise UsageError(f"{where}: unknown option {brief(str(key))}", hint=nearest(name, every) or _listing(every))
         given[name] = _convert(known[name], value, where)
     for name, option in known.items():
         text = (environ or {}).get(option.info.env or "")
@@ -162,7 +165,7 @@ def parse_seconds(text: str | float) -> float:
     match = _QUANTITY.fullmatch(text)
     unit = (match[2] or "s").lower() if match else ""
     if not match or unit not in _SECONDS:
-        raise ValueError(f"{text!r} is not a duration such as 2, 500ms, 3m or 14d")
+        raise ValueError(f"{brief(text)} is not {_DURATION}")
     return float(match[1]) * _SECONDS[unit]
 
 
@@ -195,19 +198,19 @@ def _convert_one(option: Option, value: Any, where: str) -> Any:
     try:
         converted = _as_type(option, value)
     except (TypeError, ValueError) as error:
-        wanted = "seconds" if option.info.unit == "s" else option.type.__name__.lower()
-        raise UsageError(f"{where}: {option.name!r} wants {wanted}, got {value!r}") from error
+        wanted = _DURATION if option.info.unit == "s" and option.type is float else _WANTED[option.type]
+        raise UsageError(f"{where}: {option.name!r} wants {wanted}, got {brief(value)}") from error
     info = option.info
     if info.choices and converted not in info.choices:
         listed = ", ".join(info.choices)
         raise UsageError(
-            f"{where}: {option.name!r} is one of {listed}; got {converted!r}",
+            f"{where}: {option.name!r} is one of {listed}; got {brief(converted)}",
             hint=nearest(str(converted), info.choices),
         )
     if info.minimum is not None and not converted >= info.minimum:
-        raise UsageError(f"{where}: {option.name!r} is at least {info.minimum:g}; got {converted!r}")
+        raise UsageError(f"{where}: {option.name!r} is at least {info.minimum:g}; got {brief(converted)}")
     if info.maximum is not None and not converted <= info.maximum:
-        raise UsageError(f"{where}: {option.name!r} is at most {info.maximum:g}; got {converted!r}")
+        raise UsageError(f"{where}: {option.name!r} is at most {info.maximum:g}; got {brief(converted)}")
     return converted
 
 

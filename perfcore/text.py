@@ -32,6 +32,11 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
 
 
+def brief(value: object, columns: int = 80) -> str:
+    """A value in an error message, cut where it is long."""
+    return clip(printable(repr(value)), columns)
+
+
 def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
     """`12.3 ms` for 12_345_678 in ns. Units without a scale of their own stay as they are, as do counts below
     ten thousand; `1`, the unit of proportions, is not written."""

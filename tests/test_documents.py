@@ -13,6 +13,7 @@ from ruamel.yaml import YAML
 from perfcore import documents
 from perfcore.documents import Source
 from perfcore.errors import UsageError
+from perfcore.text import brief
 
 _words = st.sampled_from(
     ["git", "time", "a-b", "true", "no", "null", "nan", "1", "007", "12", "1e3", "-3", "~", "y", ""]
@@ -111,5 +112,5 @@ def test_the_line_of_a_key_is_found_at_any_depth() -> None:
 
 
 def test_long_and_hostile_values_are_shown_in_one_harmless_line() -> None:
-    assert len(documents.brief("x" * 10_000)) <= 80
-    assert "\x1b" not in documents.brief(["\x1b[31m", Path("\n")])
+    assert len(brief("x" * 10_000)) <= 80
+    assert "\x1b" not in brief(["\x1b[31m", Path("\n")])

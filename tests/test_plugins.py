@@ -350,7 +350,7 @@ def test_the_environment_gives_what_nothing_else_does(site: Site) -> None:
     assert plugins.settings("view", "acme", {"width": 20}).width == 20
     assert plugins.settings("view", "acme").names == ("a", "b")
     assert Plugins(environ={"ACME_WIDTH": ""}).settings("view", "acme").width == 80
-    with pytest.raises(UsageError, match="view acme: \\$ACME_WIDTH: 'width' wants int, got 'x'"):
+    with pytest.raises(UsageError, match="view acme: \\$ACME_WIDTH: 'width' wants a whole number, got 'x'"):
         Plugins(environ={"ACME_WIDTH": "x"}).settings("view", "acme")
 
 

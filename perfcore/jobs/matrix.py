@@ -21,11 +21,12 @@ from typing import Any
 import attrs
 
 from perfcore.config import Config, check_keys
-from perfcore.documents import Source, brief
+from perfcore.documents import Source
 from perfcore.errors import UsageError, nearest
 from perfcore.jobs.schedule import Schedule
 from perfcore.model import Job, Step
 from perfcore.settings import structure
+from perfcore.text import brief
 
 MAX_JOBS = 10_000
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
