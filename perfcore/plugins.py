@@ -380,7 +380,7 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     usual = {"collector": "collect", "notifier": "notify"}.get(kind, kind)
     return PluginError(
         f"there is no {kind} {name!r}",
-        hint=f"{hint}; it may be in a distribution such as perfcore-{usual}-{name}",
+        hint=f"{hint}{'' if hint.endswith('?') else ';'} it may be in a distribution such as perfcore-{usual}-{name}",
     )
 
 

@@ -31,7 +31,7 @@ Project = Annotated[bool, typer.Option("--project", help=f"The project's version
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("get")
+@app.command("get", short_help="Print the value of a key, or of all that are set.")
 def get(
     ctx: typer.Context,
     key: Annotated[Optional[str], typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,
@@ -59,7 +59,7 @@ def get(
         )
 
 
-@app.command("set")
+@app.command("set", short_help="Set a key.")
 def set_(
     ctx: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="Such as execute.pre_run.")],
@@ -89,7 +89,7 @@ def unset(
     _set(console, _path(console, user, project), key, None)
 
 
-@app.command("edit")
+@app.command("edit", short_help="Open a configuration file in your editor.")
 def edit(ctx: typer.Context, user: User = False, project: Project = False) -> None:
     """Open a configuration file in your editor; it is checked before it is kept."""
     console: Console = ctx.obj
@@ -119,7 +119,7 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     _trust(console, path, before, after)
 
 
-@app.command("trust")
+@app.command("trust", short_help="Trust what the project's files want to run, as they are now.")
 def trust(
     ctx: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,

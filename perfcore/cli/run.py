@@ -58,7 +58,7 @@ Budget = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("matrix")
+@app.command("matrix", short_help="Measure every command of a matrix, under every collector.")
 def run_matrix(
     ctx: typer.Context,
     file: Annotated[
@@ -105,7 +105,7 @@ def run_matrix(
     )
 
 
-@app.command("job")
+@app.command("job", short_help="Measure one job: a small matrix on the command line.")
 def run_job(
     ctx: typer.Context,
     cmd: Annotated[list[str], typer.Option("--cmd", "-b", metavar="TEXT", help="A command; several are interleaved.")],
