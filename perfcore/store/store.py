@@ -141,12 +141,18 @@ class Store:
     ) -> Entry:
         """Keep a profile's JSON and enter it in the index of a version. What the entry refers to is made to look
         new before and looked for again afterwards, so that no collection of garbage can come in between.
-        `restore` puts tables that went all the same; without it KeyMissingError says so, and nothing is entered."""
+        `restore` puts tables that went all the same; without it KeyMissingError says so, and nothing is entered.
+        A profile that is registered under this name already keeps its entry, with the tags that it got since."""
         item = objects.Object("profile", type, profile)
         placed: list[Entry] = []
+        entered: list[Entry] = []
 
         def enter(index: Index) -> Index:
-            placed[:] = [indexes.unburied(entry, index)]
+            known = indexes.current(index, entry)
+            placed[:] = [known or indexes.unburied(entry, index)]
+            if known is not None:
+                return index
+            entered.append(placed[0])
             return indexes.add(index, placed[0])
 
         try:
@@ -158,7 +164,7 @@ class Store:
                     self.touch((entry.profile, *entry.tables))
                     return placed[0]
         except KeyMissingError:
-            self.update_index(vcs, version, lambda index: _without(index, placed))
+            self.update_index(vcs, version, lambda index: _without(index, entered))
             raise
         raise StorageError(
             f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?"

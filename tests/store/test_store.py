@@ -103,6 +103,16 @@ def test_registering_twice_is_registering_once(store: Store, register: Register,
     assert len(store.read_index("git", VERSION).entries) == 1
 
 
+def test_registering_again_what_was_tagged_meanwhile_changes_nothing(
+    store: Store, register: Register, make: Make
+) -> None:
+    entry = register(make())
+    tagged = attrs.evolve(entry, tags=("best",))
+    store.update_index("git", VERSION, lambda index: indexes.add(indexes.bury(index, entry), tagged))
+    assert register(make()) == tagged
+    assert store.read_index("git", VERSION).live == (tagged,)
+
+
 def test_two_profiles_of_one_name_in_one_second_are_two(store: Store, register: Register, make: Make) -> None:
     first, second = register(make(1)), register(make(2))
     assert first.name == second.name
