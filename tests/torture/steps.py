@@ -1,13 +1,13 @@
 """Lets commands die, or meet an error, at one file operation after another.
 
-    python steps.py kill|error [VERB...]
+    python steps.py kill|error [--every-error] [VERB...]
 
 A step is an operation on a file of `.perf` that changes something: opening it for writing, writing (half of it is
 written first), syncing, linking, renaming, removing, changing its time, making a folder; for errors also reading and
-listing. `kill`: the process ends at that step as by `kill -9`. `error`: the system refuses the step, in turn because of
-permissions, a full disk, and a disk that fails. The store is the same before every attempt. After each, everything is
-read, `fsck` has to find nothing, and the same command has to do its work without repair. Prints the steps of every
-verb, as JSON.
+listing. `kill`: the process ends at that step as by `kill -9`. `error`: the system refuses the step because of
+permissions, a full disk, or a disk that fails: in turn, or every step for each of them. The store is the same before
+every attempt. After each, everything is read, `fsck` has to find nothing, and the same command has to do its work
+without repair. Prints the number of attempts for every verb, as JSON.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ def prepared(world: World) -> State:
         done = world.run(*words)
         assert done.code == 0, done
     world.add_pending(6)
-    (world.base / "outside.perf").write_bytes(b"")
     return world.state()
 
 
@@ -128,25 +127,28 @@ class Steps:
 
 
 class Torture:
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, every_error: bool) -> None:
         self.world = world
+        self.every_error = every_error
         self.before = prepared(world)
         self.tree = world.tree()
         world.keep()
-        self.count = 0
 
     def go(self, scene: Scene, *, killing: bool) -> int:
-        """Every step of a command; gives how many there are."""
+        """Every step of a command; gives how many attempts there were."""
+        rounds = range(len(ERRORS) if self.every_error else 1)
+        return sum(self._sweep(scene, first, killing=killing) for first in rounds)
+
+    def _sweep(self, scene: Scene, first: int, *, killing: bool) -> int:
         step = 0
-        while self._attempt(scene, step, killing=killing):
+        while self._attempt(scene, step, ERRORS[(first + step) % len(ERRORS)], killing=killing):
             step += 1
         return step
 
-    def _attempt(self, scene: Scene, step: int, *, killing: bool) -> bool:
+    def _attempt(self, scene: Scene, step: int, number: int, *, killing: bool) -> bool:
         """Whether there was such a step."""
         self.world.restore()
         mark = self.world.base / "reached"
-        number = ERRORS[step % len(ERRORS)]
 
         def die() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -219,11 +221,11 @@ def _all_added(state: State) -> dict[int, tuple[str, ...]]:
 
 
 def main() -> None:
-    killing, verbs = sys.argv[1] == "kill", sys.argv[2:]
+    killing, verbs = sys.argv[1] == "kill", [word for word in sys.argv[2:] if not word.startswith("--")]
     warm()
     with tempfile.TemporaryDirectory() as folder:
         world = World.make(Path(folder))
-        torture = Torture(world)
+        torture = Torture(world, every_error="--every-error" in sys.argv)
         chosen = scenes(world, torture.before)
         steps = {verb: torture.go(chosen[verb], killing=killing) for verb in verbs or chosen}
         world.restore()

@@ -34,6 +34,7 @@ CREATED = 1_750_000_000_000_000_000
 TOKEN = "PERF_TORTURE"
 INTERNAL = 70
 ROWS = 5000
+AGAIN = 100  # what is taken off and registered again is moved by nanoseconds
 
 
 @attrs.frozen(kw_only=True)
@@ -161,7 +162,8 @@ class World:
                 measured += 1
                 continue
             assert number not in registered, f"{number} is registered twice"
-            assert (entry.cmd, entry.args, entry.created) == ("work", str(number), CREATED + number)
+            assert (entry.cmd, entry.args) == ("work", str(number)), number
+            assert 0 <= entry.created - CREATED - number < AGAIN, number
             registered[number] = entry.tags
         for pending in self.repository.pending():
             assert pending.profile is not None, pending.damage
