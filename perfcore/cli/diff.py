@@ -82,15 +82,16 @@ def diff(
         found, driver = console.plugins.make("diff", name, {**repository.plugin_options("diff", name), **values})
         with guard(found, "diff"):
             made = attrs.evolve(driver.diff(baseline, target), sources=sources(refs))
+        found_differences = differences.differences(made) if in_view is None else None
         if keep:
             console.say(f"saved {repository.save(attrs.evolve(made, created=time.time_ns(), origin=None)).name}")
         console.output_to(file, force=replace)
-        if in_view is not None:
-            _render(console, in_view, made, refs)
+        if found_differences is None:
+            _render(console, str(in_view), made, refs)
         elif as_json:
-            console.json(differences.as_json(differences.differences(made)))
+            console.json(differences.as_json(found_differences))
         else:
-            for line in differences.lines(differences.differences(made), [ref.title for ref in refs], rows):
+            for line in differences.lines(found_differences, [ref.title for ref in refs], rows):
                 console.line(line)
 
     run_plugin_command(console.plugins, "diff", name, rest, compare, f"perf diff {name}")

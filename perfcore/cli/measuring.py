@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from perfcore.text import align, plural, printable, quantity
 SCHEMA = 1
 TOGETHER = 16
 _DETAILED = 3
+_NUMBER = re.compile(r"[0-9][0-9.,]*")
 
 
 @attrs.frozen(kw_only=True)
@@ -155,16 +157,18 @@ def _placed(
         except PerfError as error:
             failures.append(Failure(f"version {version[:10]}" if version else "the working tree", error))
             continue
-        origin, dirty = (version, False) if version is not None else _here(repository)
+        origin, dirty = (version, False) if version is not None else _here(console)
         for job, place in zip(jobs, places, strict=True):
             yield attrs.evolve(job, cwd=place, version=origin, dirty=dirty)
 
 
-def _here(repository: Repository) -> tuple[str | None, bool]:
+def _here(console: Console) -> tuple[str | None, bool]:
     """(version, dirty) of the user's own tree."""
+    repository = console.repository
     try:
         return repository.version(), repository.vcs.is_dirty()
-    except VersionError:
+    except VersionError as error:
+        console.warn(f"measured for no version: {error}")
         return None, True
 
 
@@ -262,7 +266,8 @@ def _print(console: Console, kept: Sequence[Kept]) -> None:
             _print_detailed(console, item)
     else:
         _print_lines(console, kept)
-    for note in dict.fromkeys(note for item in kept for note in item.profile.notes):
+    notes = {_NUMBER.sub("#", note): note for item in reversed(kept) for note in reversed(item.profile.notes)}
+    for note in reversed(notes.values()):  # those that differ only in their numbers are said once
         console.say(f"note: {note}")
 
 
@@ -288,6 +293,8 @@ def _print_lines(console: Console, kept: Sequence[Kept]) -> None:
 
 
 def _cells(summary: Summary) -> tuple[str, ...]:
+    if summary.runs == 1:
+        return f"  {printable(summary.metric)}", quantity(summary.median, summary.unit)
     extremes = f"{quantity(summary.low, summary.unit)} … {quantity(summary.high, summary.unit)}"
     outliers = plural(summary.outliers, "outlier") if summary.outliers else ""
     return (
@@ -300,7 +307,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
 
 
 def _spread(summary: Summary) -> str:
-    return f"± {summary.spread * 50:.1f} %" if summary.spread is not None else ""
+    return f"± {summary.spread * 50:.1f} %" if summary.spread is not None and summary.runs > 1 else ""
 
 
 def _disturbed(count: int) -> str:
