@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -76,10 +77,23 @@ class Here(Project):
         return {str(path): _facts(path) for path in sorted((self.path / ".perf").rglob("*"))}
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A git repository of one commit, with a performance history, to be copied."""
+    folder = tmp_path_factory.mktemp("template")
+    made = Here(folder / "project", folder / "home")
+    made.path.mkdir()
+    made.git("init", "--quiet", "--initial-branch=main")
+    made.commit("First", README="hello\n")
+    made.perf("init")
+    return made.path
+
+
 @pytest.fixture
-def here(project: Project) -> Here:
+def here(template: Path, tmp_path: Path) -> Here:
     """A git repository of one commit, with a performance history."""
-    return Here(project.path, project.home)
+    shutil.copytree(template, tmp_path / "project", symlinks=True)
+    return Here(tmp_path / "project", tmp_path / "home")
 
 
 @pytest.fixture
