@@ -40,12 +40,12 @@ class Cache:
     begun: int = 0
     files: Mapping[bytes, Seen] = {}
 
-    def id_of(self, path: bytes, status: os.stat_result) -> str | None:
-        """The id of a file's content, if it certainly is the file that was read."""
+    def of(self, path: bytes, status: os.stat_result) -> Seen | None:
+        """What is known of a file, if it certainly is the file that was read."""
         seen = self.files.get(path)
         if seen is None or seen[:4] != _stamp(status) or not believed(seen, self.begun):
             return None
-        return seen[4].hex()
+        return seen
 
 
 def believed(seen: Seen, begun: int) -> bool:

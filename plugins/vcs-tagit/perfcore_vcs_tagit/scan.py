@@ -138,11 +138,12 @@ class _Scanner:
         return known.mode if known is not None and known.mode & FILE == FILE else FILE | 0o644
 
     def _file(self, path: bytes, status: os.stat_result) -> str:
-        id = self._cache.id_of(path, status)
-        if id is None or not self._rules.has(id):
+        seen = self._cache.of(path, status)
+        if seen is None or not self._rules.has(seen[4].hex()):
             id, status = self._read(path)
-        self._files[path] = see(status, id)
-        return id
+            seen = see(status, id)
+        self._files[path] = seen
+        return seen[4].hex()
 
     def _read(self, path: bytes) -> tuple[str, os.stat_result]:
         for _ in range(_TRIES):

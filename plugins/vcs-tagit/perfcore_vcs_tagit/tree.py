@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import attrs
 
@@ -23,9 +24,8 @@ EMPTY = identify("tree", b"")
 _ENTRY = re.compile(rb"([1-7][0-7]{4,5}) ([^\0/]+)\0(.{20})", re.DOTALL)
 
 
-@attrs.frozen
-class Entry:
-    """One name in a folder."""
+class Entry(NamedTuple):
+    """One name in a folder. A tuple, since there may be very many."""
 
     name: bytes
     mode: int

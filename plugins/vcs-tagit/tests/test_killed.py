@@ -187,7 +187,7 @@ def _do(number: int, action: Callable[[], object]) -> None:
         count()
         sync(fd)
 
-    os.fsync = counted_sync
+    os.fsync = counted_sync  # type: ignore[assignment]
     sys.addaudithook(listen)
     try:
         action()
