@@ -47,6 +47,7 @@ class Console:
         terminal = sys.stdout.isatty()
         self.width: int | None = shutil.get_terminal_size().columns if terminal else None
         self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color
+        self._browse = False
         self._warned: set[str] = set()
         self._line = 0
         self._since = time.monotonic()
@@ -138,10 +139,12 @@ class Console:
         """The text in a colour, on terminals."""
         return f"\x1b[{_COLORS[color]}m{text}\x1b[0m" if self.color else text
 
-    def output_to(self, path: Path | None, *, force: bool = False) -> None:
-        """Send what is written to a file, which is there when the command has ended well, complete."""
+    def output_to(self, path: Path | None, *, force: bool = False, browse: bool = False) -> None:
+        """Send what is written to a file, which is there when the command has ended well, complete; a browser
+        may open it then."""
         if path is None:
             return
+        self._browse = browse
         if path.exists() and not force:
             raise UsageError(f"{path} is there already", hint="--force replaces it")
         devices = path.exists() and not path.is_file()
@@ -164,8 +167,16 @@ class Console:
             return
         if kind is None or issubclass(kind, typer.Exit):
             partial.replace(self.path)
+            if self._browse:
+                self._open(self.path)
         else:
             partial.unlink(missing_ok=True)
+
+    def _open(self, path: Path) -> None:
+        import webbrowser
+
+        if not webbrowser.open(path.resolve().as_uri()):
+            self.say(f"there is no browser here that could open {path}")
 
     def progress(self, done: int, total: int, text: str) -> None:
         """How far a long work is, on terminals, once it takes longer than a second."""

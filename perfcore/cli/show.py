@@ -12,11 +12,13 @@ from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.plugins import guard
 from perfcore.store.lookup import Ref
+from perfcore.store.pending import content_name
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "table"
 
 Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Browse = Annotated[bool, typer.Option("--open", help="Open the file in a browser; without -o a temporary page.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
@@ -31,6 +33,7 @@ def show(
     ctx: typer.Context,
     output: Output = None,
     force: Force = False,
+    browse: Browse = False,
     words: Annotated[
         Optional[list[str]],
         typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
@@ -47,6 +50,7 @@ def show(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
         file: Output = output,
         replace: Force = force,
+        in_browser: Browse = browse,
         *,
         values: dict[str, Any],
     ) -> None:
@@ -56,11 +60,20 @@ def show(
         refs = [ref for name in profiles for ref in _find(console, name)]
         found, driver = console.plugins.make("view", view, {**repository.plugin_options("view", view), **values})
         subject = repository.subject(refs)
-        console.output_to(file, force=replace)
+        if in_browser and file is None:
+            file, replace = _page(console, refs[0]), True
+        console.output_to(file, force=replace, browse=in_browser)
         with guard(found, "render"):
             driver.render(subject, console)
 
     run_plugin_command(console.plugins, "view", view, rest, render, f"perf show {view}")
+
+
+def _page(console: Console, ref: Ref) -> Path:
+    """Where a page that is only looked at is written."""
+    folder = console.repository.perf / "tmp"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{content_name(ref.title.encode())}.html"
 
 
 def _find(console: Console, name: str) -> list[Ref]:
