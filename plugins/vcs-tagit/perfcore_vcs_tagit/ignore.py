@@ -1,4 +1,5 @@
-"""What stays out of every snapshot: perfcore's and tagit's own folders, and what `.tagitignore` names."""
+"""What stays out of every snapshot: perfcore's and tagit's own folders, and what `.tagitignore` names. Patterns of the
+file `.tagit/ignore` come first, and are part of no version."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ LIMIT = 1 << 20
 
 @attrs.frozen
 class Ignore:
-    """The patterns of one file, in gitignore's syntax. Importing pathspec takes longer than looking at a small
+    """Patterns in gitignore's syntax. Importing pathspec takes longer than looking at a small
     tree, so it is done where there are patterns."""
 
     spec: GitIgnoreSpec | None = None
@@ -36,24 +37,36 @@ class Ignore:
         return bool(self.spec.match_file(text + "/" if folder else text))
 
 
-def read(root: Path) -> Ignore:
-    """The patterns at the root of a working tree."""
-    try:
-        return parse(files.read(root / NAME, LIMIT).data)
-    except NotFoundError:
-        return Ignore()
+def read(root: Path, always: Path) -> Ignore:
+    """The patterns at the root of a working tree, after those of the repository that are in no version."""
+    return parse(always, _content(root / NAME))
 
 
-def parse(data: bytes) -> Ignore:
-    """Patterns, one a line. VersionError names the line that is none."""
-    lines = [line.removesuffix("\r") for line in data.decode("utf-8-sig", "surrogateescape").split("\n")]
-    if not any(line.strip() and not line.startswith("#") for line in lines):
+def parse(always: Path, data: bytes) -> Ignore:
+    """Patterns, one a line, after those of a file. VersionError names the line that is none."""
+    patterns = [*_patterns(_content(always), f".tagit/{always.name}"), *_patterns(data, NAME)]
+    if not patterns:
         return Ignore()
     from pathspec import GitIgnoreSpec
 
-    for number, line in enumerate(lines, 1):
+    return Ignore(GitIgnoreSpec.from_lines(patterns))
+
+
+def _content(path: Path) -> bytes:
+    try:
+        return files.read(path, LIMIT).data
+    except NotFoundError:
+        return b""
+
+
+def _patterns(data: bytes, name: str) -> list[str]:
+    lines = [line.removesuffix("\r") for line in data.decode("utf-8-sig", "surrogateescape").split("\n")]
+    found = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if found:
+        from pathspec import GitIgnoreSpec
+    for number, line in found:
         try:
             GitIgnoreSpec.from_lines([line])
         except ValueError as error:
-            raise VersionError(f"line {number} of {NAME} is no pattern: {printable(line)}") from error
-    return Ignore(GitIgnoreSpec.from_lines(lines))
+            raise VersionError(f"line {number} of {name} is no pattern: {printable(line)}") from error
+    return [line for _, line in found]

@@ -53,6 +53,10 @@ class Places:
         return self.folder / "journal"
 
     @property
+    def ignore(self) -> Path:
+        return self.folder / "ignore"
+
+    @property
     def trigger(self) -> Path:
         return self.folder / "trigger"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -220,6 +219,8 @@ class Repository:
             return None
         except (OSError, ValueError):
             return f"{shown(self.places.trigger)} cannot be read"
+        import subprocess
+
         try:
             code = subprocess.run(command, cwd=self.places.root, stdin=subprocess.DEVNULL, check=False).returncode
         except (OSError, TypeError, ValueError) as error:
@@ -247,12 +248,15 @@ class Repository:
         state = journal.read(self.places.journal) if self.places.version is None else None
         if state is None:
             lookup = functools.cache(lambda: Lookup(self.get, self.tree_of(self.refs().head)))
-            return Rules(ignore.read(self.places.root).matches, known=lambda path: lookup().at(path))
+            return Rules(
+                ignore.read(self.places.root, self.places.ignore).matches, known=lambda path: lookup().at(path)
+            )
         return self._rules_of(state)
 
     def _rules_of(self, state: Journal) -> Rules:
         found = Lookup(self.get, state.tree).at(ignore.NAME.encode())
-        saved = ignore.parse(self.objects.read(found.id, "blob")) if found is not None else ignore.Ignore()
+        own = self.objects.read(found.id, "blob") if found is not None and not found.is_folder else b""
+        saved = ignore.parse(self.places.ignore, own)
         brought = [Lookup(self.get, self.tree_of(id)) for id in {self.refs().head, state.moving}]
 
         def at(path: bytes) -> tree.Entry | None:

@@ -183,6 +183,8 @@ def _above(path: bytes) -> Iterator[bytes]:
 
 def _remove(target: bytes) -> None:
     try:
+        if sys.platform == "win32" and os.path.isfile(target) and not os.path.islink(target):
+            os.chmod(target, stat.S_IWRITE)  # or a file that is only to be read could not be removed
         os.unlink(target)
     except FileNotFoundError:
         return

@@ -130,6 +130,18 @@ def test_a_pattern_ignores_no_name_with_a_line_break(script: TagitScript) -> Non
     assert Tagit(script.root).changed_files(None, Tagit(script.root).get_minor_head()) == (".tagitignore", "data\n")
 
 
+def test_patterns_of_the_repository_are_in_no_version(script: TagitScript) -> None:
+    script.write({".tagit/ignore": b"*.o\nbuild/\n", ".tagitignore": b"!keep.o\n"})
+    id = script.version("one", {"a.o": b"1", "keep.o": b"1", "build/x": b"1", "a": b"1"})
+    assert Tagit(script.root).changed_files(None, id) == (".tagitignore", "a", "keep.o")
+    driver = Tagit(script.root)
+    state = driver.save_state()
+    driver.restore_state(state)
+    assert (script.root / "build/x").is_file()
+    script.write({".tagit/ignore": b"\n!\n"})
+    assert "line 2 of .tagit/ignore" in script.tagit("status", code=3).stderr
+
+
 def test_a_line_that_is_no_pattern_is_named(script: TagitScript) -> None:
     script.write({".tagitignore": b"*.o\n!\n", "a": b"1"})
     assert "line 2 of .tagitignore" in script.tagit("save", "v1", code=3).stderr
