@@ -191,13 +191,15 @@ class Sample:
 class Pairing:
     """Two samples of one configuration. `interleaved` says that their runs were taken in turn, so that run k of
     one and run k of the other are a pair. `thresholds` maps a metric to the smallest relative change that
-    matters; the key "" is the default."""
+    matters; the key "" is the default. `comparisons` is how many pairings are compared at once: the more, the
+    likelier one of them looks like a change by chance."""
 
     baseline: Sample
     target: Sample
     config_id: str
     interleaved: bool = False
     thresholds: Mapping[str, float] = EMPTY
+    comparisons: int = 1
 
     @property
     def label(self) -> str:

@@ -149,6 +149,7 @@ def _compare(console: Console, pairs: Sequence[Pairing], method: str | None, thr
     changes: list[Change] = []
     for number, pairing in enumerate(pairs):
         console.progress(number, len(pairs), pairing.label)
+        pairing = attrs.evolve(pairing, comparisons=len(pairs))
         if threshold is not None:
             pairing = attrs.evolve(pairing, thresholds={"": threshold})
         changes += phases.call("compare", pairing=pairing)

@@ -79,6 +79,7 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
     paired, settings = comparison.partners is not None, _settings(comparison, primary)
     chosen = choose(_columns(comparison, name), paired, calm_only=name == WALL, alpha=settings.alpha)
     question = Question(
+        comparisons=comparison.pairing.comparisons,
         baseline=chosen.baseline,
         target=chosen.target,
         paired=paired,

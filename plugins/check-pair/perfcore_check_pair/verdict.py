@@ -1,6 +1,8 @@
 """The rule: when a difference is a change, when it is none, and when nobody can tell.
 
-Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold.
+Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold. Of
+many comparisons some look like that by chance: where the change is not significant for all of them together
+(Bonferroni), the whole interval has to exceed the threshold.
 Runs taken in blocks: the machine drifts between blocks and no test sees that, so the whole interval has to lie
 beyond the threshold and beyond what machines drift. `same` means that the whole interval is within these limits,
 and the estimate within the threshold.
@@ -41,13 +43,14 @@ class Question:
     """The amounts of one metric on both sides; of `paired` ones, items k of both belong together.
 
     `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
-    code; `notes` are facts about the amounts that the reader should know.
+    code; `notes` are facts about the amounts that the reader should know. `comparisons` are made at once.
     """
 
     baseline: Array
     target: Array
     paired: bool
     threshold: float
+    comparisons: int = 1
     higher_is_better: bool = False
     unit: str = ""
     obstacle: str | None = None
@@ -154,9 +157,10 @@ def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tup
     matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
     nearest = max(low, -high)
-    reach = size if question.paired else nearest
+    alone = question.paired and estimate.p_value < settings.alpha / question.comparisons
+    reach = size if alone else nearest
     if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
-        return _kind(estimate.center, question), wording.beyond(threshold, question.paired)
+        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, alone)
     needed = _needed(question, settings, estimate, matters)
     if max(-low, high) > band:
         return "cannot tell", wording.undecided(threshold, needed)

@@ -50,9 +50,11 @@ def share(threshold: float) -> str:
     return f"{threshold * 100:.3g} %"
 
 
-def beyond(threshold: float, paired: bool) -> str:
-    if paired:
+def beyond(threshold: float, paired: bool, alone: bool) -> str:
+    if alone:
         return f"more than {share(threshold)}"
+    if paired:
+        return f"all of it more than {share(threshold)}"
     return f"all of it more than {share(threshold)}, which is more than the machine usually drifts"
 
 

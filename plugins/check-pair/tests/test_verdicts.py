@@ -279,3 +279,14 @@ PairCheck(PairSettings()).compare(pairing(measured(noisy(1, 1)), measured(noisy(
 sys.exit("scipy" in sys.modules)
 """
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_of_many_comparisons_a_weak_change_needs_its_whole_interval_beyond_the_threshold() -> None:
+    baseline = [5e6 * value for value in TWELVE[:8]]
+    weak = [a * b for a, b in zip(baseline, (1.01, 1.12, 1.02, 1.1, 1.01, 1.13, 1.02, 1.08), strict=True)]
+    strong = [a * b for a, b in zip(baseline, (1.5, 1.6, 1.4, 1.5, 1.55, 1.45, 1.5, 1.52), strict=True)]
+    for target, among_many in ((weak, "cannot tell"), (strong, "degradation")):
+        pair = pairing(measured(baseline, session="s"), measured(target, session="s"), thresholds={"": 0.05})
+        assert PairCheck(PairSettings()).compare(pair)[0].kind == "degradation"
+        change = PairCheck(PairSettings()).compare(attrs.evolve(pair, comparisons=14))[0]
+        assert change.kind == among_many, change.evidence
