@@ -12,11 +12,12 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import PerfError, UsageError
+from perfcore.errors import PerfError, PluginError, UsageError
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 _SLOW = 9
+_LONG = 150_000  # words: long enough to be sampled some hundred times
 _FAST_INDEX = """def index(words):
     places = {}
     for place, word in enumerate(words):
@@ -91,13 +92,28 @@ def demo(
     _perf(console, place, "check --all --threshold 0.05", allowed=(0, 1))
     slow = _git(place, "log", "--format=%h", "--grep", _SUBJECTS[_SLOW]).strip()
     code = _perf(console, place, f"check {slow}", allowed=(0, 1))
+    page = _draw(console, place, slow, command)
     _perf(console, place, "status")
     console.line()
     verdict = "found it: its exit code was 1" if code == 1 else "did not find it: the machine may be too busy"
     console.line(f"The commit that was made slower is {slow} ({_SUBJECTS[_SLOW]}); `perf check {slow}` {verdict}.")
+    if page is not None:
+        console.line(f"Where its time goes: open {shlex.quote(str(directory / page))} in a browser.")
     console.line(f"Go on by hand: cd {shlex.quote(str(directory))}")
     if code != 1:
         raise PerfError("the slow commit was not found", hint="perf check --all --verbose tells what was measured")
+
+
+def _draw(console: Console, place: Path, slow: str, command: str) -> str | None:
+    """A flame graph of the slow commit; None where its plugins are not installed or the system forbids sampling."""
+    wanted = {"collector": "sample", "view": "flamegraph"}
+    if not all(name in console.plugins.names(kind) for kind, name in wanted.items()):
+        return None
+    words = f"collect sample --rate 500 --version {slow} --add -- {command} {_LONG}"
+    if _perf(console, place, words, allowed=(0, PluginError.exit_code)) != 0:
+        return None
+    _perf(console, place, f"show {slow}:1@i flamegraph --output slow.html")
+    return "slow.html"
 
 
 def _make_history(place: Path) -> None:
