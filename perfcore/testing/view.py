@@ -49,6 +49,8 @@ class ViewContract:
     """The output is data for programs and holds names as they are, control characters included."""
     fitted = False
     """On a terminal no line is wider than it."""
+    columns: int | None = 80
+    """How wide the terminal is that most laws are tried on. None for a view that refuses to write to one."""
 
     @pytest.fixture
     def driver(self) -> View:
@@ -77,18 +79,18 @@ class ViewContract:
 
     def test_some_profile_is_shown(self, driver: View) -> None:
         """At least one of the samples is not refused."""
-        assert any(_rendered(driver, sample) for sample in SAMPLES)
+        assert any(_rendered(driver, sample, self.columns) for sample in SAMPLES)
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_a_profile_is_shown_the_same_each_time(self, driver: View, sample: str) -> None:
         """The output depends on the profile alone, neither on the time nor on hash seeds or addresses."""
-        assert _rendered(driver, sample) == _rendered(driver, sample)
+        assert _rendered(driver, sample, self.columns) == _rendered(driver, sample, self.columns)
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_the_profile_stays_as_it_was(self, driver: View, sample: str) -> None:
         """A view looks and does not touch."""
         profile = profiles.SAMPLES[sample]()
-        _refusal(driver, profiles.subject(profile), FakeOutput(width=80))
+        _refusal(driver, profiles.subject(profile), FakeOutput(width=self.columns))
         assert profile == profiles.SAMPLES[sample]()
 
     def test_several_profiles_are_shown_or_refused_with_a_reason(self, driver: View) -> None:
@@ -145,7 +147,7 @@ class ViewContract:
 
     def test_an_output_that_fails_is_not_passed_over(self, driver: View) -> None:
         """The reader of a pipe may go at any time; the command has to notice."""
-        if _rendered(driver, "timed"):
+        if _rendered(driver, "timed", self.columns):
             with pytest.raises(BrokenPipeError):
                 driver.render(profiles.subject(profiles.timed()), _Full())
 
@@ -161,7 +163,7 @@ def _refusal(driver: View, subject: Subject, output: FakeOutput) -> PerfError | 
     return refused
 
 
-def _rendered(driver: View, sample: str) -> bytes:
-    output = FakeOutput(width=80)
+def _rendered(driver: View, sample: str, columns: int | None) -> bytes:
+    output = FakeOutput(width=columns)
     _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
     return output.data
