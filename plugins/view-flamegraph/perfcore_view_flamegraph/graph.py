@@ -1,0 +1,276 @@
+"""The call stacks of a profile as one tree with amounts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from perfcore.errors import NotFoundError, UsageError, nearest
+from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, reached, references
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from perfcore.model import Profile
+    from perfcore.profile.table import Column, Table
+
+Number: TypeAlias = int | float
+
+ROOT = 0
+ALL, UNKNOWN, NO_STACK, SMALLER = "all", "[unknown]", "[no stack]", "[smaller]"
+SIDES = ("baseline", "target")
+
+
+@attrs.frozen
+class Frame:
+    """What a box says: the function, and its file with the line. Both can be shown as they are."""
+
+    name: str
+    place: str = ""
+
+
+@attrs.frozen
+class Metric:
+    """What each node took itself. In a difference `sides` are the amounts of the baseline and of the target,
+    and `own` is the larger of both, so that removed code keeps its width."""
+
+    name: str
+    unit: str
+    own: Sequence[Number]
+    sides: tuple[Sequence[Number], Sequence[Number]] | None = None
+
+    @property
+    def columns(self) -> tuple[Sequence[Number], ...]:
+        """The amounts that the others follow from."""
+        return self.sides or (self.own,)
+
+
+@attrs.frozen
+class Graph:
+    """A tree of calls. Node 0 is the whole; a node follows its parent, and its subtree follows it at once."""
+
+    frames: Sequence[Frame]
+    parent: Sequence[int]
+    frame: Sequence[int]
+    metrics: tuple[Metric, ...]
+
+    def __len__(self) -> int:
+        return len(self.parent)
+
+    def totals(self, own: Sequence[Number]) -> list[Number]:
+        """What each node took with all that it called."""
+        total = list(own)
+        for node in range(len(total) - 1, ROOT, -1):
+            total[self.parent[node]] += total[node]
+        return total
+
+    def metric(self, name: str | None) -> Metric:
+        """The metric of this name, or the first. UsageError for one that is not there."""
+        for metric in self.metrics:
+            if name in (None, metric.name):
+                return metric
+        known = [printable(metric.name) for metric in self.metrics]
+        hint = "; ".join(filter(None, (nearest(printable(str(name)), known), f"it has {', '.join(known)}")))
+        raise UsageError(f"the profile has no metric {printable(str(name))!r}", hint=hint)
+
+
+def graph(profile: Profile, *, lines: bool = False) -> Graph:
+    """The tree of a profile: one box for each function below its callers, or with `lines` one for each line
+    of it that was seen. NotFoundError where there are no stacks, or no amounts that have a width."""
+    resources = profile.table("resources")
+    if resources is None or "stack" not in resources.names or not has_stacks(profile.tables):
+        raise NotFoundError(
+            "the profile has no call stacks", hint="`perf show PROFILE table` shows it; samplers record stacks"
+        )
+    stacks = Stacks.of(profile.tables)
+    rows = references(resources, "stack", profile.tables)
+    amounts = _amounts(resources, rows, len(stacks), profile.header.units)
+    frames, frame_of = _frames(stacks, lines)
+    used = sorted({stack for _, _, columns in amounts for column in columns for stack, _ in _nonzero(column)})
+    return _tree(stacks, frames, frame_of, used, amounts)
+
+
+def culled(whole: Graph, share: float) -> Graph:
+    """The tree without what is less than this share of the whole in every metric. What is left out of a node
+    stands below it as one box, `[smaller]`."""
+    kept = bytearray(len(whole))
+    for metric in whole.metrics:
+        total = whole.totals(metric.own)
+        least = share * total[ROOT]
+        for node, amount in enumerate(total):
+            kept[node] |= amount >= least
+    kept[ROOT] = 1
+    order, stands = _without(whole.parent, kept)
+    frames = [*whole.frames, Frame(SMALLER)]
+    place = {node: at for at, (node, _) in enumerate(order) if node >= 0}
+
+    def summed(values: Sequence[Number]) -> list[Number]:
+        found: list[Number] = [0] * len(order)
+        for node, value in enumerate(values):
+            found[stands[node]] += value
+        return found
+
+    return Graph(
+        frames,
+        [place.get(above, NOWHERE) for _, above in order],
+        [whole.frame[node] if node >= 0 else len(frames) - 1 for node, _ in order],
+        tuple(
+            _metric(metric.name, metric.unit, [summed(values) for values in metric.columns]) for metric in whole.metrics
+        ),
+    )
+
+
+def _without(parent: Sequence[int], kept: Sequence[int]) -> tuple[list[tuple[int, int]], list[int]]:
+    """(the nodes that stay, each with its parent, -1 standing for the small ones of a parent; where in that list
+    the amounts of each old node go)."""
+    order: list[tuple[int, int]] = []
+    stands = [0] * len(parent)
+    small: dict[int, int] = {}
+    for node, above in enumerate(parent):
+        if kept[node]:
+            stands[node] = len(order)
+            order.append((node, above))
+        elif not kept[above]:
+            stands[node] = stands[above]
+        else:
+            if above not in small:
+                small[above] = len(order)
+                order.append((NOWHERE, above))
+            stands[node] = small[above]
+    return order, stands
+
+
+_Amounts: TypeAlias = "list[tuple[str, str, list[list[Number]]]]"
+
+
+def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[str, str]) -> _Amounts:
+    """(name, unit, what each stack took; the last item is what has none): of a difference of both sides."""
+    found: _Amounts = []
+    refused = []
+    for column in resources.values():
+        sides = [resources.get(f"{side} {column.name}") for side in SIDES]
+        there = [side for side in sides if side is not None]
+        columns = there if len(there) == len(SIDES) else [column]
+        if any(one.dtype not in ("i64", "u64", "f64") for one in columns):
+            continue
+        sums = [_sums(one, rows, stacks) for one in columns]
+        whole = [sum(values) for values in sums]
+        if min(map(min, sums)) < 0:
+            refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
+        elif not any(whole) or not all(map(math.isfinite, whole)):
+            refused.append(f"{printable(column.name)!r} amounts to {printable(str(whole[0]))}")
+        else:
+            found.append((column.name, column.unit or units.get(column.name, ""), sums))
+    if not found:
+        raise NotFoundError("; ".join(refused) or "the profile has no amounts that could be drawn")
+    return found
+
+
+def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
+    """What is missing, endless or not a number has no width."""
+    sums: list[Number] = [0] * (stacks + 1)
+    value: Number | None
+    for stack, value in zip(rows, column, strict=True):  # type: ignore[assignment]
+        if value is not None and math.isfinite(value):
+            sums[stack] += value
+    return sums
+
+
+def _nonzero(column: Sequence[Number]) -> Iterator[tuple[int, Number]]:
+    return ((stack, value) for stack, value in enumerate(column) if value)
+
+
+def _frames(stacks: Stacks, lines: bool) -> tuple[list[Frame], list[int]]:
+    """(the boxes there can be; which of them each row of `frames` is)."""
+    known: dict[tuple[str, str, int | None], int] = {}
+    seen: dict[int, list[int]] = {}
+    frame_of = []
+    for row, function in enumerate(stacks.function):
+        name, file, line = UNKNOWN, "", None
+        if function != NOWHERE:
+            name = printable(stacks.names[function]).strip() or UNKNOWN
+            file = printable(stacks.files[function])
+            first, offset = stacks.first_lines[function], stacks.offsets[row]
+            line = first if first is not None and not lines else None
+            if line is None and offset is not None:
+                line = (first or 0) + offset
+        number = known.setdefault((name, file, line if lines else None), len(known))
+        frame_of.append(number)
+        if line is not None:
+            seen.setdefault(number, []).append(line)
+    frames = [Frame(name, _place(file, seen.get(at, ()))) for at, (name, file, _) in enumerate(known)]
+    return frames, frame_of
+
+
+def _place(file: str, lines: Sequence[int]) -> str:
+    if not lines:
+        return file
+    first, last = min(lines), max(lines)
+    return f"{file}:{first}" if first == last else f"{file}:{first}-{last}"
+
+
+def _tree(
+    stacks: Stacks, frames: Sequence[Frame], frame_of: Sequence[int], used: Iterable[int], amounts: _Amounts
+) -> Graph:
+    """The stacks that are used, those of the same functions as one, in the order of a walk through the tree."""
+    boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
+    every, unknown, without = range(len(frames), len(boxes))
+    nodes: dict[int, int] = {}
+    parent, frame = [NOWHERE], [every]
+    node_of = [ROOT] * (len(stacks) + 1)
+
+    def node(above: int, box: int) -> int:
+        found = nodes.setdefault(above * len(boxes) + box, len(parent))
+        if found == len(parent):
+            parent.append(above)
+            frame.append(box)
+        return found
+
+    used = list(used)
+    for stack in reached((stack for stack in used if stack < len(stacks)), stacks.parent):
+        row = stacks.frame[stack]
+        above = stacks.parent[stack]
+        node_of[stack] = node(
+            ROOT if above == NOWHERE else node_of[above], unknown if row == NOWHERE else frame_of[row]
+        )
+    if len(stacks) in used:
+        node_of[len(stacks)] = node(ROOT, without)
+    order = _preorder(parent)
+    place = [0] * len(order)
+    for at, number in enumerate(order):
+        place[number] = at
+
+    def moved(values: Sequence[Number]) -> list[Number]:
+        found: list[Number] = [0] * len(order)
+        for stack, value in _nonzero(values):
+            found[place[node_of[stack]]] += value
+        return found
+
+    return Graph(
+        boxes,
+        [NOWHERE, *(place[parent[number]] for number in order[1:])],
+        [frame[number] for number in order],
+        tuple(_metric(name, unit, [moved(values) for values in columns]) for name, unit, columns in amounts),
+    )
+
+
+def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:
+    if len(columns) == 1:
+        return Metric(name, unit, columns[0])
+    baseline, target = columns
+    return Metric(name, unit, list(map(max, baseline, target)), (baseline, target))
+
+
+def _preorder(parent: Sequence[int]) -> list[int]:
+    below: list[list[int]] = [[] for _ in parent]
+    for node in range(len(parent) - 1, ROOT, -1):
+        below[parent[node]].append(node)
+    order, waiting = [], [ROOT]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += below[node]
+    return order

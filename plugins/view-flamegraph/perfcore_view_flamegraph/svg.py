@@ -1,0 +1,104 @@
+"""A still picture for documents: SVG without a script."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+from xml.sax.saxutils import escape
+
+from perfcore.text import clip, percent, quantity
+from perfcore_view_flamegraph import palette
+from perfcore_view_flamegraph.palette import LIGHT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from perfcore_view_flamegraph.graph import Frame, Graph, Metric, Number
+    from perfcore_view_flamegraph.layout import Box
+
+ROW, EDGE, LETTER = 18, 10, 6.65
+_HEAD, _LEGEND = 46, 24
+_FONT = "11px ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace"
+
+
+def svg(
+    graph: Graph, metric: Metric, boxes: Sequence[Box], *, title: str, about: str, width: int, flame: bool
+) -> Iterator[str]:
+    """The lines of the file. Every text must be one that can be shown as it is."""
+    top = _HEAD + (_LEGEND if metric.sides else 0)
+    levels = 1 + max(box.depth for box in boxes)
+    height = top + levels * ROW + EDGE
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" aria-label="{_attribute(title)}">'
+    )
+    yield f"<title>{escape(title)}</title>"
+    yield f"<style>text{{font:{_FONT};fill:{LIGHT.text}}}.t{{font:600 15px system-ui,sans-serif}}</style>"
+    yield f'<rect width="{width}" height="{height}" fill="#fff"/>'
+    room = int((width - 2 * EDGE) / LETTER)
+    yield f'<text class="t" x="{EDGE}" y="20">{escape(clip(title, int(room * 0.8)))}</text>'
+    yield f'<text x="{EDGE}" y="37">{escape(clip(about, room))}</text>'
+    if metric.sides:
+        yield from _legend(top - _LEGEND)
+    whole = boxes[0].total
+    for box in boxes:
+        row = levels - 1 - box.depth if flame else box.depth
+        yield _drawn(box, graph.frames[box.frame], metric, whole, top + row * ROW, width - 2 * EDGE)
+    yield "</svg>"
+
+
+def share(amount: Number, whole: Number) -> str:
+    """`12.3 %` of the whole."""
+    return f"{100 * amount / whole:.3g} %"
+
+
+def change(baseline: Number, target: Number) -> str:
+    """What became of an amount, in a few signs."""
+    if baseline == target:
+        return "±0"
+    return "new" if not baseline else "gone" if not target else percent(target / baseline)
+
+
+def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float) -> str:
+    """A box one pixel narrower and lower than its place, with what there is room for of its name."""
+    x, wide = EDGE + box.left * width, box.width * width
+    fill = _fill(box, frame)
+    label = f"{change(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
+    shown = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
+    text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(shown)}</text>' if shown else ""
+    gap = 1 if wide > 3 else 0
+    return (
+        f"<g><title>{escape(_told(box, frame, metric, whole))}</title>"
+        f'<rect x="{x:.2f}" y="{y:g}" width="{wide - gap:.2f}" height="{ROW - 1}" fill="{fill}"/>{text}</g>'
+    )
+
+
+def _fill(box: Box, frame: Frame) -> str:
+    if box.sides:
+        return LIGHT.changes[palette.step(*box.sides)]
+    return LIGHT.frames[palette.slot(frame.name, frame.place)] if box.depth else LIGHT.changes[palette.STEPS]
+
+
+def _told(box: Box, frame: Frame, metric: Metric, whole: Number) -> str:
+    """The name, the place, and the amounts."""
+    facts = [f"{frame.name} {frame.place}".strip()]
+    if box.sides:
+        before, after = (quantity(side, metric.unit) for side in box.sides)
+        facts.append(f"{metric.name}: {before} -> {after}, {change(*box.sides)}")
+    else:
+        own = "" if box.own is None else f", own {quantity(box.own, metric.unit)}"
+        facts.append(f"{metric.name}: {quantity(box.total, metric.unit)}, {share(box.total, whole)}{own}")
+    return "\n".join(facts)
+
+
+def _legend(y: float) -> Iterator[str]:
+    """The scale of changes, with words: colour says nothing alone."""
+    x = EDGE
+    for label, step in (("gone", 0), ("less", 4), ("the same", 10), ("more", 16), ("new", 20)):
+        yield f'<rect x="{x}" y="{y}" width="14" height="14" fill="{LIGHT.changes[step]}"/>'
+        yield f'<text x="{x + 19}" y="{y + 11}">{label}</text>'
+        x += 34 + round(len(label) * LETTER)
+
+
+def _attribute(text: str) -> str:
+    return escape(text, {'"': "&quot;", "\n": "&#10;"})

@@ -1,0 +1,124 @@
+"""The driver: which picture is wanted, of one profile, written where it can be looked at."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.settings import option
+from perfcore.text import printable, quantity
+from perfcore_view_flamegraph.graph import ROOT, SIDES, culled, graph
+from perfcore_view_flamegraph.layout import ORDERS, boxes
+from perfcore_view_flamegraph.page import Start, page
+from perfcore_view_flamegraph.svg import EDGE, change, svg
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Output
+    from perfcore.model import Profile, Subject
+    from perfcore_view_flamegraph.graph import Graph, Metric
+
+_BETWEEN = " -> "
+_SHORT = 10
+_THINNEST = 0.5
+
+
+@attrs.frozen
+class FlamegraphSettings:
+    """Which picture, and of what."""
+
+    format: str = option(
+        "auto",
+        help="auto is svg for a file whose name ends in .svg, else the page.",
+        choices=("auto", "html", "svg"),
+    )
+    metric: str | None = option(None, help="What is drawn, or drawn first; else the first metric.", metavar="NAME")
+    title: str | None = option(None, help="Written above the picture, instead of the command.")
+    inverted: bool = option(False, help="Functions with their callers, instead of with what they call.")
+    flame: bool = option(False, help="The outermost function at the bottom, instead of on top.")
+    order: str = option("value", help="Which of the functions with one caller stands first.", choices=ORDERS)
+    lines: bool = option(False, help="A box for each line of a function that was seen, instead of one for all.")
+    width: int = option(1200, help="Of the SVG, in pixels.", minimum=200, maximum=20_000)
+    min_share: float | None = option(
+        None,
+        help="Leave out what is less than this percent of the whole; in an SVG also what is thinner than half a pixel.",
+        metavar="PERCENT",
+        minimum=0,
+        maximum=100,
+    )
+
+
+class FlamegraphView:
+    """The call stacks of a profile as a flame graph: a page to explore, or an SVG for documents."""
+
+    Settings = FlamegraphSettings
+
+    def __init__(self, settings: FlamegraphSettings | None = None) -> None:
+        self.settings = settings or FlamegraphSettings()
+
+    def render(self, subject: Subject, output: Output) -> None:
+        """Write the picture of the one profile."""
+        profile, name = _only(subject)
+        form = self._format(output)
+        if output.width is not None and output.path is None:
+            raise UsageError(f"a flame graph is not for a terminal, it is {form} for a file", hint=f"-o page.{form}")
+        found = graph(profile, lines=self.settings.lines)
+        metric = found.metric(self.settings.metric)
+        sides = _sides(profile, name) if metric.sides else None
+        title = printable(self.settings.title or profile.label or name or "profile")
+        about = _about(profile, name, found, metric, sides)
+        if form == "svg":
+            self._write_svg(found, metric, title, about, output)
+        else:
+            self._write_page(found, metric, title, about, sides, output)
+
+    def _format(self, output: Output) -> str:
+        if self.settings.format != "auto":
+            return self.settings.format
+        return "svg" if output.path is not None and output.path.suffix.lower() == ".svg" else "html"
+
+    def _write_page(
+        self, found: Graph, metric: Metric, title: str, about: str, sides: tuple[str, str] | None, output: Output
+    ) -> None:
+        wanted = self.settings
+        start = Start(metric=metric.name, order=wanted.order, inverted=wanted.inverted, flame=wanted.flame)
+        shown = culled(found, wanted.min_share / 100) if wanted.min_share else found
+        output.write(page(shown, title=title, about=about, sides=sides, start=start))
+
+    def _write_svg(self, found: Graph, metric: Metric, title: str, about: str, output: Output) -> None:
+        wanted = self.settings
+        least = max((wanted.min_share or 0) / 100, _THINNEST / (wanted.width - 2 * EDGE))
+        placed = boxes(found, metric, least=least, order=wanted.order, inverted=wanted.inverted)
+        lines = svg(found, metric, placed, title=title, about=about, width=wanted.width, flame=wanted.flame)
+        output.write("\n".join(lines) + "\n")
+
+
+def _only(subject: Subject) -> tuple[Profile, str]:
+    if not subject.profiles:
+        raise NotFoundError("there is no profile to draw")
+    if len(subject.profiles) > 1:
+        raise UsageError(
+            f"a flame graph is of one profile, and {len(subject.profiles)} are named",
+            hint="`perf aggregate` makes one of them; `perf diff BASELINE TARGET --view flamegraph` compares two",
+        )
+    return subject.profiles[0], subject.names[0] if subject.names else ""
+
+
+def _sides(profile: Profile, name: str) -> tuple[str, str]:
+    """What the baseline and the target are called."""
+    names = name.split(_BETWEEN)
+    ids = [source[:_SHORT] for source in profile.sources]
+    baseline, target = next((pair for pair in (names, ids, SIDES) if len(pair) == len(SIDES)))
+    return printable(baseline), printable(target)
+
+
+def _about(profile: Profile, name: str, found: Graph, metric: Metric, sides: tuple[str, str] | None) -> str:
+    """One line below the title: where it is from and what it amounts to."""
+    if metric.sides and sides:
+        before, after = (found.totals(side)[ROOT] for side in metric.sides)
+        amounts = f"{quantity(before, metric.unit)} -> {quantity(after, metric.unit)}, {change(before, after)}"
+        return f"baseline {sides[0]}, target {sides[1]}; {printable(metric.name)}: {amounts}"
+    whole = quantity(found.totals(metric.own)[ROOT], metric.unit)
+    parts = (printable(name), printable(profile.collector.name), f"{printable(metric.name)}: {whole}")
+    return "; ".join(part for part in parts if part)
