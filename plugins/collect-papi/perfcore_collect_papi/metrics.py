@@ -195,6 +195,19 @@ class Metrics:
         found = [entry for state in chosen for entry in state.cpus.get(event, {}).get(cpu, ())]
         return CpuPerf(cpu, tuple(sorted(found, key=lambda entry: entry.timestamp))) if found else None
 
+    def by_cpu(self, event: str) -> dict[int, int]:
+        """The values of the latest reading of each set, summed by CPU; -1 stands for those that are not known."""
+        found: dict[int, int] = {}
+        for state in self._sets.values():
+            for cpu, entries in state.cpus.get(event, {}).items():
+                for entry in _at(entries, state.latest):
+                    found[cpu] = found.get(cpu, 0) + entry.value
+        return found
+
+    def latest_cpu_of(self, event_set: Hashable) -> int:
+        """The CPU that the latest reading of a set was credited to; -1 before the first."""
+        return self._state(event_set, "asked").latest_cpu
+
     def elapsed(self, timestamp: int, event_set: Hashable = 0) -> int:
         """The time from the latest START of the set to a reading."""
         return timestamp - self._state(event_set, "asked").started

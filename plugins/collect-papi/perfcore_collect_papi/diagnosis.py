@@ -1,0 +1,213 @@
+"""Why there are no hardware counters: one true text, from facts about the kernel, the machine and PAPI."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore.text import clip, printable
+from perfcore_collect_papi import failure
+from perfcore_collect_papi.names import FORCED, PERF_EVENT
+
+FALLBACK = "or use --fallback (kernel counters such as task-clock and page-faults)"
+_UNITS = ("cpu", "cpu_core", "cpu_atom", "cpum_cf")
+_ALLOWED = 2
+
+
+@attrs.frozen(kw_only=True)
+class Machine:
+    """What the kernel shows. `paranoid` is None where it has no perf_events; `units` are the counting units of
+    processors under /sys."""
+
+    kernel: str = ""
+    paranoid: int | None = None
+    units: tuple[str, ...] = ()
+    vendor: str = ""
+    family: int | None = None
+    model: int | None = None
+    name: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Probed:
+    """What the attempt to count gave. `papi` is the library's version, None where it cannot be imported (`why`).
+    `codes` are PAPI's for each event, `software` the system's errors for the kernel's own counters."""
+
+    papi: str | None = None
+    why: str = ""
+    components: tuple[Mapping[str, Any], ...] = ()
+    component: Mapping[str, int] = attrs.field(factory=dict)
+    codes: Mapping[str, int] = attrs.field(factory=dict)
+    near: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
+    software: Mapping[str, int] = attrs.field(factory=dict)
+    forced: str = ""
+
+    @property
+    def hardware(self) -> Mapping[str, Any] | None:
+        """PAPI's component for the processor's counters."""
+        return next((part for part in self.components if part["name"] == PERF_EVENT), None)
+
+    def countable(self, event: str) -> bool:
+        return self.codes.get(event) == 0 if event in self.codes else self.software.get(event) == 0
+
+
+@attrs.frozen
+class Cause:
+    """Why something cannot be counted. `whole` says that it holds for all hardware events, so that another source
+    may be looked for; the others are for the user to put right."""
+
+    id: str
+    text: str
+    hint: str
+    whole: bool = True
+
+
+def machine(root: Path = Path("/")) -> Machine:
+    """Read from /proc and /sys below `root`."""
+    facts = _processor(root / "proc/cpuinfo")
+    return Machine(
+        kernel=os.uname().release,
+        paranoid=_number(root / "proc/sys/kernel/perf_event_paranoid"),
+        units=_units(root / "sys/bus/event_source/devices"),
+        vendor=facts.get("vendor_id", ""),
+        family=_whole(facts.get("cpu family")),
+        model=_whole(facts.get("model")),
+        name=facts.get("model name", ""),
+    )
+
+
+def cause(machine: Machine, probed: Probed, events: Sequence[str]) -> Cause | None:
+    """Why one of the events cannot be counted; None when all can. What holds for all events is told before what
+    holds for one."""
+    codes = {event: probed.codes[event] for event in events if probed.codes.get(event)}
+    if probed.papi is not None and not codes and events and all(event in probed.codes for event in events):
+        return None
+    return _of_all(machine, probed, codes) or _of_one(machine, probed, events, codes)
+
+
+def of_software(machine: Machine, number: int) -> Cause:
+    """Why the kernel's own counters cannot be had."""
+    if machine.paranoid is None or number == errno.ENOSYS:
+        return _NO_PERF_EVENTS
+    if number in (errno.EACCES, errno.EPERM):
+        return _forbidden(machine)
+    return Cause("software", f"the kernel does not open its counters: {os.strerror(number)}", "use another collector")
+
+
+def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause | None:
+    part = probed.hardware
+    reason = printable(str(part["reason"])) if part else ""
+    refused = failure.EPERM in codes.values()
+    if probed.papi is None:
+        return Cause(
+            "no-papi",
+            "collect-papi needs python_papi, which is not installed here"
+            + (f" ({clip(printable(probed.why), 120)})" if probed.why else ""),
+            "pip install python_papi (wheels for Linux x86_64, elsewhere a C compiler is needed), " + FALLBACK,
+        )
+    if machine.paranoid is None or failure.ESYS in codes.values():
+        return _NO_PERF_EVENTS
+    if "paranoid" in reason or refused:
+        return _forbidden(machine)
+    if part is None or part["disabled"]:
+        return _newer(machine, probed) if machine.units else _no_unit(f'perf_event disabled, "{reason}"')
+    if not machine.units and set(codes.values()) == {failure.ENOEVNT}:
+        return _no_unit("Event does not exist")
+    return None
+
+
+def _of_one(machine: Machine, probed: Probed, events: Sequence[str], codes: Mapping[str, int]) -> Cause | None:
+    for event, code in codes.items():
+        shown = clip(printable(event), 100)
+        if code == failure.ENOEVNT:
+            near = ", ".join(probed.near.get(event, ()))
+            hint = (f"near: {near}; " if near else "") + "`perf papi events` lists them all"
+            return Cause("no-event", f"{shown} is not available on this CPU", hint, whole=False)
+        if code == failure.ECNFLCT:
+            beside = [other for other in events if other in probed.codes and other not in codes]
+            text = f"{shown} does not fit beside {', '.join(beside) or 'nothing'}: the CPU has too few counters"
+            return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
+        if code == failure.EINVAL_DOM:
+            text = f"the kernel refuses to have itself counted: kernel.perf_event_paranoid is {machine.paranoid}"
+            return Cause("domain", text, "1 or less is needed for --domain all, or root", whole=False)
+        return Cause("papi", f"{shown} cannot be counted: {failure.name_of(code)} ({code})", "see `perf papi doctor`")
+    return None
+
+
+_NO_PERF_EVENTS = Cause(
+    "no-perf-events",
+    "this kernel has no perf_events (common in gVisor and some sandboxes): no hardware counters",
+    "run on another kernel, or use --fallback (times and page faults of the whole command)",
+)
+
+
+def _forbidden(machine: Machine) -> Cause:
+    if machine.paranoid is not None and machine.paranoid > _ALLOWED:
+        return Cause(
+            "paranoid",
+            "the kernel refuses performance counters: kernel.perf_event_paranoid is "
+            f"{machine.paranoid}, {_ALLOWED} or less is needed",
+            "as root: sysctl kernel.perf_event_paranoid=2 (or give the process CAP_PERFMON)",
+        )
+    return Cause(
+        "seccomp",
+        f"perf_event_open is forbidden here although kernel.perf_event_paranoid is {machine.paranoid}: "
+        "a container's seccomp profile, most likely",
+        "docker run --cap-add PERFMON, " + FALLBACK,
+    )
+
+
+def _no_unit(said: str) -> Cause:
+    return Cause(
+        "no-pmu",
+        "this machine offers no hardware counters (no CPU unit under /sys/bus/event_source/devices; usual in virtual "
+        f"machines and hosted CI). PAPI: {said}",
+        f"run where a PMU is visible, {FALLBACK}",
+    )
+
+
+def _newer(machine: Machine, probed: Probed) -> Cause:
+    forced = FORCED.get(machine.vendor)
+    can = "Instructions, cycles and branches can still be counted: "
+    hint = f"{can}LIBPFM_FORCE_PMU={forced}, or --fallback" if forced else FALLBACK.removeprefix("or ")
+    what = f"{machine.vendor or 'unknown vendor'} family {machine.family}, model {machine.model}"
+    return Cause(
+        "newer-cpu",
+        f"this CPU ({what}) is not known to the PAPI {probed.papi} inside python_papi "
+        "(the newest it knows: Zen 2, Cascade Lake)",
+        hint,
+    )
+
+
+def _units(folder: Path) -> tuple[str, ...]:
+    try:
+        names = sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return ()
+    return tuple(name for name in names if name in _UNITS or name.startswith("armv"))
+
+
+def _processor(path: Path) -> dict[str, str]:
+    """The lines about the first processor."""
+    try:
+        text = path.read_text(errors="replace")
+    except OSError:
+        return {}
+    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
+    return {key.strip(): printable(value.strip()) for key, _, value in lines}
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _whole(text: str | None) -> int | None:
+    return int(text) if text and text.isdecimal() else None

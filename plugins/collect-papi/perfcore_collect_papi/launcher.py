@@ -1,0 +1,167 @@
+"""The near end of the process that counts: starts it, asks it, and puts its failures into words."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import PluginError
+from perfcore.text import clip, printable
+from perfcore_collect_papi.runner import FailedError, Frame, GoneError, Wire
+
+if TYPE_CHECKING:
+    from perfcore_collect_time.launcher import Spec
+
+PATIENCE = 10.0  # seconds until a runner that does not end is killed; it needs about one to end a command
+_CODE = "import sys; sys.path[:] = sys.argv[1:]; from perfcore_collect_papi import runner; runner.main()"
+
+
+@attrs.frozen(kw_only=True)
+class Group:
+    """Events that are counted in one set. `source` is papi, software or component."""
+
+    source: str
+    events: tuple[str, ...]
+    component: int = 0
+
+
+@attrs.frozen(kw_only=True)
+class Wanted:
+    """How to count."""
+
+    per_cpu: bool
+    cpus: tuple[int, ...]
+    domain: str = "user"
+    multiplex: bool = False
+    pid: int | None = None
+    force: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Sample:
+    """Raw values at a moment: (group, stream, CPU, values) each; `elapsed` is nanoseconds since the start. `kept`
+    says that it was asked for, and not only taken to see where a thread is."""
+
+    timestamp: int
+    elapsed: int
+    kept: bool
+    values: tuple[tuple[int, int, int, tuple[int, ...]], ...]
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What came of one run. `exitcode` is negative for a signal; `timed_out` where it was ended; `used` is what the
+    kernel says of the process and the children it waited for."""
+
+    exitcode: int
+    timed_out: bool
+    wall: int
+    words: bytes
+    used: Mapping[str, int]
+    samples: tuple[Sample, ...]
+
+
+def probe(wanted: Wanted, events: Sequence[str]) -> dict[str, Any]:
+    """What can be counted here, tried in a process of its own. `runner.FailedError` where it cannot be tried."""
+    return _facts(("probe", {**attrs.asdict(wanted), "events": list(events)}))
+
+
+def events(force: str = "") -> list[tuple[str, str, str, str, bool, bool]]:
+    """(name, description, unit, component, preset, available) of every event that PAPI knows."""
+    listed: list[tuple[str, str, str, str, bool, bool]] = _facts(("list", {"force": force}))["events"]
+    return listed
+
+
+def run(wanted: Wanted, groups: Sequence[Group], spec: Spec, every: float | None) -> Result:
+    """One run of a command. Interrupted (Ctrl-C), everything that it started is ended before the interrupt goes
+    on."""
+    options = {
+        **attrs.asdict(wanted),
+        "groups": [attrs.asdict(group) for group in groups],
+        "spec": {key: value for key, value in spec._asdict().items() if key != "cpus"},
+        "every": every,
+        "timeout": spec.timeout,
+    }
+    samples: list[Sample] = []
+    for kind, *rest in _frames(("run", options)):
+        if kind == "ended":
+            return _result(rest[0], tuple(samples))
+        timestamp, elapsed, kept, values = rest
+        samples.append(Sample(timestamp=timestamp, elapsed=elapsed, kept=kept, values=values))
+    raise AssertionError("unreachable: a run ends, or it fails")
+
+
+def _facts(request: Frame) -> dict[str, Any]:
+    facts: dict[str, Any] = next(_frames(request))[1]
+    return facts
+
+
+def _frames(request: Frame) -> Iterator[Frame]:
+    """What the runner answers, up to its last frame."""
+    near, far = socket.socketpair()
+    process = _start(near, far)
+    try:
+        wire = Wire(near)
+        try:
+            wire.send(request)
+            while True:
+                frame = wire.receive()
+                if frame[0] == "failed":
+                    raise FailedError(*frame[1:])
+                yield frame
+                if frame[0] != "reading":
+                    return
+        except GoneError as error:
+            raise _gone(process) from error
+    finally:
+        near.close()
+        _end(process)
+
+
+def _start(near: socket.socket, far: socket.socket) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-I", "-S", "-c", _CODE, *sys.path]
+    try:
+        return subprocess.Popen(command, stdin=far.fileno(), stderr=subprocess.PIPE, start_new_session=True)
+    except OSError as error:
+        near.close()
+        raise PluginError(f"cannot start {sys.executable}: {error.strerror}") from error
+    finally:
+        far.close()
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(PATIENCE)
+    except BaseException:
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        if process.stderr is not None:
+            process.stderr.close()
+
+
+def _gone(process: subprocess.Popen[bytes]) -> PluginError:
+    _, said = process.communicate()
+    status = process.returncode
+    how = f"was killed by signal {-status}" if status < 0 else "has ended"
+    last = clip(printable(said.decode(errors="replace").strip().rpartition("\n")[2]), 200)
+    return PluginError(f"the process that counts {how}" + (f": {last}" if last else ""))
+
+
+def _result(facts: dict[str, Any], samples: tuple[Sample, ...]) -> Result:
+    import os
+
+    return Result(
+        exitcode=os.waitstatus_to_exitcode(facts.pop("status")),
+        timed_out=facts.pop("why") == "timeout",
+        wall=facts.pop("wall"),
+        words=facts.pop("words"),
+        used=facts,
+        samples=samples,
+    )

@@ -1,0 +1,255 @@
+"""PAPI itself, as python_papi brings it: components, events, event sets.
+
+python_papi binds a part of PAPI only. What it leaves out (inheriting, attaching to a CPU, the domain of one set,
+threads) is called by ctypes in the same library, which has one state for both.
+
+The order within a set matters: the component, multiplexing, the domain, **inherit before CPU**, and the events last.
+PAPI refuses the reverse of the two, and counts 0 where events were added before inherit.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from perfcore_collect_papi.failure import PapiFailure
+from perfcore_collect_papi.names import PERF_EVENT
+
+_VERSION = 0x06000000
+_OPT_DOMAIN, _OPT_LIB_VERSION, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 21, 27, 28
+_USER, _KERNEL = 1, 2
+_PRESET, _PRESETS = -(1 << 31), 128  # the code of the first, and how many there can be
+_NATIVE, _FIRST, _NEXT = 1 << 30, 1, 0
+
+
+@attrs.frozen(kw_only=True)
+class Component:
+    """A part of PAPI that counts something. `disabled` is PAPI's code, 0 where it can be used."""
+
+    index: int
+    name: str
+    disabled: int
+    reason: str
+    pmus: tuple[str, ...]
+
+    @property
+    def counts_cpus(self) -> bool:
+        """Whether its sets can be inherited and attached to CPUs, and start from 0."""
+        return self.name == PERF_EVENT
+
+
+@attrs.frozen(kw_only=True)
+class Event:
+    """An event by name. `available` is False for a preset that is made of no event of this CPU."""
+
+    name: str
+    description: str
+    units: str
+    component: str
+    preset: bool
+    available: bool
+
+
+class EventSet:
+    """One set of events of one component. Values are those since the start, also of components that go on counting
+    from the start of the process."""
+
+    def __init__(
+        self,
+        papi: Papi,
+        events: Sequence[str],
+        *,
+        component: int = 0,
+        cpu: int | None = None,
+        pid: int | None = None,
+        inherit: bool = False,
+        multiplex: bool = False,
+        domain: str = "user",
+    ) -> None:
+        self.events = tuple(events)
+        self.cpu = cpu
+        self._papi = papi
+        self._lib = papi.lib
+        self._values = papi.ffi.new("long long[]", len(self.events))
+        self._absolute = not papi.components[component].counts_cpus
+        self._base = [0] * len(self.events)
+        handle = papi.ffi.new("int *", -1)
+        self._check(self._lib.PAPI_create_eventset(handle), "cannot make an event set")
+        self.handle: int = handle[0]
+        try:
+            self._configure(component, cpu, pid, inherit, multiplex, domain)
+            for event in self.events:
+                self._check(self._lib.PAPI_add_named_event(self.handle, event.encode()), event)
+        except BaseException:
+            self.close()
+            raise
+
+    def start(self) -> None:
+        """The set counts from 0."""
+        self._check(self._lib.PAPI_start(self.handle), "cannot start to count")
+        if self._absolute:
+            self._base = self._raw(self._lib.PAPI_read)
+
+    def read(self) -> list[int]:
+        return self._since(self._raw(self._lib.PAPI_read))
+
+    def stop(self) -> list[int]:
+        """The last reading. Works when the process that was counted is no more."""
+        return self._since(self._raw(self._lib.PAPI_stop))
+
+    def reset(self) -> None:
+        self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
+        if self._absolute:
+            self._base = self._raw(self._lib.PAPI_read)
+
+    def accum(self) -> list[int]:
+        """What was counted since the counters were zeroed last; they are zeroed."""
+        if self._absolute:
+            values = self.read()
+            self.reset()
+            return values
+        for number in range(len(self.events)):
+            self._values[number] = 0
+        return self._raw(self._lib.PAPI_accum)
+
+    def close(self) -> None:
+        """Harmless twice. A set that runs is stopped."""
+        if self.handle < 0:
+            return
+        self._lib.PAPI_stop(self.handle, self._values)
+        self._lib.PAPI_cleanup_eventset(self.handle)
+        self._lib.PAPI_destroy_eventset(self._papi.ffi.new("int *", self.handle))
+        self.handle = -1
+
+    def _configure(
+        self, component: int, cpu: int | None, pid: int | None, inherit: bool, multiplex: bool, domain: str
+    ) -> None:
+        self._check(self._lib.PAPI_assign_eventset_component(self.handle, component), "cannot choose the component")
+        if multiplex:
+            self._check(self._lib.PAPI_set_multiplex(self.handle), "cannot multiplex")
+        if domain == "all":
+            self._option(_OPT_DOMAIN, (0, self.handle, _USER | _KERNEL), "cannot count the kernel")
+        if inherit:
+            self._option(_OPT_INHERIT, (self.handle, 1), "cannot count children")
+        if cpu is not None:
+            self._option(_OPT_CPU_ATTACH, (self.handle, cpu), f"cannot count on CPU {cpu}")
+        if pid is not None:
+            self._check(self._lib.PAPI_attach(self.handle, pid), f"cannot attach to the thread {pid}")
+
+    def _option(self, option: int, values: Sequence[int], what: str) -> None:
+        """`PAPI_option_t` is a union of structures of ints for what is set here; this is larger than any."""
+        buffer = (ctypes.c_int * 512)(*values)
+        self._check(self._papi.symbols.PAPI_set_opt(option, buffer), what)
+
+    def _raw(self, call: Any) -> list[int]:
+        self._check(call(self.handle, self._values), "cannot read")
+        return list(self._values)
+
+    def _since(self, values: list[int]) -> list[int]:
+        return [value - base for value, base in zip(values, self._base, strict=True)] if self._absolute else values
+
+    def _check(self, code: int, what: str) -> None:
+        if code < 0:
+            raise PapiFailure(code, what)
+
+
+class Papi:
+    """The library, initialized for this process. Use `papi()`."""
+
+    def __init__(self) -> None:
+        from pypapi import _papi  # type: ignore[import-untyped]
+
+        self.ffi, self.lib = _papi.ffi, _papi.lib
+        self.symbols = ctypes.CDLL(_papi.__file__)
+        if self.lib.PAPI_is_initialized():  # inherited by fork: what runs in the parent would count as running here
+            self.lib.PAPI_shutdown()
+        code = self.lib.PAPI_library_init(_VERSION)
+        if code != _VERSION:
+            raise PapiFailure(min(code, -1), "PAPI cannot be initialized")
+        identify = ctypes.cast(ctypes.pythonapi.PyThread_get_thread_ident, ctypes.c_void_p)
+        self.symbols.PAPI_thread_init(identify)
+        self.components = tuple(map(self._component, range(self.lib.PAPI_num_components())))
+
+    @property
+    def version(self) -> str:
+        number = self.symbols.PAPI_get_opt(_OPT_LIB_VERSION, None)
+        return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+
+    def component_of(self, event: str) -> int:
+        """The index of the component that an event belongs to. PapiFailure for a name that none knows."""
+        code = self.ffi.new("int *")
+        self._check(self.lib.PAPI_event_name_to_code(event.encode(), code), event)
+        index = self.lib.PAPI_get_event_component(code[0])
+        self._check(index, event)
+        return int(index)
+
+    def events(self, component: Component) -> Iterator[Event]:
+        """Every preset, with the first component, and every native event of a component. A component that is
+        disabled lists no native events."""
+        for number in range(_PRESETS) if component.index == 0 else ():
+            yield from self._event(_PRESET + number, component, preset=True)
+        code = self.ffi.new("int *", _NATIVE)
+        modifier = _FIRST
+        while self.lib.PAPI_enum_cmp_event(code, modifier, component.index) == 0:
+            modifier = _NEXT
+            yield from self._event(code[0], component, preset=False)
+
+    def _event(self, code: int, component: Component, *, preset: bool) -> Iterator[Event]:
+        info = self.ffi.new("PAPI_event_info_t *")
+        if self.lib.PAPI_get_event_info(code, info) != 0:
+            return
+        yield Event(
+            name=self._text(info.symbol),
+            description=self._text(info.long_descr) or self._text(info.short_descr),
+            units=self._text(info.units),
+            component=component.name,
+            preset=preset,
+            available=component.disabled == 0 and (not preset or info.count > 0),
+        )
+
+    def _component(self, index: int) -> Component:
+        info = self.lib.PAPI_get_component_info(index)
+        return Component(
+            index=index,
+            name=self._text(info.name),
+            disabled=int(info.disabled),
+            reason=self._text(info.disabled_reason),
+            pmus=tuple(self._text(name) for name in info.pmu_names if name),
+        )
+
+    def _text(self, characters: Any) -> str:
+        text: bytes = self.ffi.string(characters)
+        return text.decode(errors="replace")
+
+    def _check(self, code: int, what: str) -> None:
+        if code < 0:
+            raise PapiFailure(code, what)
+
+
+def papi() -> Papi:
+    """The library of this process. ImportError where python_papi is not installed."""
+    return _papi_of(os.getpid())
+
+
+@functools.cache
+def _papi_of(pid: int) -> Papi:
+    return Papi()
+
+
+def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:
+    """What PAPI says to each event when it is added to those before it that could be: 0, or its code. The code of
+    a set that cannot be made at all is that of every event."""
+    said: dict[str, int] = {}
+    for event in events:
+        kept = [other for other, code in said.items() if code == 0]
+        try:
+            EventSet(papi(), [*kept, event], component=component, **options).close()
+            said[event] = 0
+        except PapiFailure as error:
+            said[event] = error.code
+    return said

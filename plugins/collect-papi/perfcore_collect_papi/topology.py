@@ -1,0 +1,199 @@
+"""The machine's hardware threads, and what they share: from /sys, or from a file that hwloc wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import PerfError
+from perfcore.profile.table import ColumnSpec
+from perfcore.text import clip, printable
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+CACHES = ("l1d", "l1i", "l2", "l3")
+COLUMNS = (
+    ColumnSpec("cpu", "i64"),
+    *(ColumnSpec(name, "i64") for name in ("core", "die", "package", "numa")),
+    *(ColumnSpec(name, "str") for name in (*CACHES, "kind")),
+)
+_LARGEST = 64 << 20
+_KINDS = {"cpu_core": "performance", "cpu_atom": "efficiency"}
+_PLACES = {"Package": "package", "Die": "die", "Core": "core", "NUMANode": "numa"}
+_HWLOC_CACHES = {"L1Cache": "l1d", "L1iCache": "l1i", "L2Cache": "l2", "L3Cache": "l3"}
+
+
+@attrs.frozen(kw_only=True)
+class Cpu:
+    """A hardware thread: where it is, and for each cache the CPUs that share it (`0-3,8`). None is not known."""
+
+    cpu: int
+    core: int | None = None
+    die: int | None = None
+    package: int | None = None
+    numa: int | None = None
+    l1d: str | None = None
+    l1i: str | None = None
+    l2: str | None = None
+    l3: str | None = None
+    kind: str | None = None
+
+
+def of_system(root: Path = Path("/")) -> tuple[Cpu, ...]:
+    """The CPUs that are online, from /sys below `root`; none where it does not tell."""
+    system = root / "sys/devices/system"
+    numa = _members(system / "node", "node")
+    kinds = {
+        cpu: kind for unit, kind in _KINDS.items() for cpu in _cpus(root / f"sys/bus/event_source/devices/{unit}/cpus")
+    }
+    return tuple(_of_folder(system / f"cpu/cpu{cpu}", cpu, numa, kinds) for cpu in _cpus(system / "cpu/online"))
+
+
+def of_file(path: Path) -> tuple[Cpu, ...]:
+    """The CPUs of a file that `lstopo --of xml` wrote. PerfError when it is none."""
+    from xml.etree import ElementTree
+
+    shown = printable(str(path))
+    try:
+        if path.stat().st_size > _LARGEST:
+            raise PerfError(f"{shown} is too large to be a topology")
+        text = path.read_bytes()
+        if b"<!ENTITY" in text:
+            raise PerfError(f"{shown} defines entities, which no topology does")
+        found = tuple(sorted(_below(ElementTree.fromstring(text), {}), key=lambda cpu: cpu.cpu))
+    except OSError as error:
+        raise PerfError(f"cannot read the topology {shown}: {error.strerror}") from error
+    except (ElementTree.ParseError, ValueError, RecursionError) as error:
+        raise PerfError(
+            f"{shown} is no topology: {clip(printable(str(error)), 100)}", hint="`lstopo --of xml FILE` writes one"
+        ) from error
+    if not found:
+        raise PerfError(f"{shown} is no topology: it has no CPU", hint="`lstopo --of xml FILE` writes one")
+    return _with_shared(found)
+
+
+def parse_list(text: str) -> tuple[int, ...]:
+    """The numbers of `0,2-3`, as the kernel writes them. Raises ValueError."""
+    found: list[int] = []
+    for part in filter(None, text.strip().split(",")):
+        low, _, high = part.partition("-")
+        found.extend(range(int(low), int(high or low) + 1))
+    return tuple(found)
+
+
+def format_list(cpus: tuple[int, ...]) -> str:
+    """`0,2-3` for 0 2 3."""
+    spans: list[list[int]] = []
+    for cpu in sorted(cpus):
+        if spans and cpu == spans[-1][1] + 1:
+            spans[-1][1] = cpu
+        else:
+            spans.append([cpu, cpu])
+    return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in spans)
+
+
+def _of_folder(folder: Path, cpu: int, numa: dict[int, int], kinds: dict[int, str]) -> Cpu:
+    return Cpu(
+        cpu=cpu,
+        core=_number(folder / "topology/core_id"),
+        die=_number(folder / "topology/die_id"),
+        package=_number(folder / "topology/physical_package_id"),
+        numa=numa.get(cpu),
+        kind=kinds.get(cpu),
+        **dict(_shared(folder / "cache")),
+    )
+
+
+def _shared(folder: Path) -> Iterator[tuple[str, str]]:
+    for index in sorted(folder.glob("index*")):
+        level, kind = _text(index / "level"), _text(index / "type")
+        name = f"l{level}" + ({"Data": "d", "Instruction": "i"}.get(kind, "") if level == "1" else "")
+        if name in CACHES:
+            with contextlib.suppress(ValueError):
+                yield name, format_list(parse_list(_text(index / "shared_cpu_list")))
+
+
+def _members(folder: Path, prefix: str) -> dict[int, int]:
+    """The node of each CPU."""
+    nodes = [
+        (int(found[1]), path)
+        for path in folder.glob(f"{prefix}*")
+        if (found := re.fullmatch(rf"{prefix}(\d+)", path.name))
+    ]
+    return {cpu: node for node, path in sorted(nodes) for cpu in _cpus(path / "cpulist")}
+
+
+def _cpus(path: Path) -> tuple[int, ...]:
+    try:
+        return parse_list(_text(path))
+    except ValueError:
+        return ()
+
+
+def _number(path: Path) -> int | None:
+    text = _text(path)
+    return int(text) if text.isdecimal() else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def _below(element: Element, around: dict[str, int]) -> Iterator[Cpu]:
+    """The hardware threads below an object of hwloc, each with the objects around it. A NUMA node stands beside
+    what it serves (hwloc 2) or around it (hwloc 1). Caches are numbered by the first CPU below them."""
+    around = dict(around)
+    for child in element.iterfind("object"):
+        if child.get("type") == "NUMANode" and child.find("object") is None:
+            around["numa"] = _index(child)
+    kind = element.get("type", "")
+    if kind in _PLACES:
+        around[_PLACES[kind]] = _index(element)
+    if kind == "PU":
+        number = _index(element)
+        caches = {name: str(around[name]) for name in CACHES if name in around}
+        places = {name: around.get(name) for name in _PLACES.values()}
+        yield Cpu(cpu=number, **places, **caches)  # type: ignore[arg-type]
+        return
+    if kind in _HWLOC_CACHES or (kind == "Cache" and element.get("depth") in ("1", "2", "3")):
+        around[_HWLOC_CACHES.get(kind) or _old_cache(element)] = id(element)
+    for child in element.iterfind("object"):
+        yield from _below(child, around)
+
+
+def _old_cache(element: Element) -> str:
+    """Of hwloc 1, where a cache says its level as a number."""
+    level = element.get("depth", "")
+    return f"l{level}" + (("i" if element.get("cache_type") == "2" else "d") if level == "1" else "")
+
+
+def _with_shared(cpus: tuple[Cpu, ...]) -> tuple[Cpu, ...]:
+    """Which cache it is becomes the CPUs that have the same one."""
+    lists: dict[tuple[str, str], list[int]] = {}
+    for cpu in cpus:
+        for name in CACHES:
+            lists.setdefault((name, getattr(cpu, name)), []).append(cpu.cpu)
+    return tuple(
+        attrs.evolve(
+            cpu,
+            **{
+                name: format_list(tuple(lists[name, getattr(cpu, name)]))
+                for name in CACHES
+                if getattr(cpu, name) is not None
+            },
+        )
+        for cpu in cpus
+    )
+
+
+def _index(element: Element) -> int:
+    return int(element.get("os_index", ""))
