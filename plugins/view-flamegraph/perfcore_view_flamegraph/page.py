@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfcore_view_flamegraph.graph import Graph
     from perfcore_view_flamegraph.palette import Palette
 
+_SCRIPTS = ("tree.js", "words.js", "page.js")
 _TOKEN = re.compile(r"\{\{(\w+)\}\}")
 
 
@@ -34,7 +35,7 @@ class Start:
 
 def page(graph: Graph, *, title: str, about: str, sides: tuple[str, str] | None, start: Start) -> str:
     """The whole file. Every text must be one that can be shown as it is."""
-    style, script = _source("page.css"), _source("page.js")
+    style, script = _source("page.css"), "\n".join(map(_source, _SCRIPTS))
     head = {
         "title": title,
         "sides": sides,

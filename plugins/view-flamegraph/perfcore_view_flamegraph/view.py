@@ -109,7 +109,7 @@ def _sides(profile: Profile, name: str) -> tuple[str, str]:
     """What the baseline and the target are called."""
     names = name.split(_BETWEEN)
     ids = [source[:_SHORT] for source in profile.sources]
-    baseline, target = next((pair for pair in (names, ids, SIDES) if len(pair) == len(SIDES)))
+    baseline, target = next(pair for pair in (names, ids, SIDES) if len(pair) == len(SIDES))
     return printable(baseline), printable(target)
 
 

@@ -66,7 +66,7 @@ class Window:
         match event.get("method"):
             case "Runtime.exceptionThrown":
                 self.problems.append(json.dumps(params["exceptionDetails"])[:500])
-            case "Log.entryAdded" if params["entry"]["level"] in ("error", "warning"):
+            case "Log.entryAdded" if params["entry"]["level"] == "error":
                 self.problems.append(params["entry"]["text"])
             case "Network.requestWillBeSent":
                 self.requests.append(params["request"]["url"])

@@ -1,0 +1,229 @@
+"use strict";
+
+const ROW = 20; // pixels from one level to the next
+const THINNEST = 0.5; // what is less wide is neither laid out nor drawn
+const FONT = "12px system-ui, -apple-system, 'Segoe UI', sans-serif";
+const PAGE_OF_ROWS = 50;
+const ROOT = 0;
+
+// The data: see pack.py for how they are written.
+
+async function unpack(text) {
+  if (typeof DecompressionStream === "undefined") {
+    throw new Error("This browser cannot open the data of this page, since it has no DecompressionStream. " +
+      "Firefox from 113, Chrome and Edge from 80, and Safari from 16.4 on have it.");
+  }
+  const letters = atob(text);
+  const packed = new Uint8Array(letters.length);
+  for (let at = 0; at < packed.length; at++) packed[at] = letters.charCodeAt(at);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+function readProfile(bytes) {
+  const length = new DataView(bytes.buffer).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const columns = readColumns(bytes, 4 + length, head.columns, head.nodes);
+  const amounts = [];
+  let next = 2;
+  for (const metric of head.metrics) {
+    const first = columns[next++];
+    if (metric.difference) {
+      const target = columns[next++];
+      amounts.push({ own: first.map((value, node) => Math.max(value, target[node])), baseline: first, target });
+    } else {
+      amounts.push({ own: first });
+    }
+  }
+  return { head, amounts, size: head.nodes, frame: Int32Array.from(columns[1]), ...shapeOf(columns[0]) };
+}
+
+function readColumns(bytes, start, planes, size) {
+  let at = start;
+  return planes.map((count) => {
+    const values = new Float64Array(size);
+    if (count === null) {
+      const view = new DataView(bytes.buffer, at, 8 * size);
+      for (let item = 0; item < size; item++) values[item] = view.getFloat64(8 * item, true);
+      at += 8 * size;
+      return values;
+    }
+    for (let plane = 0, worth = 1; plane < count; plane++, worth *= 256, at += size) {
+      for (let item = 0; item < size; item++) values[item] += worth * bytes[at + item];
+    }
+    return values;
+  });
+}
+
+/** Parents, depths and the ends of subtrees. A node comes after its parent, and its subtree right after it. */
+function shapeOf(ups) {
+  const size = ups.length;
+  const parent = new Int32Array(size).fill(-1), depth = new Int32Array(size), end = new Int32Array(size);
+  const path = [ROOT];
+  for (let node = 1; node < size; node++) {
+    depth[node] = depth[node - 1] + 1 - ups[node];
+    parent[node] = path[depth[node] - 1];
+    path[depth[node]] = node;
+  }
+  for (let node = size - 1; node >= 0; node--) {
+    end[node] = Math.max(end[node], node + 1);
+    if (node) end[parent[node]] = Math.max(end[parent[node]], end[node]);
+  }
+  return { parent, depth, end };
+}
+
+function totalsOf(profile, own) {
+  const total = Float64Array.from(own);
+  for (let node = profile.size - 1; node > 0; node--) total[profile.parent[node]] += total[node];
+  return total;
+}
+
+// Trees: what is called below its callers, or inverted, callers below what they call. Both have the methods
+// frame, parent, total, own, sides (of a difference), below (children with an amount) and nodes (of the profile,
+// whose own amounts make up the total).
+
+function downwards(profile, metric) {
+  const { own, baseline, target } = profile.amounts[metric];
+  const total = totalsOf(profile, own);
+  const before = baseline && totalsOf(profile, baseline), after = target && totalsOf(profile, target);
+  return {
+    sorted: new Map(),
+    frame: (node) => profile.frame[node],
+    parent: (node) => profile.parent[node],
+    total: (node) => total[node],
+    own: (node) => own[node],
+    sides: (node) => (before ? [before[node], after[node]] : null),
+    below(node) {
+      const found = [];
+      for (let child = node + 1; child < profile.end[node]; child = profile.end[child]) {
+        if (total[child] > 0) found.push(child);
+      }
+      return found;
+    },
+    *nodes(node) {
+      for (let each = node; each < profile.end[node]; each++) yield each;
+    },
+  };
+}
+
+/** Made as it is looked at: a node remembers where its stacks begin, and how far up each it stands. */
+function inverted(profile, metric) {
+  const { own, baseline, target } = profile.amounts[metric];
+  const nodes = [];
+  const add = (parent, frame, begins, stands) => {
+    const sum = (values) => begins.reduce((so, node) => so + values[node], 0);
+    nodes.push({ parent, frame, begins, stands, total: sum(own), sides: baseline ? [sum(baseline), sum(target)] : null });
+    return nodes.length - 1;
+  };
+  const all = [];
+  for (let node = 1; node < profile.size; node++) if (own[node] > 0) all.push(node);
+  add(-1, profile.frame[ROOT], all, all);
+  return {
+    sorted: new Map(),
+    frame: (node) => nodes[node].frame,
+    parent: (node) => nodes[node].parent,
+    total: (node) => nodes[node].total,
+    own: () => null,
+    sides: (node) => nodes[node].sides,
+    below(node) {
+      const { begins, stands } = nodes[node];
+      const groups = new Map();
+      stands.forEach((at, entry) => {
+        if (at === ROOT) return;
+        const frame = profile.frame[at];
+        if (!groups.has(frame)) groups.set(frame, [[], []]);
+        const [begin, stand] = groups.get(frame);
+        begin.push(begins[entry]);
+        stand.push(profile.parent[at]);
+      });
+      return Array.from(groups, ([frame, [begin, stand]]) => add(node, frame, begin, stand));
+    },
+    nodes: (node) => nodes[node].begins,
+  };
+}
+
+function childrenOf(tree, node, order) {
+  if (tree.order !== order) {
+    for (const list of tree.sorted.values()) list.sort(order.compare(tree));
+    tree.order = order;
+  }
+  let list = tree.sorted.get(node);
+  if (!list) {
+    list = tree.below(node).sort(order.compare(tree));
+    tree.sorted.set(node, list);
+  }
+  return list;
+}
+
+function ordersOf(names) {
+  const byName = (tree, one, other) => {
+    const a = names[tree.frame(one)], b = names[tree.frame(other)];
+    return a < b ? -1 : a > b ? 1 : 0;
+  };
+  return {
+    value: { falling: true, compare: (tree) => (a, b) => tree.total(b) - tree.total(a) || byName(tree, a, b) },
+    name: { falling: false, compare: (tree) => (a, b) => byName(tree, a, b) },
+  };
+}
+
+/** From where to where a node reaches, in amounts from the left end of the whole. */
+function intervalOf(tree, node, order) {
+  let from = 0;
+  for (let at = node; tree.parent(at) >= 0; at = tree.parent(at)) {
+    for (const child of childrenOf(tree, tree.parent(at), order)) {
+      if (child === at) break;
+      from += tree.total(child);
+    }
+  }
+  return { from, to: from + tree.total(node) };
+}
+
+/** The boxes to be seen, level by level: a function of tree, view and width, as expensive as what it finds. */
+function layout(tree, view, width, order) {
+  const scale = width / (view.to - view.from);
+  const rows = [];
+  let row = [{ node: ROOT, from: 0, left: -view.from * scale, width: tree.total(ROOT) * scale }];
+  while (row.length) {
+    rows.push(row);
+    const next = [];
+    for (const box of row) {
+      let from = box.from;
+      for (const child of childrenOf(tree, box.node, order)) {
+        const amount = tree.total(child);
+        if (from >= view.to) break;
+        if (amount * scale < THINNEST) {
+          if (order.falling) break;
+        } else if (from + amount > view.from) {
+          next.push({ node: child, from, left: (from - view.from) * scale, width: amount * scale });
+        }
+        from += amount;
+      }
+    }
+    row = next;
+  }
+  return rows;
+}
+
+/** The path to a node as frames, runs of one frame as `5*300`; and back. */
+function pathOf(tree, node) {
+  const runs = [];
+  for (let at = node; tree.parent(at) >= 0; at = tree.parent(at)) {
+    const last = runs[runs.length - 1];
+    if (last && last[0] === tree.frame(at)) last[1]++;
+    else runs.push([tree.frame(at), 1]);
+  }
+  return runs.reverse().map(([frame, times]) => (times > 1 ? `${frame}*${times}` : `${frame}`)).join(".");
+}
+
+function follow(tree, path, order) {
+  let node = ROOT;
+  for (const run of path ? path.split(".") : []) {
+    const [frame, times] = run.split("*").map(Number);
+    for (let time = 0; time < (times || 1); time++) {
+      const next = childrenOf(tree, node, order).find((child) => tree.frame(child) === frame);
+      if (next === undefined) return node;
+      node = next;
+    }
+  }
+  return node;
+}

@@ -1,0 +1,92 @@
+// Words for people.
+
+const SCALES = {
+  ns: [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]],
+  us: [[1e6, "s"], [1e3, "ms"], [1, "µs"]],
+  s: [[1, "s"], [1e-3, "ms"], [1e-6, "µs"], [1e-9, "ns"]],
+  B: [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]],
+};
+
+function digits(value) {
+  return Number.isInteger(value) ? value.toLocaleString("en") : String(Number(value.toPrecision(3)));
+}
+
+function quantity(value, unit) {
+  const [factor, name] = (SCALES[unit] || []).find(([least]) => Math.abs(value) >= least) || [1, unit === "1" ? "" : unit];
+  return `${digits(value / factor)} ${name}`.trim();
+}
+
+function percent(part, whole) {
+  return whole ? `${Number(((100 * part) / whole).toPrecision(3))} %` : "-";
+}
+
+function signed(change, unit) {
+  return change > 0 ? `+${quantity(change, unit)}` : change < 0 ? `−${quantity(-change, unit)}` : "±0";
+}
+
+/** What became of an amount: a sign and a number, or a word. */
+function changed([before, after]) {
+  if (before === after) return "±0";
+  if (!before) return "new";
+  if (!after) return "gone";
+  const change = (100 * (after - before)) / before;
+  return `${change > 0 ? "+" : "−"}${Number(Math.abs(change).toPrecision(3))} %`;
+}
+
+// The table: what each function took itself and with all it called; recursion counts once.
+
+function byFunction(profile, metric) {
+  const { own, baseline, target } = profile.amounts[metric];
+  const kinds = baseline ? [own, baseline, target] : [own];
+  const found = profile.head.names.map((_, frame) => ({ frame, own: [0, 0, 0], total: [0, 0, 0] }));
+  kinds.forEach((values, kind) => {
+    const totals = totalsOf(profile, values);
+    const active = new Int32Array(found.length);
+    const path = [];
+    for (let node = 1; node < profile.size; node++) {
+      while (path.length >= profile.depth[node]) active[path.pop()]--;
+      const frame = profile.frame[node];
+      found[frame].own[kind] += values[node];
+      if (!active[frame]++) found[frame].total[kind] += totals[node];
+      path.push(frame);
+    }
+  });
+  return found.filter((row) => row.total[0] > 0);
+}
+
+function columnsOf(profile, metric) {
+  const { names, places, metrics } = profile.head;
+  const { unit, difference } = metrics[metric];
+  const whole = totalsOf(profile, profile.amounts[metric].own)[ROOT];
+  const text = [
+    { title: "Function", value: (row) => names[row.frame] },
+    { title: "File", value: (row) => places[row.frame] },
+  ];
+  const amount = (title, value) => ({ title, value, number: true, show: (row) => quantity(value(row), unit) });
+  const change = (title, value) => ({ title, value, number: true, show: (row) => signed(value(row), unit) });
+  const share = (title, value) => ({ title, value, number: true, show: (row) => percent(value(row), whole) });
+  if (difference) {
+    return [
+      ...text,
+      change("Own change", (row) => row.own[2] - row.own[1]),
+      change("Change", (row) => row.total[2] - row.total[1]),
+      amount("Baseline", (row) => row.total[1]),
+      amount("Target", (row) => row.total[2]),
+      { title: "In words", value: (row) => changed([row.total[1], row.total[2]]), number: true },
+    ];
+  }
+  return [
+    ...text,
+    amount("Own", (row) => row.own[0]),
+    share("Own share", (row) => row.own[0]),
+    amount("Total", (row) => row.total[0]),
+    share("Total share", (row) => row.total[0]),
+  ];
+}
+
+function sortedRows(rows, column, falling) {
+  const sign = falling ? -1 : 1;
+  const compare = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
+  const key = (row) => (column.title.endsWith("hange") ? Math.abs(column.value(row)) : column.value(row));
+  return rows.sort((one, other) => sign * compare(key(one), key(other)) || one.frame - other.frame);
+}
