@@ -17,7 +17,7 @@ from perfcore.errors import PerfError, PluginError, UsageError
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 _SLOW = 9
-_LONG = 150_000  # words: long enough to be sampled some hundred times
+_LONG = 200_000  # words: long enough to be sampled some hundred times
 _FAST_INDEX = """def index(words):
     places = {}
     for place, word in enumerate(words):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 COLUMNS = (ColumnSpec("stack", "i64"), ColumnSpec("samples", "i64", "", "value"))
 _LINES, _LINE = 6, 200  # how much of a tool's complaint a message holds
 _FEW = 100
+_MOST = 0.8  # of the CPU time: what is seen of a command without a word about the rest
 
 
 @attrs.frozen
@@ -57,6 +58,7 @@ class _State:
     stacks: StackBuilder = attrs.field(factory=StackBuilder)
     samples: int = 0
     failed: int = 0
+    cpu: float = 0.0
     closed: bool = False
 
 
@@ -96,6 +98,7 @@ class SampleCollector:
         if not run.warmup:
             state.samples += sum(counts.values())
             state.failed += ended.missed
+            state.cpu += ended.cpu or 0.0
         if counts:
             run.rows.extend({"stack": list(counts), "samples": list(counts.values())})
         else:
@@ -113,8 +116,19 @@ class SampleCollector:
         session.sampling.update(tool=state.tool.name, version=state.tool.version, rate=self.settings.rate)
         if outcome.status == "ok" and state.samples < _FEW:
             session.note(f"only {state.samples} samples: take more with a higher --rate, a longer run, or --repeat")
+        seen = state.samples / self.settings.rate
+        if not self.settings.idle and self._counts_time and seen < _MOST * state.cpu:
+            session.note(
+                f"{state.tool.name} saw {seen:.2f} s of the {state.cpu:.2f} s of CPU time that the command took: "
+                "the rest, mostly its start, is not in the profile"
+            )
         if state.failed:
             session.note(f"{state.failed} samples could not be read by {state.tool.name}")
+
+    @property
+    def _counts_time(self) -> bool:
+        """Whether a sample stands for a share of CPU time."""
+        return self.settings.tool != "perf" or self.settings.event == "cpu-clock"
 
     def _checked(self, ended: Ended, tool: Tool, job: Job) -> int:
         """The command's exit code, unless the tool failed or the command did and may not."""

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore_collect_sample.collector import SampleSettings
 
-_SCRIPT, _CODE, _PID, _WORDS, _TALK = "run.sh", "code", "pid", "words", "talk"
+_SCRIPT, _CODE, _PID, _WORDS, _TALK, _TIMES = "run.sh", "code", "pid", "words", "talk", "times"
+_TIME = re.compile(rb"(\d+)m([\d.]+)s")
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*(-dbg|d)?|uv|pytest")
 _KEPT = 4096  # bytes of a complaint
 Sampled = Iterator[tuple[Iterable[Frame], int]]
@@ -49,12 +50,14 @@ class Tool(Protocol):
 @attrs.frozen(kw_only=True)
 class Ended:
     """How a run ended. `exitcode` is None where the tool failed before the command did anything; `complaint` is
-    what the tool said, `words` the last that the command did."""
+    what the tool said, `words` the last that the command did, `cpu` the seconds of CPU time that it took, its
+    children included."""
 
     exitcode: int | None
     complaint: str
     words: bytes
     missed: int
+    cpu: float | None = None
     timed_out: bool = False
 
 
@@ -72,7 +75,7 @@ def choose(job: Job, settings: SampleSettings) -> Tool:
 
 def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
     """Run a command once under a tool. Its exit code is noted by a shell in between, since tools do not keep it."""
-    for name in (_CODE, _PID):
+    for name in (_CODE, _PID, _TIMES):
         (folder / name).unlink(missing_ok=True)
     script = _script(job, folder)
     spec = command.spec(job)
@@ -96,6 +99,7 @@ def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
         complaint=complaint,
         words=_tail(folder / _WORDS),
         missed=tool.missed(complaint),
+        cpu=_cpu(folder / _TIMES),
         timed_out=timed_out,
     )
 
@@ -113,9 +117,12 @@ def _script(job: Job, folder: Path) -> Path:
     spec = command.spec(job)
     words = [b"/usr/bin/env", b"-i", *spec.environment, spec.path, *spec.argv[1:]]
     line = b" ".join(os.fsencode(shlex.quote(os.fsdecode(word))) for word in words)
-    code, pid, said = (os.fsencode(shlex.quote(str(folder.absolute() / name))) for name in (_CODE, _PID, _WORDS))
+    names = (_CODE, _PID, _WORDS, _TIMES)
+    code, pid, said, times = (os.fsencode(shlex.quote(str(folder.absolute() / name))) for name in names)
     script = folder.absolute() / _SCRIPT
-    script.write_bytes(b"echo $$ >%s\n%s </dev/null >/dev/null 2>%s\necho $? >%s\n" % (pid, line, said, code))
+    script.write_bytes(
+        b"echo $$ >%s\n%s </dev/null >/dev/null 2>%s\necho $? >%s\ntimes >%s\n" % (pid, line, said, code, times)
+    )
     return script
 
 
@@ -152,6 +159,15 @@ def _exitcode(path: Path) -> int | None:
     except (OSError, ValueError):
         return None
     return 128 - code if code > 128 and code - 128 in set(signal.Signals) else code
+
+
+def _cpu(path: Path) -> float | None:
+    """What the shell's `times` says of its children: user and system time."""
+    try:
+        parts = _TIME.findall(path.read_bytes().splitlines()[1])
+    except (OSError, IndexError):
+        return None
+    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in parts)
 
 
 def _tail(path: Path) -> bytes:

@@ -225,3 +225,10 @@ def test_through_the_command_line(project: Project) -> None:
     assert "parse" in shown
     done = project.perf("collect", "sample", "--tool", "nothing", "--", "true", code=2)
     assert "py-spy" in done.err
+
+
+def test_what_was_not_seen_of_a_command_is_told(tmp_path: Path) -> None:
+    """py-spy does not see what a child that is not Python does; nobody may believe that it took no time."""
+    loop = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
+    measuring = sample(tmp_path, sys.executable, "-c", f"import subprocess; subprocess.run(['sh', '-c', {loop!r}])")
+    assert any("of CPU time that the command took" in note for note in measuring.session.notes)
