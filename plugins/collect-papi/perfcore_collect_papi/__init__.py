@@ -9,17 +9,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from perfcore_collect_papi.collector import PapiCollector, PapiSettings
     from perfcore_collect_papi.failure import PapiFailure
     from perfcore_collect_papi.metrics import CpuPerf, Metrics, PerfEntry, Reading
 
 _PLACES = {
     "CpuPerf": "metrics",
     "Metrics": "metrics",
+    "PapiCollector": "collector",
     "PapiFailure": "failure",
+    "PapiSettings": "collector",
     "PerfEntry": "metrics",
     "Reading": "metrics",
 }
-__all__ = ["CpuPerf", "Metrics", "PapiFailure", "PerfEntry", "Reading"]
+__all__ = ["CpuPerf", "Metrics", "PapiCollector", "PapiFailure", "PapiSettings", "PerfEntry", "Reading"]
 
 
 def __getattr__(name: str) -> Any:

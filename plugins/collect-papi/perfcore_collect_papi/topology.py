@@ -6,7 +6,7 @@ import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -178,21 +178,18 @@ def _old_cache(element: Element) -> str:
 
 def _with_shared(cpus: tuple[Cpu, ...]) -> tuple[Cpu, ...]:
     """Which cache it is becomes the CPUs that have the same one."""
-    lists: dict[tuple[str, str], list[int]] = {}
-    for cpu in cpus:
-        for name in CACHES:
-            lists.setdefault((name, getattr(cpu, name)), []).append(cpu.cpu)
-    return tuple(
-        attrs.evolve(
-            cpu,
-            **{
-                name: format_list(tuple(lists[name, getattr(cpu, name)]))
-                for name in CACHES
-                if getattr(cpu, name) is not None
-            },
-        )
-        for cpu in cpus
-    )
+    for name in CACHES:
+        sharing: dict[str | None, list[int]] = {}
+        for cpu in cpus:
+            sharing.setdefault(getattr(cpu, name), []).append(cpu.cpu)
+        lists = {cache: None if cache is None else format_list(tuple(same)) for cache, same in sharing.items()}
+        cpus = tuple(_evolved(cpu, name, lists[getattr(cpu, name)]) for cpu in cpus)
+    return cpus
+
+
+def _evolved(cpu: Cpu, name: str, value: str | None) -> Cpu:
+    changes: Any = {name: value}
+    return attrs.evolve(cpu, **changes)
 
 
 def _index(element: Element) -> int:

@@ -1,0 +1,161 @@
+"""What is counted, and by which source: the events that were asked for, or with `--fallback` the next best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import PluginError
+from perfcore.text import clip, printable
+from perfcore_collect_papi import diagnosis, software
+from perfcore_collect_papi.diagnosis import Cause, Machine, Probed
+from perfcore_collect_papi.launcher import Group, Wanted
+from perfcore_collect_papi.names import ARCHITECTURAL, FORCED, PERF_EVENT
+
+if TYPE_CHECKING:
+    from perfcore_collect_papi.collector import PapiSettings
+
+Probe = Callable[[Wanted, Sequence[str]], dict[str, Any]]
+RUSAGE = ("cpu-time", "minor-faults", "major-faults", "context-switches")
+_UNITS = {**software.UNITS, "cpu-time": "ns"}
+_SHOWN = 60
+
+
+@attrs.frozen(kw_only=True)
+class Choice:
+    """How the runs of a session are counted. No groups: what the kernel says of every ended process (rusage)."""
+
+    wanted: Wanted
+    groups: tuple[Group, ...]
+    source: str
+    attribution: str
+    notes: tuple[str, ...] = ()
+    papi: str | None = None
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        return tuple(event for group in self.groups for event in group.events) or RUSAGE
+
+    @property
+    def profile_type(self) -> str:
+        """Profiles of one type can be compared: sources that count differently make different ones."""
+        kind = self.source.partition(":")[0].removeprefix("papi").strip("-+")
+        parts = ["papi", kind if self.source.partition("+")[0] != "papi" else ""]
+        return ".".join(part for part in (*parts, "sampled" if self.attribution == "sampled" else "") if part)
+
+    def unit(self, event: str) -> str:
+        return _UNITS.get(event, "")
+
+
+def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Probe) -> Choice:
+    """Raises PluginError with the cause when the events cannot be counted and nothing else was allowed."""
+    events = tuple(dict.fromkeys(settings.event))
+    kernels = tuple(event for event in events if event in software.EVENTS)
+    hardware = tuple(event for event in events if event not in software.EVENTS)
+    probed = _probed(probe(wanted, hardware), wanted.force)
+    if not hardware:
+        return _software(wanted, machine, probed, kernels)
+    why = diagnosis.cause(machine, probed, hardware)
+    if why is None:
+        return _papi(wanted, machine, probed, hardware, kernels)
+    if not settings.fallback or not why.whole:
+        raise PluginError(why.text, hint=why.hint)
+    return next(_next_best(why, wanted, machine, probe, probed, hardware, kernels))
+
+
+def _next_best(
+    why: Cause,
+    wanted: Wanted,
+    machine: Machine,
+    probe: Probe,
+    probed: Probed,
+    hardware: Sequence[str],
+    kernels: Sequence[str],
+) -> Iterator[Choice]:
+    """The other sources that can be had, in order."""
+    forced = FORCED.get(machine.vendor)
+    architectural = [event for event in hardware if event in ARCHITECTURAL]
+    if machine.units and forced and architectural and probed.papi and not wanted.force:
+        retried = attrs.evolve(wanted, force=forced)
+        again = _probed(probe(retried, architectural), forced)
+        if diagnosis.cause(machine, again, architectural) is None:
+            found = _papi(retried, machine, again, architectural, kernels)
+            yield _noted(
+                attrs.evolve(found, source=f"papi-forced:{forced}"), why, "counted as on a CPU that PAPI knows"
+            )
+    usual = [event for event in software.USUAL if probed.software.get(event) == 0]
+    if usual:
+        events = tuple(dict.fromkeys((*kernels, *usual)))
+        yield _noted(_software(wanted, machine, probed, events), why, "these are the kernel's own counters")
+    others = tuple(event for event in hardware if event in probed.component and probed.countable(event))
+    if others:
+        groups = tuple(_by_component(probed, others))
+        found = Choice(wanted=wanted, groups=groups, source="component", attribution="none", papi=probed.papi)
+        yield _noted(found, why, f"only {', '.join(others)} could be counted")
+    found = Choice(wanted=wanted, groups=(), source="rusage", attribution="none", papi=probed.papi)
+    yield _noted(found, why, "this is what the kernel says of ended processes")
+
+
+def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[str], kernels: Sequence[str]) -> Choice:
+    groups = tuple(_by_component(probed, hardware))
+    extra = _software(wanted, machine, probed, kernels).groups if kernels else ()
+    counted = [group.source for group in groups]
+    source = "papi" if "papi" in counted else "component"
+    return Choice(
+        wanted=wanted,
+        groups=(*groups, *extra),
+        source=source + ("+software" if extra else ""),
+        attribution=_attribution(wanted, (*groups, *extra)),
+        notes=("the values are estimates: the events took turns on the CPU's counters",) if wanted.multiplex else (),
+        papi=probed.papi,
+    )
+
+
+def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence[str]) -> Choice:
+    refused = {event: number for event in events if (number := probed.software.get(event, 0))}
+    kept = tuple(event for event in events if event not in refused)
+    if not kept:
+        why = diagnosis.of_software(machine, next(iter(refused.values())))
+        raise PluginError(why.text, hint=why.hint)
+    absent = (
+        f"{', '.join(refused)} cannot be counted here: they happen in the kernel, which needs root" if refused else ""
+    )
+    groups = (Group(source="software", events=kept),)
+    return Choice(
+        wanted=wanted,
+        groups=groups,
+        source="software",
+        attribution=_attribution(wanted, groups),
+        notes=(absent,) if absent else (),
+        papi=probed.papi,
+    )
+
+
+def _by_component(probed: Probed, events: Sequence[str]) -> Iterator[Group]:
+    """A set holds events of one component."""
+    for index in sorted({probed.component[event] for event in events}):
+        honest = probed.components[index]["name"] == PERF_EVENT
+        members = tuple(event for event in events if probed.component[event] == index)
+        yield Group(source="papi" if honest else "component", events=members, component=index)
+
+
+def _attribution(wanted: Wanted, groups: Sequence[Group]) -> str:
+    if all(group.source == "component" for group in groups):
+        return "none"
+    if wanted.pid is not None:
+        return "sampled"
+    return "kernel" if wanted.per_cpu else "none"
+
+
+def _noted(choice: Choice, why: Cause, what: str) -> Choice:
+    return attrs.evolve(choice, notes=(f"{clip(printable(why.text), 300)}; {what}", *choice.notes))
+
+
+def _probed(facts: dict[str, Any], force: str) -> Probed:
+    known = {field.name for field in attrs.fields(Probed)}
+    given: dict[str, Any] = {
+        key: tuple(value) if key == "components" else value for key, value in facts.items() if key in known
+    }
+    return Probed(**given, forced=force)

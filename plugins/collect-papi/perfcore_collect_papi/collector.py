@@ -1,0 +1,350 @@
+"""The collector: options, columns, and the steps of one run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageError
+from perfcore.profile.recording import Session
+from perfcore.profile.table import ColumnSpec
+from perfcore.settings import option
+from perfcore.text import clip, printable, printable_lines
+from perfcore_collect_papi.names import DEFAULT_EVENTS
+
+if TYPE_CHECKING:
+    from perfcore_collect_time.launcher import Spec
+
+    from perfcore.model import Job
+    from perfcore.profile.recording import Outcome, Run
+    from perfcore_collect_papi.choice import Choice
+    from perfcore_collect_papi.launcher import Result, Wanted
+    from perfcore_collect_papi.reduction import Snapshot
+    from perfcore_collect_papi.runner import FailedError
+    from perfcore_collect_papi.topology import Cpu
+
+SNAPSHOTS = (
+    ColumnSpec("run", "i64", role="order"),
+    ColumnSpec("snapshot", "i64", role="order"),
+    ColumnSpec("time", "f64", "s", "order"),
+    ColumnSpec("timestamp", "i64", "ns", "order"),
+)
+DERIVED = (
+    ColumnSpec("run", "i64", role="order"),
+    ColumnSpec("cpu", "i64"),
+    ColumnSpec("metric", "str"),
+    ColumnSpec("value", "f64"),
+    ColumnSpec("estimate", "bool"),
+)
+_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
+
+
+def _check_events(instance: Any, attribute: Any, value: tuple[str, ...]) -> None:
+    if not value or not all(event and event.isprintable() and not event.isspace() for event in value):
+        raise ValueError("an event is a name such as PAPI_TOT_INS or task-clock")
+
+
+@attrs.frozen
+class PapiSettings:
+    """Shell, folder and environment of the command belong to the job; repeats and order to the schedule."""
+
+    event: tuple[str, ...] = option(
+        DEFAULT_EVENTS,
+        help="What is counted: a preset or native event of PAPI, or a counter of the kernel such as task-clock.",
+        identity=True,
+        metavar="EVENT",
+        validator=_check_events,
+    )
+    per_cpu: bool = option(True, help="A row for each CPU, or one for all (--total).", flags=(" /--total",))
+    every: float | None = option(
+        None, help="Take a reading every so often while the command runs.", unit="s", minimum=0.001
+    )
+    multiplex: bool = option(
+        False, help="Let more events than the CPU has counters take turns: estimates.", identity=True
+    )
+    domain: str = option(
+        "user", help="Count user space only, or the kernel too.", choices=("user", "all"), identity=True
+    )
+    fallback: bool = option(
+        False, help="Where there are no hardware counters, count what can be counted instead of failing."
+    )
+    pid: int | None = option(
+        None, help="Count this running process, as long as the command runs.", minimum=1, metavar="PID"
+    )
+    topology: Path | None = option(  # noqa: RUF009  (it makes a field)
+        None, help="The machine as hwloc described it (lstopo --of xml), instead of /sys.", metavar="FILE"
+    )
+    timeout: float | None = option(None, help="End a run that takes longer.", unit="s", minimum=0.001)
+    on_failure: str = option(
+        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
+    )
+    output: str = option(
+        "null",
+        help="Where standard output goes: `null`, `inherit`, or a file, written anew by every run.",
+        identity=True,
+        metavar="null|inherit|FILE",
+    )
+
+
+@attrs.define(kw_only=True)
+class _State:
+    """What a session needs between its runs."""
+
+    choice: Choice
+    spec: Spec
+    known: frozenset[int] | None
+    facts: dict[str, Any]
+
+
+class PapiCollector:
+    """Hardware counters of a command with all its threads and children, CPU by CPU: instructions, cycles, branches,
+    or any event that PAPI knows. On Linux."""
+
+    Settings = PapiSettings
+
+    def __init__(self, settings: PapiSettings | None = None) -> None:
+        self.settings = settings or PapiSettings()
+
+    def before(self, job: Job) -> Session:
+        """Finds the command, and a source that can count; says why where there is none."""
+        if sys.platform != "linux":
+            raise PluginError("it counts on Linux only", hint="collect with another collector")
+        from perfcore_collect_time import command
+
+        from perfcore_collect_papi import choice, diagnosis, launcher
+        from perfcore_collect_papi.runner import FailedError
+
+        command.check(job)
+        spec = command.spec(job, stdout=self._output(job), timeout=self.settings.timeout)
+        cpus = self._topology()
+        machine = diagnosis.machine()
+        try:
+            chosen = choice.choose(self.settings, self._wanted(), machine, launcher.probe)
+        except FailedError as error:
+            raise _explained(error, job) from error
+        facts = {"perf_event_paranoid": machine.paranoid, "kernel": machine.kernel, "papi": chosen.papi}
+        state = _State(choice=chosen, spec=spec, known=frozenset(cpu.cpu for cpu in cpus) or None, facts=facts)
+        session = Session(job, columns=self._columns(chosen), state=state)
+        session.profile_type = chosen.profile_type
+        self._describe(session, cpus)
+        return session
+
+    def collect(self, session: Session, run: Run) -> None:
+        """One run; its rows are written when it went well."""
+        from perfcore_collect_papi import launcher, reduction
+        from perfcore_collect_papi.runner import FailedError
+
+        state: _State = session.state
+        choice = state.choice
+        try:
+            result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every)
+        except FailedError as error:
+            raise _explained(error, session.job) from error
+        run.exitcode = self._checked(result, session.job)
+        taken, metrics = reduction.snapshots(choice.groups, result.samples, state.known)
+        for warning in metrics.warnings:
+            session.note(warning)
+        if not choice.groups:
+            taken = [_used(result)]
+        self._write(session, run, taken)
+        if not run.warmup:
+            self._derive(session, run, taken, result.wall)
+
+    def after(self, session: Session, outcome: Outcome) -> None:
+        """Says what the numbers rest on."""
+        state: _State = session.state
+        choice = state.choice
+        session.sampling.update(
+            source=choice.source,
+            attribution=choice.attribution,
+            domain=choice.wanted.domain,
+            multiplexed=choice.wanted.multiplex,
+            inherit=True,
+            events=list(choice.events),
+            **{name: fact for name, fact in state.facts.items() if fact is not None},
+        )
+        for note in choice.notes:
+            session.note(note)
+
+    def _wanted(self) -> Wanted:
+        from perfcore_collect_papi.launcher import Wanted
+
+        settings = self.settings
+        if settings.pid is not None:
+            _check_pid(settings.pid)
+        return Wanted(
+            per_cpu=settings.per_cpu,
+            cpus=_online(),
+            domain=settings.domain,
+            multiplex=settings.multiplex,
+            pid=settings.pid,
+            force=os.environ.get("LIBPFM_FORCE_PMU", ""),
+        )
+
+    def _columns(self, choice: Choice) -> list[ColumnSpec]:
+        order = [ColumnSpec("snapshot", "i64", role="order")] if self.settings.every else []
+        where = [ColumnSpec("cpu", "i64")] if self.settings.per_cpu and choice.attribution != "none" else []
+        return [*order, *where, *(ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events)]
+
+    def _describe(self, session: Session, cpus: tuple[Cpu, ...]) -> None:
+        from perfcore_collect_papi import topology
+
+        table = session.table("topology", topology.COLUMNS)
+        for cpu in cpus:
+            table.add(**attrs.asdict(cpu))
+        if self.settings.every:
+            session.table("snapshots", SNAPSHOTS)
+        session.table("derived", DERIVED)
+
+    def _topology(self) -> tuple[Cpu, ...]:
+        from perfcore_collect_papi import topology
+
+        return topology.of_file(self.settings.topology) if self.settings.topology else topology.of_system()
+
+    def _write(self, session: Session, run: Run, taken: list[Snapshot]) -> None:
+        """A row for each CPU of each snapshot. What was counted at no known place has no CPU."""
+        columns = {column.name for column in self._columns(session.state.choice)}
+        for number, snapshot in enumerate(taken):
+            order = {"snapshot": number} if self.settings.every else {}
+            rows = snapshot.counts if "cpu" in columns else {-1: _total(snapshot)}
+            for cpu, counts in sorted(rows.items()):
+                where = {"cpu": None if cpu < 0 else cpu} if "cpu" in columns else {}
+                run.rows.add(**order, **where, **counts)
+            if self.settings.every and not run.warmup:
+                session.table("snapshots").add(
+                    run=run.index, snapshot=number, time=snapshot.elapsed / 1e9, timestamp=snapshot.timestamp
+                )
+
+    def _derive(self, session: Session, run: Run, taken: list[Snapshot], wall: int) -> None:
+        from perfcore_collect_papi import derived
+
+        choice: Choice = session.state.choice
+        sets = [group.events for group in choice.groups]
+        table = session.table("derived")
+        of_kernel = choice.wanted.domain == "all"
+        sums = _summed(taken)
+        everything = _total_of(sums)
+        found = [
+            (cpu, *pair) for cpu, counts in sorted(sums.items()) if cpu >= 0 for pair in derived.ratios(sets, counts)
+        ]
+        found += [(-1, *pair) for pair in derived.ratios(sets, everything)]
+        found += [(-1, *pair) for pair in derived.rates(everything, wall, of_kernel=of_kernel)]
+        for cpu, metric, value in found:
+            table.add(
+                run=run.index,
+                cpu=None if cpu < 0 else cpu,
+                metric=metric,
+                value=value,
+                estimate=choice.wanted.multiplex,
+            )
+
+    def _checked(self, result: Result, job: Job) -> int:
+        """The command's exit code, unless it failed and may not."""
+        from perfcore_collect_time.command import shown
+
+        what = shown(job.argv)
+        if result.timed_out:
+            raise CommandFailedError(
+                f"{what} was ended: it took longer than {self.settings.timeout:g} s",
+                hint="the option `timeout` says how long is allowed",
+            )
+        code = result.exitcode
+        if code and self.settings.on_failure == "fail":
+            how = f"exited with code {code}" if code > 0 else f"was ended by signal {-code}"
+            raise CommandFailedError(
+                f"{what} {how}{_last_words(result.words)}", hint="to count it all the same, set on_failure=ignore"
+            )
+        return code
+
+    def _output(self, job: Job) -> bytes | int:
+        from perfcore_collect_papi import runner
+
+        chosen = self.settings.output
+        if chosen == "inherit":
+            return runner.OURS
+        return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
+
+
+def _online() -> tuple[int, ...]:
+    """The CPUs that anything could run on."""
+    from perfcore_collect_papi import topology
+
+    try:
+        found = topology.parse_list(Path("/sys/devices/system/cpu/online").read_text())
+    except (OSError, ValueError):
+        found = ()
+    return found or tuple(sorted(os.sched_getaffinity(0)))
+
+
+def _check_pid(pid: int) -> None:
+    try:
+        os.kill(pid, 0)
+        state = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except PermissionError as error:
+        raise UsageError(f"the process {pid} is somebody else's", hint="count it as its owner, or as root") from error
+    except (OSError, OverflowError, IndexError) as error:
+        raise UsageError(f"there is no process {pid}") from error
+    if state in "ZX":
+        raise UsageError(f"the process {pid} has ended already")
+
+
+def _explained(error: FailedError, job: Job) -> PerfError:
+    """What the process that counts could not do."""
+    from perfcore_collect_time import command
+    from perfcore_collect_time.launcher import StartError
+
+    from perfcore_collect_papi import diagnosis
+
+    _, step, number, detail = error.frame
+    if step in ("cwd", "stdin", "output", "start"):
+        return command.explain(job, StartError(step, number), ())
+    if step == "files":
+        return PluginError(
+            f"counting needs {detail} open files, and this process may have {number}",
+            hint="count fewer events, or without CPUs (--total), or raise `ulimit -n`",
+        )
+    if step == "pid":
+        return CommandFailedError(f"the process {detail} ended before it could be counted")
+    if step == "software":
+        why = diagnosis.of_software(diagnosis.machine(), number)
+        return PluginError(why.text, hint=why.hint)
+    return PluginError(f"counting failed: {clip(printable(detail), 300)}", hint="`perf papi doctor` tells what can be")
+
+
+def _used(result: Result) -> Snapshot:
+    from perfcore_collect_papi.reduction import Snapshot
+
+    return Snapshot(timestamp=result.samples[-1].timestamp, elapsed=result.wall, counts={-1: dict(result.used)})
+
+
+def _total(snapshot: Snapshot) -> dict[str, int]:
+    return _total_of(snapshot.counts)
+
+
+def _total_of(counts: dict[int, dict[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for values in counts.values():
+        for event, value in values.items():
+            found[event] = found.get(event, 0) + value
+    return found
+
+
+def _summed(taken: list[Snapshot]) -> dict[int, dict[str, int]]:
+    """By CPU, over all snapshots."""
+    found: dict[int, dict[str, int]] = {}
+    for snapshot in taken:
+        for cpu, counts in snapshot.counts.items():
+            sums = found.setdefault(cpu, {})
+            for event, value in counts.items():
+                sums[event] = sums.get(event, 0) + value
+    return found
+
+
+def _last_words(words: bytes) -> str:
+    lines = printable_lines(words.decode(errors="replace")).split("\n")
+    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
+    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""

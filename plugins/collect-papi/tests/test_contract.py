@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+import pytest
+from perfcore_collect_papi import PapiCollector, PapiSettings
+
+from perfcore.testing.collector import CollectorContract
+
+
+class TestSoftware(CollectorContract):
+    """The kernel's counters, which are there without hardware."""
+
+    @pytest.fixture
+    def driver(self) -> PapiCollector:
+        return PapiCollector(PapiSettings(event=("task-clock", "page-faults")))
+
+
+class TestTotal(CollectorContract):
+    """With every step there is: readings, a limit, a file for the output, no CPUs."""
+
+    @pytest.fixture
+    def driver(self) -> PapiCollector:
+        return PapiCollector(PapiSettings(fallback=True, per_cpu=False, every=0.01, timeout=60, output="output"))
