@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -249,9 +250,12 @@ def _find_by_stevedore(kind: str, name: str) -> Found | None:
     from stevedore.driver import DriverManager
 
     try:
-        manager: DriverManager[Any] = DriverManager(
-            KINDS[kind].group, name, on_load_failure_callback=_reraise, warn_on_missing_entrypoint=False
-        )
+        # 5.10 deprecates the option, and its DriverManager does not pass on the callback that should replace it.
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "The warn_on_missing_entrypoint option", DeprecationWarning)
+            manager: DriverManager[Any] = DriverManager(
+                KINDS[kind].group, name, on_load_failure_callback=_reraise, warn_on_missing_entrypoint=False
+            )
     except (Exception, SystemExit):  # the plugin's own: it is imported again, and then its failure is told
         return None
     return installed.announced_as(kind, next(iter(manager)).entry_point)

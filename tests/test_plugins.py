@@ -6,13 +6,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
-from perfcore.plugins import Plugins, owner_of
+from perfcore.plugins import Plugins, _find_by_stevedore, owner_of
 from perfcore.testing.distributions import Site
 
 VIEW = """
@@ -130,6 +131,7 @@ def test_extras_of_a_target_do_not_matter(site: Site) -> None:
 
 LOAD = """
 import sys
+import warnings
 sys.executable = "/usr/bin/python3"  # stevedore keeps no cache for interpreters below /tmp
 from perfcore.plugins import Plugins
 try:
@@ -454,3 +456,11 @@ def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> No
         Path("/nonexistent").read_text()
     assert owner_of(theirs.value) == "acme-perf 1.0"
     assert owner_of(nobodys.value) is None
+
+
+def test_stevedore_finds_also_where_warnings_are_errors() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = _find_by_stevedore("view", "table")
+    assert found is not None
+    assert found.distribution == "perfcore-view-table"
