@@ -227,13 +227,13 @@ def _arranged(name: str, members: Mapping[bytes, Member], keep_top: bool) -> Ope
     targets = {member.path: _target(member) for member in inside if member.mode == LINK}
     for path in targets:
         if _leads_out(path, targets):
-            raise refusal(f"the link {as_text(path)} leads out of it, to {as_text(targets[path])[:200]}")
+            raise refusal(f"the link {as_text(path)} leads out of it or in a circle, to {as_text(targets[path])[:200]}")
     left_out = tuple(sorted(set(members) - set(kept)))
     return Opened(name, inside, top, left_out)
 
 
 def _leads_out(link: bytes, targets: Mapping[bytes, bytes]) -> bool:
-    """Whether following a link, and those on its way, leaves the root."""
+    """Whether following a link, and those on its way, leaves the root, or does not end."""
     place: list[bytes] = []
     waiting = link.split(b"/")[::-1]
     followed = 0
@@ -249,7 +249,7 @@ def _leads_out(link: bytes, targets: Mapping[bytes, bytes]) -> bool:
             if target is not None:
                 followed += 1
                 if followed > _FOLLOWED:
-                    return False  # as the system sees it, it leads nowhere
+                    return True  # nowhere as it is, but who knows where once a file takes its place
                 if target.startswith((b"/", b"\\")) or target[1:2] == b":" or b"\0" in target or not target:
                     return True
                 place.pop()

@@ -22,6 +22,7 @@ from perfcore.text import plural, printable, printable_lines, quantity
 from perfcore_vcs_tagit import differences, places, upkeep, working
 from perfcore_vcs_tagit.archive import LIMIT
 from perfcore_vcs_tagit.cli import print_version
+from perfcore_vcs_tagit.durable import shown
 from perfcore_vcs_tagit.importing import import_archive
 from perfcore_vcs_tagit.repository import Repository, Saved
 from perfcore_vcs_tagit.state import State
@@ -72,7 +73,8 @@ def run(arguments: Sequence[str]) -> int:
         number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
         return _complain("interrupted; what was there before is there", None, 128 + number)
     except OSError as error:
-        return _complain(f"{as_text(os.fsencode(error.filename or 'output'))}: {error.strerror or error}", None, 3)
+        place = f"{shown(error.filename)}: " if error.filename else ""
+        return _complain(f"{place}{error.strerror or error}", None, PerfError.exit_code)
     except Exception as error:
         return _complain(f"failed in a way it should not: {type(error).__name__}: {error}", "report it", _INTERNAL)
 

@@ -200,7 +200,7 @@ def _remove_if_empty(target: bytes) -> None:
     except FileNotFoundError:
         return
     except OSError:
-        if not any(os.scandir(target)):
+        if not os.listdir(target):
             raise
 
 

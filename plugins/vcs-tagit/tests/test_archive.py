@@ -7,14 +7,20 @@ import io
 import os
 import shutil
 import stat
+import sys
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from perfcore_vcs_tagit import Tagit
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from perfcore_vcs_tagit import Tagit, archive
+
+from perfcore.errors import FormatError
 
 if TYPE_CHECKING:
     from conftest import Snapshot, TagitScript
@@ -127,6 +133,7 @@ TARS: dict[str, list[tuple[tarfile.TarInfo, bytes]]] = {
     "link to parent": [_link("a/b", "../../evil")],
     "link through a link": [_link("d/up", ".."), _link("e", "d/up/../evil"), _file("f")],
     "link at the top taken off": [_file("top/x"), _link("top/a", "../top/x/../..")],
+    "links in a circle": [_link("a", "b"), _link("b", "a"), _file("f")],
     "file below a link": [_link("a", "b"), _file("a/evil"), _file("b/x")],
     "file below a file": [_file("a"), _file("a/evil")],
     "two kinds": [_file("a"), _link("a", "b")],
@@ -252,3 +259,27 @@ def refused(script: TagitScript, snapshot: Snapshot, tmp_path: Path) -> Callable
         return done.stderr
 
     return run
+
+
+_PARTS = st.sampled_from(["a", "b", "c", "..", "."])
+_PATHS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=3).map("/".join)
+_TARGETS = st.lists(_PARTS, min_size=1, max_size=4).map("/".join)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the links are made")
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(_PATHS, _TARGETS, min_size=1, max_size=5))
+def test_no_link_of_an_archive_that_is_taken_leads_out(links: dict[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as place:
+        root = Path(os.path.realpath(place), "root")
+        path = _tar(root.with_name("links.tar"), *(_link(name, to) for name, to in links.items()), mode="w")
+        try:
+            with archive.opened(path, keep_top=True) as found:
+                members = {os.fsdecode(member.path): links[os.fsdecode(member.path)] for member in found.members}
+        except FormatError:
+            return
+        for name, to in members.items():
+            (root / name).parent.mkdir(parents=True, exist_ok=True)
+            (root / name).symlink_to(to)
+        for name in members:
+            assert Path(os.path.realpath(root / name)).is_relative_to(root)
