@@ -258,7 +258,8 @@ def _find_by_stevedore(kind: str, name: str) -> Found | None:
             )
     except (Exception, SystemExit):  # the plugin's own: it is imported again, and then its failure is told
         return None
-    return installed.announced_as(kind, next(iter(manager)).entry_point)
+    extensions = list(manager)
+    return installed.announced_as(kind, extensions[0].entry_point) if len(extensions) == 1 else None
 
 
 def _reraise(manager: object, point: object, error: BaseException) -> None:

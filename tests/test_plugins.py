@@ -60,7 +60,7 @@ def test_what_is_not_there_is_told_with_the_nearest(site: Site) -> None:
     with pytest.raises(PluginError) as caught:
         Plugins().load("view", "flmes")
     assert caught.value.message == "there is no view 'flmes'"
-    assert caught.value.hint == "did you mean 'flames'?; it may be in a distribution such as perfcore-view-flmes"
+    assert caught.value.hint == "did you mean 'flames'? it may be in a distribution such as perfcore-view-flmes"
 
 
 def test_a_plugin_that_was_removed_is_not_there(site: Site) -> None:
