@@ -54,7 +54,7 @@ function start(profile) {
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const table = { rows: [], columns: [], by: null, falling: true, shown: PAGE_OF_ROWS };
-  let state, tree, rows = [], matching = null, theme, drawn = null, grown = 0, drag = null, motion = 0, wanted = 0;
+  let state, tree, rows = [], matching = null, theme, drawn = null, grown = 0, drag = null, motion = 0, wanted = 0, saving = 0;
 
   // What is shown.
 
@@ -115,7 +115,7 @@ function start(profile) {
     }
     state.view = drawn = view;
     state.zoom = node;
-    refresh({});
+    refresh({ soon: true });
   }
 
   function search(text) {
@@ -196,7 +196,7 @@ function start(profile) {
   function paintBox(box, top, width) {
     const left = Math.max(0, box.left), right = Math.min(width, box.left + box.width);
     const gap = right - left > 3 ? 1 : 0;
-    const [fill, ink] = colorsOf(box.node);
+    const [fill, ink] = box.smaller ? [theme.quiet, theme.quietText] : colorsOf(box.node);
     context.fillStyle = fill;
     context.fillRect(left, top, right - left - gap, ROW - 1);
     if (theme.forced) {
@@ -204,14 +204,14 @@ function start(profile) {
       context.strokeRect(left + 0.5, top + 0.5, right - left - 1, ROW - 1);
     }
     if (right - left < 22) return;
-    const shown = fit(labelOf(box.node), right - left - 9);
+    const shown = fit(box.smaller ? `${box.smaller.toLocaleString("en")} smaller` : labelOf(box.node), right - left - 9);
     context.fillStyle = ink;
     if (shown) context.fillText(shown, left + 4, top + ROW / 2 - 0.5);
   }
 
   function labelOf(node) {
     const sides = tree.sides(node), name = head.names[tree.frame(node)];
-    return sides && sides[0] !== sides[1] ? `${changed(sides)}  ${name}` : name;
+    return sides && sides[0] !== sides[1] ? `${sign(sides)}  ${name}` : name;
   }
 
   function colorsOf(node) {
@@ -277,13 +277,16 @@ function start(profile) {
 
   // Everything beside the canvas.
 
-  function refresh({ table: withTable = false }) {
+  /** With `soon`, the address is not written at every step of a movement: browsers refuse too many. */
+  function refresh({ table: withTable = false, soon = false }) {
     theme = themeOf(profile, dark());
     redraw();
     showFound();
     showLine();
     if (withTable) showTable();
-    remember();
+    clearTimeout(saving);
+    if (soon) saving = setTimeout(remember, 200);
+    else remember();
   }
 
   function showFound() {
@@ -356,7 +359,7 @@ function start(profile) {
   function headingOf(column, number) {
     const cell = element("th", "", { scope: "col" });
     const sorted = number === table.by;
-    cell.ariaSort = sorted ? (table.falling ? "descending" : "ascending") : "none";
+    cell.setAttribute("aria-sort", sorted ? (table.falling ? "descending" : "ascending") : "none");
     const button = element("button", `${column.title}${sorted ? (table.falling ? " ▾" : " ▴") : ""}`, { type: "button" });
     button.addEventListener("click", () => {
       table.falling = sorted ? !table.falling : Boolean(column.number);
@@ -435,9 +438,8 @@ function start(profile) {
   function showControls() {
     $("metric").value = String(state.metric);
     $("order").value = state.order;
-    $("invert").ariaPressed = String(state.inverted);
-    $("flip").ariaPressed = String(state.flame);
-    $("theme").ariaPressed = String(dark());
+    const pressed = { invert: state.inverted, flip: state.flame, theme: dark() };
+    for (const [id, is] of Object.entries(pressed)) $(id).setAttribute("aria-pressed", is);
   }
 
   function toRoot() {
@@ -513,7 +515,7 @@ function start(profile) {
 
   function nextMatch(step) {
     if (!matching) return;
-    const found = rows.flat().filter((box) => matching[tree.frame(box.node)]).map((box) => box.node);
+    const found = rows.flat().filter((box) => !box.smaller && matching[tree.frame(box.node)]).map((box) => box.node);
     const at = found.indexOf(state.cursor);
     if (found.length) setCursor(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
   }
@@ -551,6 +553,7 @@ function start(profile) {
     const action = [canvas, document.body].includes(event.target) && keys[event.key];
     if (!action) return;
     event.preventDefault();
+    canvas.focus({ preventScroll: true });
     action();
   }
 
@@ -639,7 +642,6 @@ function start(profile) {
   $("metric-label").hidden = head.metrics.length < 2;
   recall();
   listen();
-  canvas.focus({ preventScroll: true });
 }
 
 unpack($("data").textContent)

@@ -59,11 +59,16 @@ def change(baseline: Number, target: Number) -> str:
     return "new" if not baseline else "gone" if not target else percent(target / baseline)
 
 
+def _sign(baseline: Number, target: Number) -> str:
+    """The same for a label, where there is little room."""
+    return change(baseline, target).replace(" ", "").replace(".0%", "%")
+
+
 def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float) -> str:
     """A box one pixel narrower and lower than its place, with what there is room for of its name."""
     x, wide = EDGE + box.left * width, box.width * width
     fill = _fill(box, frame)
-    label = f"{change(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
+    label = f"{_sign(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
     shown = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
     text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(shown)}</text>' if shown else ""
     gap = 1 if wide > 3 else 0

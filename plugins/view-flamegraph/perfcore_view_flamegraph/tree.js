@@ -79,8 +79,8 @@ function totalsOf(profile, own) {
 }
 
 // Trees: what is called below its callers, or inverted, callers below what they call. Both have the methods
-// frame, parent, total, own, sides (of a difference), below (children with an amount) and nodes (of the profile,
-// whose own amounts make up the total).
+// frame, parent, total, own, sides (of a difference), below (children with an amount), inner (what these amount to,
+// once they are known) and nodes (of the profile, whose own amounts make up the total).
 
 function downwards(profile, metric) {
   const { own, baseline, target } = profile.amounts[metric];
@@ -92,6 +92,7 @@ function downwards(profile, metric) {
     parent: (node) => profile.parent[node],
     total: (node) => total[node],
     own: (node) => own[node],
+    inner: (node) => total[node] - own[node],
     sides: (node) => (before ? [before[node], after[node]] : null),
     below(node) {
       const found = [];
@@ -124,6 +125,7 @@ function inverted(profile, metric) {
     parent: (node) => nodes[node].parent,
     total: (node) => nodes[node].total,
     own: () => null,
+    inner: (node) => nodes[node].inner,
     sides: (node) => nodes[node].sides,
     below(node) {
       const { begins, stands } = nodes[node];
@@ -136,7 +138,9 @@ function inverted(profile, metric) {
         begin.push(begins[entry]);
         stand.push(profile.parent[at]);
       });
-      return Array.from(groups, ([frame, [begin, stand]]) => add(node, frame, begin, stand));
+      const found = Array.from(groups, ([frame, [begin, stand]]) => add(node, frame, begin, stand));
+      nodes[node].inner = found.reduce((so, child) => so + nodes[child].total, 0);
+      return found;
     },
     nodes: (node) => nodes[node].begins,
   };
@@ -181,27 +185,37 @@ function intervalOf(tree, node, order) {
 /** The boxes to be seen, level by level: a function of tree, view and width, as expensive as what it finds. */
 function layout(tree, view, width, order) {
   const scale = width / (view.to - view.from);
+  const boxAt = (node, from, amount) => ({ node, from, left: (from - view.from) * scale, width: amount * scale });
   const rows = [];
-  let row = [{ node: ROOT, from: 0, left: -view.from * scale, width: tree.total(ROOT) * scale }];
+  let row = [boxAt(ROOT, 0, tree.total(ROOT))];
   while (row.length) {
     rows.push(row);
     const next = [];
-    for (const box of row) {
-      let from = box.from;
-      for (const child of childrenOf(tree, box.node, order)) {
-        const amount = tree.total(child);
-        if (from >= view.to) break;
-        if (amount * scale < THINNEST) {
-          if (order.falling) break;
-        } else if (from + amount > view.from) {
-          next.push({ node: child, from, left: (from - view.from) * scale, width: amount * scale });
-        }
-        from += amount;
-      }
-    }
+    for (const box of row) if (!box.smaller) next.push(...boxesOn(tree, box, view, scale, order, boxAt));
     row = next;
   }
   return rows;
+}
+
+/** What is wide enough of the children of a box. In falling order the others stand together, as one box that says
+ * how many of them there are. */
+function boxesOn(tree, { node, from: start }, view, scale, order, boxAt) {
+  const found = [], children = childrenOf(tree, node, order);
+  let from = start;
+  for (let at = 0; at < children.length && from < view.to; at++) {
+    const amount = tree.total(children[at]);
+    if (amount * scale >= THINNEST) {
+      if (from + amount > view.from) found.push(boxAt(children[at], from, amount));
+    } else if (order.falling) {
+      const rest = start + tree.inner(node) - from;
+      if (rest * scale >= 1 && from + rest > view.from) {
+        found.push({ ...boxAt(null, from, rest), smaller: children.length - at });
+      }
+      break;
+    }
+    from += amount;
+  }
+  return found;
 }
 
 /** The path to a node as frames, runs of one frame as `5*300`; and back. */

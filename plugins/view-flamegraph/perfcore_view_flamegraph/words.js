@@ -26,11 +26,20 @@ function signed(change, unit) {
 
 /** What became of an amount: a sign and a number, or a word. */
 function changed([before, after]) {
+  return became(before, after, (percents) => `${Number(percents.toPrecision(3))} %`);
+}
+
+/** The same for a label, where there is little room. */
+function sign([before, after]) {
+  return became(before, after, (percents) => `${percents < 1 ? percents.toPrecision(1) : Math.round(percents)}%`);
+}
+
+function became(before, after, written) {
   if (before === after) return "±0";
   if (!before) return "new";
   if (!after) return "gone";
   const change = (100 * (after - before)) / before;
-  return `${change > 0 ? "+" : "−"}${Number(Math.abs(change).toPrecision(3))} %`;
+  return change >= 1000 ? `×${digits(after / before)}` : `${change > 0 ? "+" : "−"}${written(Math.abs(change))}`;
 }
 
 // The table: what each function took itself and with all it called; recursion counts once.

@@ -184,15 +184,15 @@ def test_the_wheel_zooms_around_the_pointer_and_drags_move(window: Any, opened: 
     for _ in range(3):
         window.mouse("mouseWheel", x, y, deltaX=0, deltaY=-200, modifiers=2)
     assert text(window, "line").startswith("write")
-    assert "window=" in window.run("location.hash")
+    window.settle("location.hash.includes('window=')")
     held = window.run("location.hash")
     window.mouse("mousePressed", x, y, button="left", buttons=1, clickCount=1)
     window.mouse("mouseMoved", x - 150, y, button="left", buttons=1)
     window.mouse("mouseReleased", x - 150, y, button="left", clickCount=1)
-    assert window.run("location.hash") != held
+    window.settle(f"location.hash !== '{held}'")
     for _ in range(9):
         window.mouse("mouseWheel", x, y, deltaX=0, deltaY=200, modifiers=2)
-    assert window.run("location.hash") == ""
+    window.settle("location.hash === ''")
 
 
 def test_the_keyboard_reaches_every_frame_and_tells_where_it_is(window: Any, opened: Opener) -> None:
@@ -225,6 +225,17 @@ def test_flipped_the_root_is_at_the_bottom_and_arrows_follow_the_eye(window: Any
     assert color(window, 3, 0.5) == root != color(window, 0, 0.5)
     window.press("ArrowUp")
     assert text(window, "live").startswith("main,")
+
+
+def test_what_is_too_thin_to_be_drawn_is_counted_in_one_box(window: Any, opened: Opener) -> None:
+    opened(of({("big",): 100_000, **{(f"f{number}",): 10 for number in range(5_000)}}))
+    assert color(window, 1, 0.9) == "#e6e8ec" != color(window, 1, 0.5)
+    window.mouse("mouseMoved", *place(window, 1, 0.9))
+    assert text(window, "line").startswith("all")
+    for _ in range(4):
+        window.mouse("mouseWheel", *place(window, 1, 0.7), deltaX=0, deltaY=-200, modifiers=2)
+    window.mouse("mouseMoved", *place(window, 1, 0.8))
+    assert text(window, "line").startswith("f")
 
 
 def test_inverted_callers_stand_below_the_functions_they_call(window: Any, opened: Opener) -> None:

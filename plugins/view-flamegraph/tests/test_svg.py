@@ -89,14 +89,14 @@ def test_a_difference_says_its_sides_and_signs() -> None:
     difference = Amounts().diff(flat(("a", "b", "c"), [50, 20, 30]), flat(("a", "c", "d"), [75, 30, 40]))
     picture = ElementTree.fromstring(text(difference))
     shown = ["".join(element.itertext()) for element in picture.iter(f"{SVG}text")]
-    assert {"+50.0 % a", "gone b", "c", "new d"} <= set(shown)
+    assert {"+50% a", "gone b", "c", "new d"} <= set(shown)
     assert {"gone", "less", "the same", "more", "new"} <= set(shown)
     fills = {
         box.findtext(f"{SVG}text"): found.attrib["fill"]
         for box in picture.iter(f"{SVG}g")
         if (found := box.find(f"{SVG}rect")) is not None
     }
-    assert len({fills["+50.0 % a"], fills["gone b"], fills["c"], fills["new d"]}) == 4
+    assert len({fills["+50% a"], fills["gone b"], fills["c"], fills["new d"]}) == 4
 
 
 def test_the_name_of_the_file_says_what_is_written(tmp_path: Path) -> None:
