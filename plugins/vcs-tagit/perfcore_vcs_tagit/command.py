@@ -73,8 +73,9 @@ def run(arguments: Sequence[str]) -> int:
         number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
         return _complain("interrupted; what was there before is there", None, 128 + number)
     except OSError as error:
-        place = f"{shown(error.filename)}: " if error.filename else ""
-        return _complain(f"{place}{error.strerror or error}", None, PerfError.exit_code)
+        unnamed = "the current folder" if isinstance(error, FileNotFoundError) else "the output"
+        place = shown(error.filename) if error.filename else unnamed
+        return _complain(f"{place}: {error.strerror or error}", None, PerfError.exit_code)
     except Exception as error:
         return _complain(f"failed in a way it should not: {type(error).__name__}: {error}", "report it", _INTERNAL)
 
