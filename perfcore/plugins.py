@@ -8,6 +8,7 @@ distribution.
 from __future__ import annotations
 
 import functools
+import importlib
 import inspect
 import json
 import warnings
@@ -243,6 +244,14 @@ def owner_of(error: BaseException) -> str | None:
     owners = {f.target.partition(":")[0].partition(".")[0]: f for kind in installed.announced().values() for f in kind}
     theirs = [owners[package] for package in reversed(packages) if package in owners and package != PROJECT]
     return f"{theirs[0].distribution} {theirs[0].version}" if theirs else None
+
+
+def forget_installed() -> None:
+    """Look anew at what is installed: for a process in which that changes, as in tests."""
+    from stevedore import ExtensionManager
+
+    importlib.invalidate_caches()
+    ExtensionManager.ENTRY_POINT_CACHE.clear()
 
 
 def _find_by_stevedore(kind: str, name: str) -> Found | None:

@@ -7,7 +7,6 @@ def test_it_is_listed(site, project):
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 import sys
@@ -15,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from stevedore import ExtensionManager
+
+from perfcore import plugins
 
 
 class Site:
@@ -50,7 +50,7 @@ class Site:
             (self.path / f"{module}.py").write_text(source, encoding="utf-8")
         files = [f"{module}.py,," for module in modules]
         (info / "RECORD").write_text("\n".join([*files, f"{info.name}/RECORD,,", ""]), encoding="utf-8")
-        _forget()
+        plugins.forget_installed()
         return info
 
     def uninstall(self, name: str, version: str = "1.0") -> None:
@@ -58,16 +58,10 @@ class Site:
         for line in (info / "RECORD").read_text(encoding="utf-8").split():
             (self.path / line.partition(",")[0]).unlink(missing_ok=True)
         shutil.rmtree(info)
-        _forget()
+        plugins.forget_installed()
 
     def _info(self, name: str, version: str) -> Path:
         return self.path / f"{name.replace('-', '_')}-{version}.dist-info"
-
-
-def _forget() -> None:
-    """What this process remembers of what is installed: no real one sees that change."""
-    importlib.invalidate_caches()
-    ExtensionManager.ENTRY_POINT_CACHE.clear()
 
 
 @pytest.fixture
@@ -77,7 +71,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     path.mkdir()
     monkeypatch.syspath_prepend(str(path))
     yield Site(path)
-    _forget()
+    plugins.forget_installed()
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(path)):
             del sys.modules[name]
