@@ -54,7 +54,7 @@ def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Prob
     events = tuple(dict.fromkeys(settings.event))
     kernels = tuple(event for event in events if event in software.EVENTS)
     hardware = tuple(event for event in events if event not in software.EVENTS)
-    probed = _probed(probe(wanted, hardware), wanted.force)
+    probed = probed_of(probe(wanted, hardware), wanted.force)
     if not hardware:
         return _software(wanted, machine, probed, kernels)
     why = diagnosis.cause(machine, probed, hardware)
@@ -79,7 +79,7 @@ def _next_best(
     architectural = [event for event in hardware if event in ARCHITECTURAL]
     if machine.units and forced and architectural and probed.papi and not wanted.force:
         retried = attrs.evolve(wanted, force=forced)
-        again = _probed(probe(retried, architectural), forced)
+        again = probed_of(probe(retried, architectural), forced)
         if diagnosis.cause(machine, again, architectural) is None:
             found = _papi(retried, machine, again, architectural, kernels)
             yield _noted(
@@ -153,7 +153,8 @@ def _noted(choice: Choice, why: Cause, what: str) -> Choice:
     return attrs.evolve(choice, notes=(f"{clip(printable(why.text), 300)}; {what}", *choice.notes))
 
 
-def _probed(facts: dict[str, Any], force: str) -> Probed:
+def probed_of(facts: dict[str, Any], force: str) -> Probed:
+    """What a probe found."""
     known = {field.name for field in attrs.fields(Probed)}
     given: dict[str, Any] = {
         key: tuple(value) if key == "components" else value for key, value in facts.items() if key in known

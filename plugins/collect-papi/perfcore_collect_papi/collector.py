@@ -171,14 +171,14 @@ class PapiCollector:
             session.note(note)
 
     def _wanted(self) -> Wanted:
-        from perfcore_collect_papi.launcher import Wanted
+        from perfcore_collect_papi.launcher import Wanted, online
 
         settings = self.settings
         if settings.pid is not None:
             _check_pid(settings.pid)
         return Wanted(
             per_cpu=settings.per_cpu,
-            cpus=_online(),
+            cpus=online(),
             domain=settings.domain,
             multiplex=settings.multiplex,
             pid=settings.pid,
@@ -267,17 +267,6 @@ class PapiCollector:
         if chosen == "inherit":
             return runner.OURS
         return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
-
-
-def _online() -> tuple[int, ...]:
-    """The CPUs that anything could run on."""
-    from perfcore_collect_papi import topology
-
-    try:
-        found = topology.parse_list(Path("/sys/devices/system/cpu/online").read_text())
-    except (OSError, ValueError):
-        found = ()
-    return found or tuple(sorted(os.sched_getaffinity(0)))
 
 
 def _check_pid(pid: int) -> None:

@@ -14,7 +14,6 @@ from perfcore.text import clip, printable
 from perfcore_collect_papi import failure
 from perfcore_collect_papi.names import FORCED, PERF_EVENT
 
-FALLBACK = "or use --fallback (kernel counters such as task-clock and page-faults)"
 _UNITS = ("cpu", "cpu_core", "cpu_atom", "cpum_cf")
 _ALLOWED = 2
 
@@ -36,7 +35,8 @@ class Machine:
 @attrs.frozen(kw_only=True)
 class Probed:
     """What the attempt to count gave. `papi` is the library's version, None where it cannot be imported (`why`).
-    `codes` are PAPI's for each event, `software` the system's errors for the kernel's own counters."""
+    `codes` are PAPI's for each event, `software` the system's errors for the kernel's own counters; `reference` is
+    PAPI's code for instructions, which every CPU can count."""
 
     papi: str | None = None
     why: str = ""
@@ -45,12 +45,20 @@ class Probed:
     codes: Mapping[str, int] = attrs.field(factory=dict)
     near: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     software: Mapping[str, int] = attrs.field(factory=dict)
+    reference: int = 0
     forced: str = ""
 
     @property
     def hardware(self) -> Mapping[str, Any] | None:
         """PAPI's component for the processor's counters."""
         return next((part for part in self.components if part["name"] == PERF_EVENT), None)
+
+    @property
+    def fallback(self) -> str:
+        """What --fallback would give."""
+        if 0 in self.software.values():
+            return "use --fallback (kernel counters such as task-clock and page-faults)"
+        return "use --fallback (times and page faults of the whole command)"
 
     def countable(self, event: str) -> bool:
         return self.codes.get(event) == 0 if event in self.codes else self.software.get(event) == 0
@@ -95,7 +103,7 @@ def of_software(machine: Machine, number: int) -> Cause:
     if machine.paranoid is None or number == errno.ENOSYS:
         return _NO_PERF_EVENTS
     if number in (errno.EACCES, errno.EPERM):
-        return _forbidden(machine)
+        return _forbidden(machine, Probed())
     return Cause("software", f"the kernel does not open its counters: {os.strerror(number)}", "use another collector")
 
 
@@ -108,16 +116,16 @@ def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause
             "no-papi",
             "collect-papi needs python_papi, which is not installed here"
             + (f" ({clip(printable(probed.why), 120)})" if probed.why else ""),
-            "pip install python_papi (wheels for Linux x86_64, elsewhere a C compiler is needed), " + FALLBACK,
+            f"pip install python_papi (wheels for Linux x86_64, elsewhere with a C compiler), or {probed.fallback}",
         )
     if machine.paranoid is None or failure.ESYS in codes.values():
         return _NO_PERF_EVENTS
     if "paranoid" in reason or refused:
-        return _forbidden(machine)
+        return _forbidden(machine, probed)
     if part is None or part["disabled"]:
-        return _newer(machine, probed) if machine.units else _no_unit(f'perf_event disabled, "{reason}"')
-    if not machine.units and set(codes.values()) == {failure.ENOEVNT}:
-        return _no_unit("Event does not exist")
+        return _newer(machine, probed) if machine.units else _no_unit(f'perf_event disabled, "{reason}"', probed)
+    if not machine.units and probed.reference == failure.ENOEVNT:
+        return _no_unit("Event does not exist", probed)
     return None
 
 
@@ -146,7 +154,7 @@ _NO_PERF_EVENTS = Cause(
 )
 
 
-def _forbidden(machine: Machine) -> Cause:
+def _forbidden(machine: Machine, probed: Probed) -> Cause:
     if machine.paranoid is not None and machine.paranoid > _ALLOWED:
         return Cause(
             "paranoid",
@@ -158,23 +166,23 @@ def _forbidden(machine: Machine) -> Cause:
         "seccomp",
         f"perf_event_open is forbidden here although kernel.perf_event_paranoid is {machine.paranoid}: "
         "a container's seccomp profile, most likely",
-        "docker run --cap-add PERFMON, " + FALLBACK,
+        f"docker run --cap-add PERFMON, or {probed.fallback}",
     )
 
 
-def _no_unit(said: str) -> Cause:
+def _no_unit(said: str, probed: Probed) -> Cause:
     return Cause(
         "no-pmu",
         "this machine offers no hardware counters (no CPU unit under /sys/bus/event_source/devices; usual in virtual "
         f"machines and hosted CI). PAPI: {said}",
-        f"run where a PMU is visible, {FALLBACK}",
+        f"run where a PMU is visible, or {probed.fallback}",
     )
 
 
 def _newer(machine: Machine, probed: Probed) -> Cause:
     forced = FORCED.get(machine.vendor)
     can = "Instructions, cycles and branches can still be counted: "
-    hint = f"{can}LIBPFM_FORCE_PMU={forced}, or --fallback" if forced else FALLBACK.removeprefix("or ")
+    hint = f"{can}LIBPFM_FORCE_PMU={forced}, or --fallback" if forced else probed.fallback
     what = f"{machine.vendor or 'unknown vendor'} family {machine.family}, model {machine.model}"
     return Cause(
         "newer-cpu",

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.errors import PluginError
 from perfcore.text import clip, printable
+from perfcore_collect_papi import topology
 from perfcore_collect_papi.runner import FailedError, Frame, GoneError, Wire
 
 if TYPE_CHECKING:
@@ -64,6 +67,15 @@ class Result:
     words: bytes
     used: Mapping[str, int]
     samples: tuple[Sample, ...]
+
+
+def online() -> tuple[int, ...]:
+    """The CPUs that anything could run on."""
+    try:
+        found = topology.parse_list(Path("/sys/devices/system/cpu/online").read_text())
+    except (OSError, ValueError):
+        found = ()
+    return found or tuple(sorted(os.sched_getaffinity(0)))
 
 
 def probe(wanted: Wanted, events: Sequence[str]) -> dict[str, Any]:
@@ -155,8 +167,6 @@ def _gone(process: subprocess.Popen[bytes]) -> PluginError:
 
 
 def _result(facts: dict[str, Any], samples: tuple[Sample, ...]) -> Result:
-    import os
-
     return Result(
         exitcode=os.waitstatus_to_exitcode(facts.pop("status")),
         timed_out=facts.pop("why") == "timeout",

@@ -31,6 +31,7 @@ from typing import Any
 
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 SAMPLING = 0.01  # seconds between two looks where a thread is, for counters that do not say it themselves
+REFERENCE = "PAPI_TOT_INS"  # what every CPU with counters can count
 KEPT = 8 * 1024  # bytes of a command's last words
 OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
 _SPARE = 64  # open files that are not counters
@@ -308,9 +309,9 @@ def probe(options: dict[str, Any]) -> dict[str, Any]:
     how = {**where, "pid": options["pid"], "inherit": True, "domain": options["domain"]}
     facts: dict[str, Any] = {"software": software.errors(list(software.EVENTS), **how), "papi": None, "why": ""}
     try:
-        from perfcore_collect_papi import library
+        from perfcore_collect_papi import binding
 
-        papi = library.papi()
+        papi = binding.library()
     except ImportError as error:
         return {**facts, "why": str(error)}
     facts["papi"] = papi.version
@@ -322,10 +323,10 @@ def probe(options: dict[str, Any]) -> dict[str, Any]:
 
 def _asked(options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
     """The component of each event that was asked for, and what PAPI says when it is added."""
-    from perfcore_collect_papi import library
+    from perfcore_collect_papi import binding
     from perfcore_collect_papi.failure import PapiFailure
 
-    papi = library.papi()
+    papi = binding.library()
     component: dict[str, int] = {}
     codes: dict[str, int] = {}
     for event in options["events"]:
@@ -336,9 +337,10 @@ def _asked(options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
     for index in sorted(set(component.values())):
         events = [event for event, of in component.items() if of == index]
         honest = papi.components[index].counts_cpus
-        codes |= library.codes(events, index, **({**how, "multiplex": options["multiplex"]} if honest else {}))
-    near = {event: _near(papi, event) for event, code in codes.items() if code == -7}
-    return {"component": component, "codes": codes, "near": near}
+        codes |= binding.codes(events, index, **({**how, "multiplex": options["multiplex"]} if honest else {}))
+    reference = binding.codes([REFERENCE], 0, **how)[REFERENCE]
+    near = {event: _near(papi, event) for event, code in codes.items() if code == -7 and reference == 0}
+    return {"component": component, "codes": codes, "near": near, "reference": reference}
 
 
 def _near(papi: Any, event: str) -> list[str]:
@@ -349,17 +351,23 @@ def _near(papi: Any, event: str) -> list[str]:
 
 
 def listing(options: dict[str, Any]) -> dict[str, Any]:
-    """Every event of every component."""
-    from perfcore_collect_papi import library
+    """Every event of the kernel and of every component: (name, description, unit, component, preset, whether it can
+    be counted here, which is tried)."""
+    from perfcore_collect_papi import software
 
-    papi = library.papi()
-    return {
-        "events": [
-            (event.name, event.description, event.units, event.component, event.preset, event.available)
-            for component in papi.components
-            for event in papi.events(component)
-        ]
-    }
+    units, numbers = software.UNITS, software.errors(list(software.EVENTS))
+    found = [(name, "", units.get(name, ""), "kernel", False, number == 0) for name, number in numbers.items()]
+    try:
+        from perfcore_collect_papi import binding
+
+        papi = binding.library()
+    except ImportError:
+        return {"events": found}
+    for component in papi.components:
+        for event in papi.events(component):
+            countable = event.available and binding.codes([event.name], component.index)[event.name] == 0
+            found.append((event.name, event.description, event.units, event.component, event.preset, countable))
+    return {"events": found}
 
 
 def threads(pid: int) -> list[int]:
@@ -420,13 +428,13 @@ def _open(group: dict[str, Any], stream: int, options: dict[str, Any]) -> Any:
             return SoftwareSet(events, cpu=cpu, pid=pid, inherit=True, domain=options["domain"], on_exec=pid is None)
         except OSError as error:
             raise FailedError("software", error.errno or 0, ", ".join(events)) from error
-    from perfcore_collect_papi import library
+    from perfcore_collect_papi import binding
 
     index = group["component"]
     if group["source"] == "component":
-        return library.EventSet(library.papi(), events, component=index)
-    return library.EventSet(
-        library.papi(),
+        return binding.EventSet(binding.library(), events, component=index)
+    return binding.EventSet(
+        binding.library(),
         events,
         component=index,
         cpu=cpu,

@@ -7,6 +7,7 @@ import fcntl
 import os
 import platform
 import struct
+import sys
 from collections.abc import Sequence
 
 # Numbers of the kernel's interface, from linux/perf_event.h. (config, whether it happens in the kernel only)
@@ -27,7 +28,7 @@ _SIZE = 112
 _TIMES = 1 | 2  # read_format: time enabled, time running
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR, _ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
 _CLOSE_ON_EXEC = 8
-_ENABLE, _DISABLE, _RESET = 0x2400, 0x2401, 0x2403
+_ENABLE, _DISABLE = 0x2400, 0x2401
 
 
 class SoftwareSet:
@@ -46,8 +47,11 @@ class SoftwareSet:
     ) -> None:
         self.events = tuple(events)
         self.cpu = cpu
+        self.pid = pid
         self._on_exec = on_exec
+        self._process = os.getpid()
         self._files: list[int] = []
+        self._base = [0] * len(self.events)
         flags = _DISABLED | (_INHERIT if inherit else 0) | (_ON_EXEC if on_exec else 0)
         try:
             for event in self.events:
@@ -59,11 +63,13 @@ class SoftwareSet:
             raise
 
     def start(self) -> None:
+        """The set counts from 0. (The kernel zeroes what a thread counted, and not what its children did.)"""
         if not self._on_exec:
             self._tell(_ENABLE)
+            self.reset()
 
     def read(self) -> list[int]:
-        return [struct.unpack("Q", os.read(file, 24)[:8])[0] for file in self._files]
+        return [value - base for value, base in zip(self._raw(), self._base, strict=True)]
 
     def stop(self) -> list[int]:
         """The last reading."""
@@ -72,7 +78,7 @@ class SoftwareSet:
         return values
 
     def reset(self) -> None:
-        self._tell(_RESET)
+        self._base = self._raw()
 
     def accum(self) -> list[int]:
         """What was counted since the counters were zeroed last; they are zeroed."""
@@ -81,9 +87,14 @@ class SoftwareSet:
         return values
 
     def close(self) -> None:
-        """Harmless twice."""
+        """Harmless twice. In a fork the numbers of the files may be those of others by now."""
         while self._files:
-            os.close(self._files.pop())
+            file = self._files.pop()
+            if self._process == os.getpid():
+                os.close(file)
+
+    def _raw(self) -> list[int]:
+        return [int.from_bytes(os.read(file, 24)[:8], sys.byteorder) for file in self._files]
 
     def _tell(self, request: int) -> None:
         for file in self._files:

@@ -9,6 +9,7 @@ PAPI refuses the reverse of the two, and counts 0 where events were added before
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import os
@@ -73,6 +74,8 @@ class EventSet:
     ) -> None:
         self.events = tuple(events)
         self.cpu = cpu
+        self.pid = pid
+        self._process = os.getpid()
         self._papi = papi
         self._lib = papi.lib
         self._values = papi.ffi.new("long long[]", len(self.events))
@@ -118,8 +121,8 @@ class EventSet:
         return self._raw(self._lib.PAPI_accum)
 
     def close(self) -> None:
-        """Harmless twice. A set that runs is stopped."""
-        if self.handle < 0:
+        """Harmless twice. A set that runs is stopped; not by a fork, whose parent's counters these are."""
+        if self.handle < 0 or self._process != os.getpid():
             return
         self._lib.PAPI_stop(self.handle, self._values)
         self._lib.PAPI_cleanup_eventset(self.handle)
@@ -159,7 +162,7 @@ class EventSet:
 
 
 class Papi:
-    """The library, initialized for this process. Use `papi()`."""
+    """The library, initialized for this process. Use `library()`."""
 
     def __init__(self) -> None:
         from pypapi import _papi  # type: ignore[import-untyped]
@@ -167,6 +170,7 @@ class Papi:
         self.ffi, self.lib = _papi.ffi, _papi.lib
         self.symbols = ctypes.CDLL(_papi.__file__)
         if self.lib.PAPI_is_initialized():  # inherited by fork: what runs in the parent would count as running here
+            _leave_counters()
             self.lib.PAPI_shutdown()
         code = self.lib.PAPI_library_init(_VERSION)
         if code != _VERSION:
@@ -231,14 +235,22 @@ class Papi:
             raise PapiFailure(code, what)
 
 
-def papi() -> Papi:
+def library() -> Papi:
     """The library of this process. ImportError where python_papi is not installed."""
-    return _papi_of(os.getpid())
+    return _library_of(os.getpid())
 
 
 @functools.cache
-def _papi_of(pid: int) -> Papi:
+def _library_of(pid: int) -> Papi:
     return Papi()
+
+
+def _leave_counters() -> None:
+    """Closes the counters that a fork shares with its parent: PAPI would stop them, for the parent too."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:[perf_event]":
+                os.close(int(name))
 
 
 def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:
@@ -248,7 +260,7 @@ def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, in
     for event in events:
         kept = [other for other, code in said.items() if code == 0]
         try:
-            EventSet(papi(), [*kept, event], component=component, **options).close()
+            EventSet(library(), [*kept, event], component=component, **options).close()
             said[event] = 0
         except PapiFailure as error:
             said[event] = error.code

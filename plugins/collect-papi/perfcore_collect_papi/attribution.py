@@ -1,0 +1,110 @@
+"""PAPI's operations on event sets, their values attributed to the hardware threads of the machine.
+
+    from perfcore_collect_papi import EventSet, PapiMetrics, library
+
+    events = EventSet(library(), ["PAPI_TOT_INS"])
+    metrics = PapiMetrics.start(events)
+    work()
+    metrics.read(events)
+    more_work()
+    metrics.stop(events, permanent=True)
+    print(metrics.value("PAPI_TOT_INS"), metrics.entries("PAPI_TOT_INS", cpu=0))
+
+Several event sets may share one store, and none disturbs another.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import time
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from perfcore_collect_papi.metrics import CpuPerf, Metrics, Reading
+from perfcore_collect_papi.runner import last_cpu
+
+if TYPE_CHECKING:
+    from perfcore_collect_papi.binding import EventSet
+    from perfcore_collect_papi.software import SoftwareSet
+    from perfcore_collect_papi.topology import Cpu
+
+    Counted = EventSet | SoftwareSet
+
+current_cpu: Callable[[], int] = getattr(ctypes.CDLL(None), "sched_getcpu", lambda: -1)
+
+
+class PapiMetrics:
+    """The store of one or several event sets. `topology` says which CPUs are known; what is counted on others is
+    kept under the CPU -1."""
+
+    def __init__(self, topology: Collection[Cpu] | None = None) -> None:
+        self.metrics = Metrics(None if topology is None else {cpu.cpu for cpu in topology})
+        self._names: dict[int, Counted] = {}
+
+    @classmethod
+    def start(
+        cls, event_set: Counted, metrics: PapiMetrics | None = None, topology: Collection[Cpu] | None = None
+    ) -> PapiMetrics:
+        """Start to count, in a store of its own or in one that there is."""
+        made = metrics or cls(topology)
+        event_set.start()
+        made._names[id(event_set)] = event_set  # kept, so that no other one gets its id
+        made.metrics.start(event_set=id(event_set), timestamp=time.time_ns())
+        return made
+
+    def reset(self, event_set: Counted) -> None:
+        event_set.reset()
+        self.metrics.reset(event_set=id(event_set), timestamp=time.time_ns())
+
+    def read(self, event_set: Counted, permanent: bool = False) -> int:
+        """What was counted since START or RESET. Gives the timestamp of the reading."""
+        return self._put(self.metrics.read, event_set, event_set.read(), permanent)
+
+    def accum(self, event_set: Counted, permanent: bool = False) -> int:
+        """What was counted since the counters were zeroed, on top of what there is."""
+        return self._put(self.metrics.accum, event_set, event_set.accum(), permanent)
+
+    def stop(self, event_set: Counted, permanent: bool = False) -> int:
+        """The last READ. Counts of a thread that is no more are kept."""
+        return self._put(self.metrics.stop, event_set, event_set.stop(), permanent)
+
+    def value(self, event: str, cpu: int = -1, timestamp: int = 0, event_set: Counted | None = None) -> int | None:
+        """As `Metrics.value`: None where there is no such entry."""
+        return self.metrics.value(event, cpu, timestamp, None if event_set is None else id(event_set))
+
+    def entries(self, event: str, cpu: int, event_set: Counted | None = None) -> CpuPerf | None:
+        return self.metrics.entries(event, cpu, None if event_set is None else id(event_set))
+
+    def elapsed(self, timestamp: int, event_set: Counted) -> int:
+        """Nanoseconds from the latest START of the set to a reading."""
+        return self.metrics.elapsed(timestamp, id(event_set))
+
+    @property
+    def cpus(self) -> tuple[int, ...]:
+        return self.metrics.cpus
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        return self.metrics.events
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The journal, from which everything can be recomputed."""
+        return tuple(self.metrics.journal)
+
+    @property
+    def latest_cpu(self) -> int:
+        return self.metrics.latest_cpu
+
+    def _put(self, operation: Callable[..., int], event_set: Counted, values: list[int], permanent: bool) -> int:
+        """The CPU is looked up after the counters were read, and the time last."""
+        cpu = cpu_of(event_set)
+        named = dict(zip(event_set.events, values, strict=True))
+        return operation(cpu, named, timestamp=time.time_ns(), permanent=permanent, event_set=id(event_set))
+
+
+def cpu_of(event_set: Counted) -> int:
+    """The CPU that a set is attached to, or the last one of the thread that it counts; -1 is not known."""
+    if event_set.cpu is not None:
+        return event_set.cpu
+    return current_cpu() if event_set.pid is None else last_cpu(event_set.pid, event_set.pid)

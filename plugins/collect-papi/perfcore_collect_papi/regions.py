@@ -1,0 +1,314 @@
+"""Counters of a region of Python code, from inside the program.
+
+    from perfcore_collect_papi import region
+
+    with region("parse") as parsing:
+        parse(text)
+    print(parsing.counts)
+
+    @region("compile")
+    def compile_all(): ...
+
+A region is a span of one thread. What is counted belongs to the CPU that the thread was on at its end (`sampled`).
+Regions may stand within one another, those of one thread share a set of counters that runs from the start of the
+outermost to its end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+
+import attrs
+
+from perfcore.errors import PerfError, PluginError, VersionError
+from perfcore_collect_papi.attribution import current_cpu
+from perfcore_collect_papi.names import DEFAULT_EVENTS
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+    from perfcore.profile.table import Table
+    from perfcore.store.pending import Pending
+    from perfcore_collect_papi.choice import Choice
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Counting(Protocol):
+    """A set of counters that is started, read and stopped."""
+
+    def start(self) -> None: ...
+    def read(self) -> list[int]: ...
+    def stop(self) -> list[int]: ...
+    def close(self) -> None: ...
+
+
+@attrs.frozen
+class Events:
+    """What the regions of a program count. Regions that stand within one another count the same."""
+
+    events: tuple[str, ...] = DEFAULT_EVENTS
+    threads: bool = False
+    domain: str = "user"
+    fallback: bool = False
+
+
+@attrs.frozen(slots=True)
+class Pass:
+    """One time through a region: its name with those around it, CPU, wall time and counts."""
+
+    path: str
+    cpu: int
+    started: int
+    wall: int
+    values: tuple[int, ...]
+
+
+@attrs.define
+class _Thread:
+    """The counters of a thread, and the regions that it is in: (region, name with those around it, moment,
+    readings; none for the outermost, where the counters start)."""
+
+    what: Events | None = None
+    sets: tuple[Counting, ...] = ()
+    inside: list[tuple[Region, str, int, list[int] | None]] = attrs.field(factory=list)
+
+    def __del__(self) -> None:
+        for counting in self.sets:
+            counting.close()
+
+
+_local = threading.local()
+
+
+class Region:
+    """A region by name: a context manager, and a decorator. It may be passed any number of times, by any thread;
+    `passes` has them all. `fallback` counts what can be counted where there is no hardware."""
+
+    def __init__(
+        self,
+        name: str,
+        events: Sequence[str] = DEFAULT_EVENTS,
+        *,
+        threads: bool = False,
+        domain: str = "user",
+        fallback: bool = False,
+    ) -> None:
+        self.name = name
+        self.passes: list[Pass] = []
+        self._what = Events(tuple(dict.fromkeys(events)), threads, domain, fallback)
+
+    def __enter__(self) -> Region:
+        state = _state()
+        inside = state.inside
+        if not inside:
+            _prepare(state, self._what)
+            for counting in state.sets:
+                counting.start()
+            inside.append((self, self.name, time.perf_counter_ns(), None))
+            return self
+        if state.what != self._what:
+            raise PerfError(
+                f"region {self.name!r} counts other events than {inside[0][0].name!r} around it",
+                hint="give both the same events, threads, domain and fallback",
+            )
+        path = f"{inside[-1][1]}/{self.name}"
+        inside.append((self, path, time.perf_counter_ns(), _read(state.sets)))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        now = time.perf_counter_ns()
+        state = _state()
+        if not state.inside or state.inside[-1][0] is not self:
+            raise PerfError(
+                f"region {self.name!r} ends where it did not begin",
+                hint="a region is a span of one thread, and ends before those around it",
+            )
+        readings = _read(state.sets) if len(state.inside) > 1 else _stop(state.sets)
+        _, path, began, before = state.inside.pop()
+        values = tuple(readings) if before is None else tuple(map(int.__sub__, readings, before))
+        if not any(around is self for around, *_ in state.inside):  # of a recursion, the outermost counts it all
+            self.passes.append(Pass(path, current_cpu(), time.time_ns(), now - began, values))
+
+    def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def counted(*args: P.args, **kwargs: P.kwargs) -> T:
+            with self:
+                return function(*args, **kwargs)
+
+        return counted
+
+    @property
+    def events(self) -> tuple[str, ...]:
+        """What is counted: with `fallback`, perhaps not what was asked for. Known from the first pass on."""
+        return _chosen(self._what).events
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The sum of all passes, by event; empty before the first."""
+        if not self.passes:
+            return {}
+        return dict(zip(self.events, map(sum, zip(*(one.values for one in self.passes), strict=True)), strict=True))
+
+    @property
+    def profile(self) -> Profile:
+        """All passes as a profile; each is a run."""
+        return _profile(self, {})
+
+    def save(self, directory: Path | None = None) -> Pending:
+        """Keep the profile as a pending one of the repository around a folder (this one)."""
+        from perfcore.repository import Repository
+
+        repository = Repository.open(directory or Path.cwd())
+        made = _profile(self, repository.facts())
+        with contextlib.suppress(VersionError):  # there may be none yet
+            made = attrs.evolve(made, origin=repository.version(), dirty=repository.vcs.is_dirty())
+        return repository.save(made)
+
+
+def region(
+    name: str,
+    events: Sequence[str] = DEFAULT_EVENTS,
+    *,
+    threads: bool = False,
+    domain: str = "user",
+    fallback: bool = False,
+) -> Region:
+    """A region to be entered with `with`, or to decorate a function with. `threads` counts the threads that are
+    started inside too."""
+    return Region(name, events, threads=threads, domain=domain, fallback=fallback)
+
+
+def _profile(region: Region, machine: dict[str, Any]) -> Profile:
+    from importlib.metadata import version
+
+    from perfcore import environment
+    from perfcore.model import Header, Profile, Tool
+
+    what = region._what
+    choice = _chosen(what)
+    machine = machine or environment.facts()
+    params = {"region": region.name, "event": list(what.events), "domain": what.domain, "threads": what.threads}
+    return Profile(
+        header=Header(type=f"{choice.profile_type}.region", cmd="region", args=region.name),
+        created=region.passes[0].started if region.passes else time.time_ns(),
+        collector=Tool(
+            name="papi",
+            version=version("perfcore-collect-papi"),
+            params=params,
+            sampling={
+                "source": choice.source,
+                "attribution": "sampled",
+                "domain": what.domain,
+                "inherit": what.threads,
+                "events": list(choice.events),
+                "papi": choice.papi,
+            },
+        ),
+        machine=machine,
+        config_id=environment.config_id(params),
+        environment_id=environment.environment_id(machine),
+        notes=choice.notes,
+        tables=_tables(region.passes, choice),
+    )
+
+
+def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
+    from perfcore.profile.recording import RUN, RUNS
+    from perfcore.profile.table import ColumnSpec, TableBuilder
+
+    values = [ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events]
+    where = [ColumnSpec("region", "str"), ColumnSpec("cpu", "i64")]
+    resources = TableBuilder("resources", [RUN, *where, *values, ColumnSpec("wall", "i64", "ns", "value")])
+    runs = TableBuilder("runs", RUNS)
+    for number, one in enumerate(passes):
+        counts = dict(zip(choice.events, one.values, strict=True))
+        resources.add(run=number, region=one.path, cpu=one.cpu if one.cpu >= 0 else None, wall=one.wall, **counts)
+        runs.add(run=number, started=one.started, warmup=False, disturbed=False)
+    return {"resources": resources.build(), "runs": runs.build()}
+
+
+def _state() -> _Thread:
+    """Of this thread in this process: a fork has its parent's memory, and none of its counters."""
+    state: tuple[int, _Thread] | None = getattr(_local, "state", None)
+    if state is None or state[0] != os.getpid():
+        state = _local.state = (os.getpid(), _Thread())
+    return state[1]
+
+
+def _prepare(state: _Thread, what: Events) -> None:
+    if state.what == what:
+        return
+    for counting in state.sets:
+        counting.close()
+    state.sets, state.what = (), None
+    state.sets, state.what = tuple(_opened(what)), what
+
+
+def _opened(what: Events) -> Iterator[Counting]:
+    choice = _chosen(what)
+    for group in choice.groups:
+        if group.source == "software":
+            from perfcore_collect_papi.software import SoftwareSet
+
+            yield SoftwareSet(group.events, inherit=what.threads, domain=what.domain)
+            continue
+        from perfcore_collect_papi import binding
+
+        with _forced(choice.wanted.force):
+            papi = binding.library()
+        honest = group.source == "papi"
+        yield binding.EventSet(
+            papi, group.events, component=group.component, inherit=what.threads and honest, domain=what.domain
+        )
+
+
+@functools.cache
+def _chosen(what: Events) -> Choice:
+    """How the events are counted, found out in a process of its own. PluginError with the reason where they
+    cannot be."""
+    from perfcore_collect_papi import choice, diagnosis, launcher
+    from perfcore_collect_papi.collector import PapiSettings
+    from perfcore_collect_papi.runner import FailedError
+
+    settings = PapiSettings(event=what.events, domain=what.domain, fallback=what.fallback, per_cpu=False)
+    force = os.environ.get("LIBPFM_FORCE_PMU", "")
+    wanted = launcher.Wanted(per_cpu=False, cpus=launcher.online(), domain=what.domain, force=force)
+    try:
+        found = choice.choose(settings, wanted, diagnosis.machine(), launcher.probe)
+    except FailedError as error:
+        raise PluginError(f"counting failed: {error.frame[-1]}") from error
+    if not found.groups:
+        raise PluginError(found.notes[0], hint="a region cannot be counted by what is told of ended processes")
+    return attrs.evolve(found, attribution="sampled")
+
+
+@contextlib.contextmanager
+def _forced(pmu: str) -> Iterator[None]:
+    """The variable that libpfm reads when PAPI is loaded, and nothing that the program starts should have."""
+    before = os.environ.get("LIBPFM_FORCE_PMU")
+    if pmu:
+        os.environ["LIBPFM_FORCE_PMU"] = pmu
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop("LIBPFM_FORCE_PMU", None)
+
+
+def _read(sets: Sequence[Counting]) -> list[int]:
+    return sets[0].read() if len(sets) == 1 else [value for counting in sets for value in counting.read()]
+
+
+def _stop(sets: Sequence[Counting]) -> list[int]:
+    return sets[0].stop() if len(sets) == 1 else [value for counting in sets for value in counting.stop()]
