@@ -168,8 +168,16 @@ def _here(console: Console) -> tuple[str | None, bool]:
     try:
         return repository.version(), repository.vcs.is_dirty()
     except VersionError as error:
-        console.warn(f"measured for no version: {error}")
+        if not _is_unborn(repository):
+            console.warn(f"measured for no version: {error}")
         return None, True
+
+
+def _is_unborn(repository: Repository) -> bool:
+    """Whether the branch has no version yet, which nobody has to be told."""
+    with contextlib.suppress(PerfError):
+        return repository.vcs.get_head_major_version().head is None
+    return False
 
 
 def _inside(tree: Path, cwd: Path, version: str | None) -> Path:

@@ -42,7 +42,7 @@ def test_the_version_needs_nothing(project: Project) -> None:
 
 
 def test_help_needs_no_plugin(project: Project) -> None:
-    assert not _loaded(project, "--help") & (HEAVY | NO_PLUGINS)
+    assert not _loaded(project, "--no-plugins", "--help") & (HEAVY | NO_PLUGINS)
 
 
 @pytest.mark.parametrize("words", [("status",), ("log",), ("log", "--short", "--last", "1"), ("add", "--all")])
