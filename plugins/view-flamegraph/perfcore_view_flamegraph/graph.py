@@ -34,8 +34,8 @@ class Frame:
 
 @attrs.frozen
 class Metric:
-    """What each node took itself. In a difference `sides` are the amounts of the baseline and of the target,
-    and `own` is the larger of both, so that removed code keeps its width."""
+    """What each node took itself; the name and the unit can be shown as they are. In a difference `sides` are the
+    amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width."""
 
     name: str
     unit: str
@@ -70,9 +70,9 @@ class Graph:
     def metric(self, name: str | None) -> Metric:
         """The metric of this name, or the first. UsageError for one that is not there."""
         for metric in self.metrics:
-            if name in (None, metric.name):
+            if name is None or metric.name == printable(name):
                 return metric
-        known = [printable(metric.name) for metric in self.metrics]
+        known = [metric.name for metric in self.metrics]
         hint = "; ".join(filter(None, (nearest(printable(str(name)), known), f"it has {', '.join(known)}")))
         raise UsageError(f"the profile has no metric {printable(str(name))!r}", hint=hint)
 
@@ -163,7 +163,8 @@ def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[
         elif not any(whole) or not all(map(math.isfinite, whole)):
             refused.append(f"{printable(column.name)!r} amounts to {printable(str(whole[0]))}")
         else:
-            found.append((column.name, column.unit or units.get(column.name, ""), sums))
+            unit = column.unit or units.get(column.name, "")
+            found.append((printable(column.name), printable(unit), sums))
     if not found:
         raise NotFoundError("; ".join(refused) or "the profile has no amounts that could be drawn")
     return found

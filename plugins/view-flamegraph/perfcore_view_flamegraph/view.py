@@ -37,7 +37,7 @@ class FlamegraphSettings:
     title: str | None = option(None, help="Written above the picture, instead of the command.")
     inverted: bool = option(False, help="Functions with their callers, instead of with what they call.")
     flame: bool = option(False, help="The outermost function at the bottom, instead of on top.")
-    order: str = option("value", help="Which of the functions with one caller stands first.", choices=ORDERS)
+    order: str = option("value", help="What stands first among neighbours: the largest, or by name.", choices=ORDERS)
     lines: bool = option(False, help="A box for each line of a function that was seen, instead of one for all.")
     width: int = option(1200, help="Of the SVG, in pixels.", minimum=200, maximum=20_000)
     min_share: float | None = option(
@@ -62,7 +62,10 @@ class FlamegraphView:
         profile, name = _only(subject)
         form = self._format(output)
         if output.width is not None and output.path is None:
-            raise UsageError(f"a flame graph is not for a terminal, it is {form} for a file", hint=f"-o page.{form}")
+            raise UsageError(
+                f"a flame graph is not for a terminal, it is {form} for a file",
+                hint=f"-o page.{form} writes it, --open shows it in a browser",
+            )
         found = graph(profile, lines=self.settings.lines)
         metric = found.metric(self.settings.metric)
         sides = _sides(profile, name) if metric.sides else None
@@ -118,7 +121,7 @@ def _about(profile: Profile, name: str, found: Graph, metric: Metric, sides: tup
     if metric.sides and sides:
         before, after = (found.totals(side)[ROOT] for side in metric.sides)
         amounts = f"{quantity(before, metric.unit)} -> {quantity(after, metric.unit)}, {change(before, after)}"
-        return f"baseline {sides[0]}, target {sides[1]}; {printable(metric.name)}: {amounts}"
+        return f"baseline {sides[0]}, target {sides[1]}; {metric.name}: {amounts}"
     whole = quantity(found.totals(metric.own)[ROOT], metric.unit)
-    parts = (printable(name), printable(profile.collector.name), f"{printable(metric.name)}: {whole}")
+    parts = (printable(name), printable(profile.collector.name), f"{metric.name}: {whole}")
     return "; ".join(part for part in parts if part)

@@ -112,7 +112,7 @@ def test_a_terminal_is_not_flooded(form: str) -> None:
         FlamegraphView(FlamegraphSettings(format=form)).render(
             profiles.subject(profiles.sampled()), FakeOutput(width=80)
         )
-    assert raised.value.hint == f"-o page.{form}"
+    assert raised.value.hint == f"-o page.{form} writes it, --open shows it in a browser"
 
 
 def test_several_profiles_are_for_other_commands() -> None:
