@@ -18,7 +18,7 @@ from typing import Any
 
 import attrs
 
-from perfcore_collect_papi.failure import PapiFailure
+from perfcore_collect_papi.failure import ECNFLCT, PapiFailure
 from perfcore_collect_papi.names import PERF_EVENT
 
 _VERSION = 0x06000000
@@ -254,14 +254,20 @@ def _leave_counters() -> None:
 
 
 def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:
-    """What PAPI says to each event when it is added to those before it that could be: 0, or its code. The code of
-    a set that cannot be made at all is that of every event."""
+    """What PAPI says to each event when it is added to those before it that could be: 0, or its code. One that can
+    be counted alone does not fit (PAPI_ECNFLCT), whatever the kernel called it."""
     said: dict[str, int] = {}
     for event in events:
         kept = [other for other, code in said.items() if code == 0]
-        try:
-            EventSet(library(), [*kept, event], component=component, **options).close()
-            said[event] = 0
-        except PapiFailure as error:
-            said[event] = error.code
+        said[event] = _code([*kept, event], component, options)
+        if said[event] and kept:
+            said[event] = _code([event], component, options) or ECNFLCT
     return said
+
+
+def _code(events: Sequence[str], component: int, options: dict[str, Any]) -> int:
+    try:
+        EventSet(library(), events, component=component, **options).close()
+    except PapiFailure as error:
+        return error.code
+    return 0

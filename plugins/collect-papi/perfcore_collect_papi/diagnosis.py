@@ -138,7 +138,9 @@ def _of_one(machine: Machine, probed: Probed, events: Sequence[str], codes: Mapp
             return Cause("no-event", f"{shown} is not available on this CPU", hint, whole=False)
         if code == failure.ECNFLCT:
             beside = [other for other in events if other in probed.codes and other not in codes]
-            text = f"{shown} does not fit beside {', '.join(beside) or 'nothing'}: the CPU has too few counters"
+            text = (
+                f"{shown} does not fit beside {clip(printable(', '.join(beside)), 300)}: too few counters, or one twice"
+            )
             return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
         if code == failure.EINVAL_DOM:
             text = f"the kernel refuses to have itself counted: kernel.perf_event_paranoid is {machine.paranoid}"

@@ -1,7 +1,7 @@
 /* A processor's counters on a machine that has none: preloaded, this turns the hardware events that a program opens
  * into events of the kernel's software, which can be counted everywhere. Instructions become page faults, everything
  * else becomes the time on a CPU in nanoseconds. FAKEPMU_ERRNO makes the kernel refuse, with that error; only for
- * hardware events if FAKEPMU_HARDWARE is set. */
+ * hardware events if FAKEPMU_HARDWARE is set. FAKEPMU_COUNTERS is how many events fit into a group. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+
+#define FILES 4096
 
 typedef long (*call_t)(long, long, long, long, long, long, long);
 
@@ -25,12 +27,21 @@ static int instructions(const struct perf_event_attr *event)
     return event->type == PERF_TYPE_RAW && (event->config & 0xffff) == 0xc0;
 }
 
+/* Whether a group has no room for one more. Its members are counted by the file of the first. */
+static int full(int group, int *members)
+{
+    const char *counters = getenv("FAKEPMU_COUNTERS");
+
+    return counters && group >= 0 && group < FILES && ++members[group] >= atoi(counters);
+}
+
 long syscall(long number, ...)
 {
+    static int members[FILES];
     static call_t next;
     const char *refused = getenv("FAKEPMU_ERRNO");
     struct perf_event_attr event;
-    long a[6];
+    long a[6], file;
     va_list list;
 
     va_start(list, number);
@@ -46,10 +57,17 @@ long syscall(long number, ...)
         errno = atoi(refused);
         return -1;
     }
+    if (hardware(&event) && full((int)a[3], members)) {
+        errno = EINVAL;
+        return -1;
+    }
     if (hardware(&event)) {
         event.config = instructions(&event) ? PERF_COUNT_SW_PAGE_FAULTS : PERF_COUNT_SW_TASK_CLOCK;
         event.type = PERF_TYPE_SOFTWARE;
         event.config1 = event.config2 = 0;
     }
-    return next(number, (long)&event, a[1], a[2], a[3], a[4], a[5]);
+    file = next(number, (long)&event, a[1], a[2], a[3], a[4], a[5]);
+    if (file >= 0 && file < FILES)
+        members[file] = 0;
+    return file;
 }
