@@ -12,7 +12,7 @@ from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, reached, refere
 from perfcore.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from perfcore.model import Profile
     from perfcore.profile.table import Column, Table
@@ -171,7 +171,8 @@ def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[
 
 
 def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
-    """What is missing, endless or not a number has no width."""
+    """What each stack took; what has none (-1) stands at the end. What is missing, endless or not a number has no
+    width."""
     sums: list[Number] = [0] * (stacks + 1)
     value: Number | None
     for stack, value in zip(rows, column, strict=True):  # type: ignore[assignment]
@@ -214,35 +215,15 @@ def _place(file: str, lines: Sequence[int]) -> str:
 
 
 def _tree(
-    stacks: Stacks, frames: Sequence[Frame], frame_of: Sequence[int], used: Iterable[int], amounts: _Amounts
+    stacks: Stacks, frames: Sequence[Frame], frame_of: Sequence[int], used: Sequence[int], amounts: _Amounts
 ) -> Graph:
-    """The stacks that are used, those of the same functions as one, in the order of a walk through the tree."""
+    """The stacks that are used, in the order of a walk through the tree."""
     boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
-    every, unknown, without = range(len(frames), len(boxes))
-    nodes: dict[int, int] = {}
-    parent, frame = [NOWHERE], [every]
-    node_of = [ROOT] * (len(stacks) + 1)
-
-    def node(above: int, box: int) -> int:
-        found = nodes.setdefault(above * len(boxes) + box, len(parent))
-        if found == len(parent):
-            parent.append(above)
-            frame.append(box)
-        return found
-
-    used = list(used)
-    for stack in reached((stack for stack in used if stack < len(stacks)), stacks.parent):
-        row = stacks.frame[stack]
-        above = stacks.parent[stack]
-        node_of[stack] = node(
-            ROOT if above == NOWHERE else node_of[above], unknown if row == NOWHERE else frame_of[row]
-        )
-    if len(stacks) in used:
-        node_of[len(stacks)] = node(ROOT, without)
+    parent, frame, node_of = _merged(stacks, len(frames), frame_of, used)
     order = _preorder(parent)
     place = [0] * len(order)
-    for at, number in enumerate(order):
-        place[number] = at
+    for at, node in enumerate(order):
+        place[node] = at
 
     def moved(values: Sequence[Number]) -> list[Number]:
         found: list[Number] = [0] * len(order)
@@ -252,10 +233,36 @@ def _tree(
 
     return Graph(
         boxes,
-        [NOWHERE, *(place[parent[number]] for number in order[1:])],
-        [frame[number] for number in order],
+        [NOWHERE, *(place[parent[node]] for node in order[1:])],
+        [frame[node] for node in order],
         tuple(_metric(name, unit, [moved(values) for values in columns]) for name, unit, columns in amounts),
     )
+
+
+def _merged(
+    stacks: Stacks, count: int, frame_of: Sequence[int], used: Sequence[int]
+) -> tuple[list[int], list[int], list[int]]:
+    """(parents, boxes, the node of each stack and at the end of what has none), stacks of the same boxes as one node.
+    After the `count` boxes of functions come those of the whole, of unknown functions, and of what has no stack."""
+    every, unknown, without = range(count, count + 3)
+    nodes: dict[tuple[int, int], int] = {}
+    parent, frame = [NOWHERE], [every]
+    node_of = [ROOT] * (len(stacks) + 1)
+
+    def node(above: int, box: int) -> int:
+        found = nodes.setdefault((above, box), len(parent))
+        if found == len(parent):
+            parent.append(above)
+            frame.append(box)
+        return found
+
+    for stack in reached((stack for stack in used if stack < len(stacks)), stacks.parent):
+        row, above = stacks.frame[stack], stacks.parent[stack]
+        box = unknown if row == NOWHERE else frame_of[row]
+        node_of[stack] = node(ROOT if above == NOWHERE else node_of[above], box)
+    if len(stacks) in used:
+        node_of[len(stacks)] = node(ROOT, without)
+    return parent, frame, node_of
 
 
 def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:

@@ -69,8 +69,13 @@ function start(profile) {
     state.cursor = state.zoom;
     state.hover = null;
     state.back = [];
-    state.view = drawn = intervalOf(tree, state.zoom, order());
+    jumpTo(intervalOf(tree, state.zoom, order()));
     grown = 0;
+  }
+
+  function jumpTo(view) {
+    motion++;
+    state.view = drawn = view;
   }
 
   function replant() {
@@ -78,8 +83,8 @@ function start(profile) {
     refresh({ table: true });
   }
 
-  function moveTo(view, zoom, { remember = true } = {}) {
-    if (remember) state.back.push({ view: state.view, zoom: state.zoom });
+  function moveTo(view, zoom, { isBack = false } = {}) {
+    if (!isBack) state.back.push({ view: state.view, zoom: state.zoom });
     state.zoom = zoom;
     state.view = view;
     animate();
@@ -90,8 +95,8 @@ function start(profile) {
 
   function back() {
     const last = state.back.pop();
-    if (last) moveTo(last.view, last.zoom, { remember: false });
-    else if (state.zoom !== ROOT || state.view.from > 0) moveTo(whole(), ROOT, { remember: false });
+    if (last) moveTo(last.view, last.zoom, { isBack: true });
+    else if (state.zoom !== ROOT || state.view.to < whole().to || state.view.from > 0) moveTo(whole(), ROOT, { isBack: true });
   }
 
   /** The view from here to there, kept within the whole; the zoom is the innermost function that fills it. */
@@ -113,7 +118,7 @@ function start(profile) {
         if (child > view.from) break;
       }
     }
-    state.view = drawn = view;
+    jumpTo(view);
     state.zoom = node;
     refresh({ soon: true });
   }
@@ -427,7 +432,7 @@ function start(profile) {
     };
     plant(words.get("zoom") || "");
     const [from, to] = (words.get("window") || "").split("~").map((part) => Number(part) * whole().to);
-    if (to > from) state.view = drawn = { from: Math.max(0, from), to: Math.min(to, whole().to) };
+    if (to > from) jumpTo({ from: Math.max(0, from), to: Math.min(to, whole().to) });
     fillTable();
     setTheme();
     showControls();

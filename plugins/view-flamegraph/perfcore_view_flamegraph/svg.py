@@ -89,7 +89,7 @@ def _told(box: Box, frame: Frame, metric: Metric, whole: Number) -> str:
     facts = [f"{frame.name} {frame.place}".strip()]
     if box.sides:
         before, after = (quantity(side, metric.unit) for side in box.sides)
-        facts.append(f"{metric.name}: {before} -> {after}, {change(*box.sides)}")
+        facts.append(f"{metric.name}: {before} → {after}, {change(*box.sides)}")
     else:
         own = "" if box.own is None else f", own {quantity(box.own, metric.unit)}"
         facts.append(f"{metric.name}: {quantity(box.total, metric.unit)}, {share(box.total, whole)}{own}")

@@ -107,7 +107,8 @@ function downwards(profile, metric) {
   };
 }
 
-/** Made as it is looked at: a node remembers where its stacks begin, and how far up each it stands. */
+/** Made as it is looked at: a node knows where its stacks begin, and how far up each it stands, until its callers are
+ * made. */
 function inverted(profile, metric) {
   const { own, baseline, target } = profile.amounts[metric];
   const nodes = [];
@@ -140,10 +141,26 @@ function inverted(profile, metric) {
       });
       const found = Array.from(groups, ([frame, [begin, stand]]) => add(node, frame, begin, stand));
       nodes[node].inner = found.reduce((so, child) => so + nodes[child].total, 0);
+      nodes[node].begins = nodes[node].stands = null;
       return found;
     },
-    nodes: (node) => nodes[node].begins,
+    *nodes(node) {
+      const path = [];
+      for (let at = node; nodes[at].parent >= 0; at = nodes[at].parent) path.push(nodes[at].frame);
+      path.reverse();
+      for (const begin of all) if (beginsWith(profile, begin, path)) yield begin;
+    },
   };
+}
+
+/** Whether a node and those above it are of these frames. */
+function beginsWith(profile, begin, path) {
+  let at = begin;
+  return path.every((frame) => {
+    const same = at !== ROOT && profile.frame[at] === frame;
+    at = profile.parent[at];
+    return same;
+  });
 }
 
 function childrenOf(tree, node, order) {

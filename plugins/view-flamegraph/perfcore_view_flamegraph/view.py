@@ -120,7 +120,7 @@ def _about(profile: Profile, name: str, found: Graph, metric: Metric, sides: tup
     """One line below the title: where it is from and what it amounts to."""
     if metric.sides and sides:
         before, after = (found.totals(side)[ROOT] for side in metric.sides)
-        amounts = f"{quantity(before, metric.unit)} -> {quantity(after, metric.unit)}, {change(before, after)}"
+        amounts = f"{quantity(before, metric.unit)} → {quantity(after, metric.unit)}, {change(before, after)}"
         return f"baseline {sides[0]}, target {sides[1]}; {metric.name}: {amounts}"
     whole = quantity(found.totals(metric.own)[ROOT], metric.unit)
     parts = (printable(name), printable(profile.collector.name), f"{metric.name}: {whole}")

@@ -117,4 +117,4 @@ def test_a_saved_difference_names_its_sources() -> None:
     from_ids = unpacked(written(attrs.evolve(profile, sources=("a" * 40, "b" * 40)), name="saved.perf"))[0]
     assert from_ids["sides"] == ["aaaaaaaaaa", "bbbbbbbbbb"]
     assert unpacked(written(profile, name="saved.perf"))[0]["sides"] == ["baseline", "target"]
-    assert "baseline 1@p, target 2@p; samples: 3 -&gt; 3, ±0" in written(profile, name="1@p -> 2@p")
+    assert "baseline 1@p, target 2@p; samples: 3 → 3, ±0" in written(profile, name="1@p -> 2@p")
