@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROFILE_FORMAT = 1
 EMPTY: Mapping[str, Any] = {}
 
-ChangeKind = Literal["degradation", "optimization", "same", "cannot tell"]
+ChangeKind = Literal["degradation", "optimization", "variance", "same", "cannot tell"]
 
 
 @attrs.frozen(kw_only=True)
@@ -223,7 +223,7 @@ class Series:
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """What a check says of one metric. `ratio` is target over baseline with the interval `low` to `high` at the
+    """What a check says of one metric. A `variance` is another noise around the same level. `ratio` is target over baseline with the interval `low` to `high` at the
     level `confidence`; `p_value` is that of the test, where there was one. `evidence` says in words what the
     verdict rests on. `id` stays the same when later data move the estimate."""
 

@@ -12,7 +12,13 @@ from perfcore.model import Change
 from perfcore.text import align, percent, plural, printable, quantity
 
 SCHEMA = 1
-_WORDS = {"degradation": "slower", "optimization": "faster", "same": "same", "cannot tell": "cannot tell"}
+_WORDS = {
+    "degradation": "slower",
+    "optimization": "faster",
+    "variance": "noise",
+    "same": "same",
+    "cannot tell": "cannot tell",
+}
 _TIMES = {"ns", "us", "ms", "s"}
 
 
@@ -34,12 +40,12 @@ def word(change: Change) -> str:
     """`slower` for a time; `worse` for what is no time."""
     if change.unit in _TIMES:
         return _WORDS[change.kind]
-    return {"degradation": "worse", "optimization": "better"}.get(change.kind, change.kind)
+    return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
 
 
 def lines(changes: Sequence[Change], unpaired: Sequence[Unpaired], *, everything: bool) -> list[str]:
     """A table: primary metrics, and the others where they changed or `everything` is wanted."""
-    shown = [c for c in changes if everything or c.primary or c.kind in ("degradation", "optimization")]
+    shown = [c for c in changes if everything or c.primary or c.kind in ("degradation", "optimization", "variance")]
     rows: list[tuple[str, ...]] = [("", "metric", "baseline", "", "target", "", "change", "interval", "command")]
     rows += [_row(change) for change in shown]
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []

@@ -12,7 +12,7 @@ from perfcore.checking.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.testing import hostile
 
-KINDS = ("degradation", "optimization", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")
 
 
 def _change(kind: str = "same", **changes: Any) -> Change:
@@ -42,8 +42,9 @@ def test_only_a_degradation_of_a_primary_metric_fails_a_gate() -> None:
 
 
 def test_times_are_slower_and_other_things_worse() -> None:
-    assert [report.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "same", "cannot tell"]
-    assert [report.word(_change(kind, unit="B")) for kind in KINDS] == ["worse", "better", "same", "cannot tell"]
+    assert [report.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "cannot tell"]
+    of_bytes = [report.word(_change(kind, unit="B")) for kind in KINDS]
+    assert of_bytes == ["worse", "better", "noise", "same", "cannot tell"]
 
 
 def test_a_line_tells_both_values_the_change_and_how_sure_it_is() -> None:
