@@ -78,6 +78,8 @@ class EventSet:
         self._process = os.getpid()
         self._papi = papi
         self._lib = papi.lib
+        self._unpack = papi.ffi.unpack
+        self._count = len(self.events)
         self._values = papi.ffi.new("long long[]", len(self.events))
         self._absolute = not papi.components[component].counts_cpus
         self._base = [0] * len(self.events)
@@ -94,7 +96,9 @@ class EventSet:
 
     def start(self) -> None:
         """The set counts from 0."""
-        self._check(self._lib.PAPI_start(self.handle), "cannot start to count")
+        code = self._lib.PAPI_start(self.handle)
+        if code < 0:
+            raise PapiFailure(code, "cannot start to count")
         if self._absolute:
             self._base = self._raw(self._lib.PAPI_read)
 
@@ -103,7 +107,11 @@ class EventSet:
 
     def stop(self) -> list[int]:
         """The last reading. Works when the process that was counted is no more."""
-        return self._since(self._raw(self._lib.PAPI_stop))
+        code = self._lib.PAPI_stop(self.handle, self._values)
+        if code < 0:
+            raise PapiFailure(code, "cannot stop")
+        values: list[int] = self._unpack(self._values, self._count)
+        return self._since(values) if self._absolute else values
 
     def reset(self) -> None:
         self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
@@ -150,8 +158,11 @@ class EventSet:
         self._check(self._papi.symbols.PAPI_set_opt(option, buffer), what)
 
     def _raw(self, call: Any) -> list[int]:
-        self._check(call(self.handle, self._values), "cannot read")
-        return list(self._values)
+        code = call(self.handle, self._values)
+        if code < 0:
+            raise PapiFailure(code, "cannot read")
+        values: list[int] = self._unpack(self._values, self._count)
+        return values
 
     def _since(self, values: list[int]) -> list[int]:
         return [value - base for value, base in zip(values, self._base, strict=True)] if self._absolute else values

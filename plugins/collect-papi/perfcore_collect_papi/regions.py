@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import attrs
 
@@ -61,15 +61,14 @@ class Events:
     fallback: bool = False
 
 
-@attrs.frozen(slots=True)
-class Pass:
+class Pass(NamedTuple):
     """One time through a region: its name with those around it, CPU, wall time and counts."""
 
     path: str
     cpu: int
     started: int
     wall: int
-    values: tuple[int, ...]
+    values: list[int]
 
 
 @attrs.define
@@ -86,7 +85,23 @@ class _Thread:
             counting.close()
 
 
-_local = threading.local()
+class _Local(threading.local):
+    """A value for each thread, made when the thread first asks."""
+
+    def __init__(self) -> None:
+        self.state = _Thread()
+
+
+_local = _Local()
+
+
+def _after_fork() -> None:
+    """A fork has its parent's memory, and none of its counters."""
+    global _local
+    _local = _Local()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Region:
@@ -103,14 +118,15 @@ class Region:
         fallback: bool = False,
     ) -> None:
         self.name = name
-        self.passes: list[Pass] = []
+        self._taken: list[tuple[str, int, int, int, list[int]]] = []
         self._what = Events(tuple(dict.fromkeys(events)), threads, domain, fallback)
 
     def __enter__(self) -> Region:
-        state = _state()
+        state = _local.state
         inside = state.inside
         if not inside:
-            _prepare(state, self._what)
+            if state.what is not self._what:
+                _prepare(state, self._what)
             for counting in state.sets:
                 counting.start()
             inside.append((self, self.name, time.perf_counter_ns(), None))
@@ -128,17 +144,24 @@ class Region:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         now = time.perf_counter_ns()
-        state = _state()
-        if not state.inside or state.inside[-1][0] is not self:
+        state = _local.state
+        inside = state.inside
+        if not inside or inside[-1][0] is not self:
             raise PerfError(
                 f"region {self.name!r} ends where it did not begin",
                 hint="a region is a span of one thread, and ends before those around it",
             )
-        readings = _read(state.sets) if len(state.inside) > 1 else _stop(state.sets)
-        _, path, began, before = state.inside.pop()
-        values = tuple(readings) if before is None else tuple(map(int.__sub__, readings, before))
-        if not any(around is self for around, *_ in state.inside):  # of a recursion, the outermost counts it all
-            self.passes.append(Pass(path, current_cpu(), time.time_ns(), now - began, values))
+        sets = state.sets
+        if len(inside) > 1:
+            readings = _read(sets)
+        else:
+            readings = sets[0].stop() if len(sets) == 1 else [value for one in sets for value in one.stop()]
+        _, path, began, before = inside.pop()
+        if before is not None:
+            if any(around is self for around, *_ in inside):  # of a recursion, the outermost counts it all
+                return
+            readings = list(map(int.__sub__, readings, before))
+        self._taken.append((path, current_cpu(), time.time_ns(), now - began, readings))
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
@@ -149,6 +172,11 @@ class Region:
         return counted
 
     @property
+    def passes(self) -> list[Pass]:
+        """Every time through, in the order of their ends."""
+        return [Pass(*taken) for taken in self._taken]
+
+    @property
     def events(self) -> tuple[str, ...]:
         """What is counted: with `fallback`, perhaps not what was asked for. Known from the first pass on."""
         return _chosen(self._what).events
@@ -156,9 +184,8 @@ class Region:
     @property
     def counts(self) -> dict[str, int]:
         """The sum of all passes, by event; empty before the first."""
-        if not self.passes:
-            return {}
-        return dict(zip(self.events, map(sum, zip(*(one.values for one in self.passes), strict=True)), strict=True))
+        sums = map(sum, zip(*(values for *_, values in self._taken), strict=True))
+        return dict(zip(self.events, sums, strict=True)) if self._taken else {}
 
     @property
     def profile(self) -> Profile:
@@ -195,13 +222,13 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
     from perfcore import environment
     from perfcore.model import Header, Profile, Tool
 
-    what = region._what
+    what, passes = region._what, region.passes
     choice = _chosen(what)
     machine = machine or environment.facts()
     params = {"region": region.name, "event": list(what.events), "domain": what.domain, "threads": what.threads}
     return Profile(
         header=Header(type=f"{choice.profile_type}.region", cmd="region", args=region.name),
-        created=region.passes[0].started if region.passes else time.time_ns(),
+        created=passes[0].started if passes else time.time_ns(),
         collector=Tool(
             name="papi",
             version=version("perfcore-collect-papi"),
@@ -219,7 +246,7 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
         config_id=environment.config_id(params),
         environment_id=environment.environment_id(machine),
         notes=choice.notes,
-        tables=_tables(region.passes, choice),
+        tables=_tables(passes, choice),
     )
 
 
@@ -238,15 +265,8 @@ def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     return {"resources": resources.build(), "runs": runs.build()}
 
 
-def _state() -> _Thread:
-    """Of this thread in this process: a fork has its parent's memory, and none of its counters."""
-    state: tuple[int, _Thread] | None = getattr(_local, "state", None)
-    if state is None or state[0] != os.getpid():
-        state = _local.state = (os.getpid(), _Thread())
-    return state[1]
-
-
 def _prepare(state: _Thread, what: Events) -> None:
+    """The counters for these events, instead of those that the thread has for others."""
     if state.what == what:
         return
     for counting in state.sets:
@@ -308,7 +328,3 @@ def _forced(pmu: str) -> Iterator[None]:
 
 def _read(sets: Sequence[Counting]) -> list[int]:
     return sets[0].read() if len(sets) == 1 else [value for counting in sets for value in counting.read()]
-
-
-def _stop(sets: Sequence[Counting]) -> list[int]:
-    return sets[0].stop() if len(sets) == 1 else [value for counting in sets for value in counting.stop()]
