@@ -1,0 +1,90 @@
+"""Finds the versions in which a performance history changed: its level or its noise, and by how much.
+
+`detect` and `detect_many` need nothing else of perfcore:
+
+    from perfcore_check_changepoint import detect
+    for change in detect([5.1, 5.0, 5.2, 5.1, 5.0, 6.1, 6.0, 6.2, 6.1, 6.0]):
+        print(change.index, change.before, change.after)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.settings import option
+from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from perfcore.model import Change, Series
+
+__all__ = ["ChangePoint", "ChangepointCheck", "ChangepointSettings", "Machine", "Suite", "detect", "detect_many"]
+
+PENALTY = 6.5
+CONFIDENCE = 0.95
+
+
+def detect(
+    values: Sequence[float | Sequence[float]], *, penalty: float = PENALTY, confidence: float = CONFIDENCE
+) -> list[ChangePoint]:
+    """The change points of a series, oldest first.
+
+    A value is an amount, or the amounts of several runs; what is no finite number is missing. `penalty` is how many
+    nats a change has to explain: more of them, fewer false alarms. `confidence` is the level of the intervals.
+    """
+    from perfcore_check_changepoint import detection
+
+    return detection.detect(values, penalty=penalty, confidence=confidence)
+
+
+def detect_many(
+    values: Sequence[Sequence[float | Sequence[float]]], *, penalty: float = PENALTY, confidence: float = CONFIDENCE
+) -> Suite:
+    """The change points of series over the same versions, measured on the same machines, without what the machine did:
+    `values[i][j]` is series i in version j, NaN or empty where nothing was measured. Changes are fewer, the more
+    series there are: each has to be surer."""
+    from perfcore_check_changepoint import suite
+
+    return suite.detect_many(values, penalty=penalty, confidence=confidence)
+
+
+@attrs.frozen
+class ChangepointSettings:
+    """What a change must be to be reported."""
+
+    threshold: float = option(
+        0.005, help="Smallest relative change of the level that is reported (0.005 is 0.5 %).", minimum=0
+    )
+    penalty: float = option(
+        PENALTY,
+        help="Evidence a change needs, in nats: one more makes false alarms about three times as rare.",
+        minimum=3,
+    )
+    series: int = option(
+        1, help="How many series are looked at together; the more, the surer every change has to be.", minimum=1
+    )
+    confidence: float = option(CONFIDENCE, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
+
+
+class ChangepointCheck:
+    """The check `changepoint`: looks at the whole history of a metric, not at two versions."""
+
+    Settings = ChangepointSettings
+
+    def __init__(self, settings: ChangepointSettings) -> None:
+        self.settings = settings
+
+    def scan(self, series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
+        from perfcore_check_changepoint.scanning import scan
+
+        return scan(series, state, self.settings)
+
+    def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
+        """The changes of series over the same versions, in their order, without what the machine did to all of them.
+        Changes of the machine are told with every series, as `cannot tell`."""
+        from perfcore_check_changepoint.scanning import scan_many
+
+        return scan_many(series, self.settings)

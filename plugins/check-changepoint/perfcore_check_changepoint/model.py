@@ -1,0 +1,206 @@
+"""How a series without changes would look: noise around a level, perhaps with memory, perhaps on a slope.
+
+The series is cut up under every one of a few such models, and the one is believed that describes it in the fewest
+nats: the negative log likelihood of all values, a penalty for every change, and one for what the model has more than
+independent noise (minimum description length; Davis, Lee and Rodriguez-Yam, 2006, JASA 101(473), do the same with
+autoregressive stretches). So drift is not taken for a staircase, nor a slow neighbour for a regression, unless
+changes explain them better.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import attrs
+import numpy as np
+
+from perfcore_check_changepoint import noise
+from perfcore_check_changepoint.noise import Density
+from perfcore_check_changepoint.partition import Floats, partition
+from perfcore_check_changepoint.series import Points, median, running_medians
+from perfcore_check_changepoint.spread import spread_shifts, spreads
+
+BOUND = 0.6  # share of the penalty that one point costs at most: one at the end is no new level, nor three within
+SLOPE = 4.0  # nats for a slope
+STAIRCASE = 6.0  # nats more where a staircase would do
+MEMORY = 1.0  # nats for memory
+_MEMORIES = (0.4, 0.7)
+_FAR = 18.0  # squared difference, in spreads, above which neighbours are on two levels
+_LARGE = 2.0  # spreads from which on a change is no part of a slope
+_NEAR = 0.1  # share by which noise differs from the expected without another attempt
+_SELDOM = 30  # points for every change, below which changes are many
+
+
+@attrs.frozen(eq=False)
+class Fit:
+    """A series cut up under one model.
+
+    `starts` are the first points of the stretches but the first one, `chosen` the columns of their levels in `costs`,
+    which holds the cost of every point at every level where it is. `residuals` are those of the runs. `memory` is the
+    share of a point's residual that the next one inherits, `slope` is per point. `shifts` are the first points with
+    other noise. `total` is in nats.
+    """
+
+    starts: list[int]
+    chosen: list[int]
+    costs: Floats
+    residuals: Floats
+    total: float
+    memory: float = 0.0
+    slope: float = 0.0
+    shifts: Sequence[int] = ()
+
+    def point_residuals(self, points: Points) -> Floats:
+        """The mean residual of the runs of every point."""
+        return points.means(self.residuals)
+
+
+def fit(points: Points, penalty: float) -> Fit:
+    """The best of the models. Where even independent normal noise needs no change, none is looked at further."""
+    centers = _centers(points.centers)
+    plain = noise.normal(1.0, BOUND * penalty)
+    first = _independent(points, centers, plain, penalty)
+    shifts = spread_shifts(first.point_residuals(points), points.quantum)
+    if shifts:
+        points = attrs.evolve(points, spread=spreads(first.point_residuals(points), shifts)[points.point])
+        first = attrs.evolve(_independent(points, centers, plain, penalty), shifts=shifts)
+    if not first.starts:
+        return first
+    best = _best(points, centers, first, penalty)
+    return attrs.evolve(best, shifts=shifts)
+
+
+def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
+    density = _density(points, first.residuals, penalty)
+    expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
+    again = first if expected else _independent(points, centers, density, penalty)
+    best = min(again, _unchanged(points, penalty), key=_total)
+    if not best.starts:
+        return best
+    return min([best, *_others(points, centers, best, penalty)], key=_total)
+
+
+def quick(points: Points, penalty: float) -> list[int]:
+    """The first points of the stretches if noise is independent and normal."""
+    plain = noise.normal(1.0, BOUND * penalty)
+    return _independent(points, _centers(points.centers), plain, penalty).starts
+
+
+def _total(fitted: Fit) -> float:
+    return fitted.total
+
+
+def _density(points: Points, residuals: Floats, penalty: float) -> Density:
+    scaled = residuals if points.spread is None else residuals / points.spread
+    return noise.estimate(scaled, points.quantum, BOUND * penalty)
+
+
+def _unchanged(points: Points, penalty: float) -> Fit:
+    """The series as noise around one level. Two modes, taken at random, look like many changes at first."""
+    level = np.array([median(points.values)])
+    residuals = points.values - level
+    density = _density(points, residuals, penalty)
+    costs = _costs(points, density.cost(points.values, level, points.spread))
+    return Fit([], [0], costs, residuals, float(costs.sum()) + density.floor * points.total_weight)
+
+
+def _independent(points: Points, centers: Floats, density: Density, penalty: float) -> Fit:
+    """Every point has noise of its own."""
+    grid = density.grid(centers)
+    costs = _costs(points, density.cost(points.values, grid, points.spread))
+    return _cut(points, grid, costs, None, density, penalty)
+
+
+def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Iterator[Fit]:
+    """The other models, those of them that a glance at the series does not exclude."""
+    if _may_remember(points, best):
+        for memory in _MEMORIES:
+            yield _remembering(points, centers, best, memory, penalty)
+    time = np.arange(len(points), dtype=float) - (len(points) - 1) / 2
+    for slope, doubt in _slopes(points, best, time):
+        yield _sloping(points, best, slope, time, SLOPE + doubt, penalty)
+
+
+def _may_remember(points: Points, best: Fit) -> bool:
+    """Whether second neighbours differ by more than first ones do, or changes are suspiciously many. With memory m
+    the mean squares of those differences are as 1 - m² to 1 - m, and a few steps hardly touch them."""
+    first, second = (np.minimum((points.centers[lag:] - points.centers[:-lag]) ** 2, _FAR).mean() for lag in (1, 2))
+    return bool(second > 1.2 * first) or len(best.starts) * _SELDOM >= len(points)
+
+
+def _remembering(points: Points, centers: Floats, best: Fit, memory: float, penalty: float) -> Fit:
+    """A point is predicted from the one before, unless it is the first of a stretch, which starts afresh."""
+    residuals = best.point_residuals(points)
+    innovations = best.residuals - memory * _previous(residuals)[points.point]
+    density = _density(points, innovations, penalty)
+    grid = density.grid(centers)
+    fresh = math.sqrt(1 - memory**2)
+    move = _costs(points, density.cost(points.values * fresh, grid * fresh, points.spread) - math.log(fresh))
+    predicted = memory * _previous(points.centers)[points.point]
+    stay = _costs(points, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
+    stay[0] = move[0]
+    fitted = _cut(points, grid, stay, move, density, penalty)
+    return attrs.evolve(fitted, memory=memory, total=fitted.total + MEMORY)
+
+
+def _slopes(points: Points, best: Fit, time: Floats) -> Iterator[tuple[float, float]]:
+    """Slopes to try, each with the nats that are held against it: the one within the stretches, which no change
+    touches, if it is more than chance; and the one that small changes may have been taken for, that is the one within
+    the stretches between the large changes. Small changes in one direction are a staircase as well as a slope,
+    so without any slope within its steps it takes more to be believed."""
+    residuals = np.clip(best.point_residuals(points), -3, 3)
+    inside = time - _stretch_means(time, best.starts)
+    lever = float(inside @ inside)
+    within = float(inside @ residuals) / lever if lever else 0.0
+    clear = within * within * lever > float((residuals**2).mean())
+    if clear:
+        yield within, 0.0
+    expected = points.centers - best.point_residuals(points)
+    large = [start for start in best.starts if abs(expected[start] - expected[start - 1]) >= _LARGE]
+    if len(best.starts) - len(large) < (1 if clear else 2):
+        return
+    inside = time - _stretch_means(time, large)
+    merged = float(inside @ (expected + residuals)) / float(inside @ inside)
+    yield merged, 0.0 if clear and merged * within > 0 else STAIRCASE
+
+
+def _sloping(points: Points, best: Fit, slope: float, time: Floats, price: float, penalty: float) -> Fit:
+    """What is left when the slope is taken away has independent noise."""
+    trend = slope * time
+    level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
+    residuals = best.residuals - (trend - _stretch_means(trend, best.starts))[points.point]
+    fitted = _independent(level, _centers(level.centers), _density(points, residuals, penalty), penalty)
+    return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
+
+
+def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
+    found = partition(stay, move, penalty)
+    expected = np.repeat(grid[found.levels], np.diff([0, *found.starts, len(points)]))
+    residuals = points.values - expected[points.point]
+    if move is not None:
+        stay[found.starts] = move[found.starts]
+    return Fit(found.starts, found.levels, stay, residuals, found.cost + density.floor * points.total_weight)
+
+
+def _costs(points: Points, costs: Floats) -> Floats:
+    """The costs of points from those of runs."""
+    if points.single:
+        return costs
+    summed: Floats = np.add.reduceat(costs * points.weight[:, None], points.first)
+    return summed
+
+
+def _previous(centers: Floats) -> Floats:
+    return np.concatenate([[0.0], centers[:-1]])
+
+
+def _centers(values: Floats) -> Floats:
+    """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
+    return np.concatenate([running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3)])
+
+
+def _stretch_means(values: Floats, starts: list[int]) -> Floats:
+    bounds = np.array([0, *starts])
+    lengths = np.diff([*bounds, len(values)])
+    return np.repeat(np.add.reduceat(values, bounds) / lengths, lengths)

@@ -1,0 +1,56 @@
+"""What a detector says: frozen, without NumPy."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import attrs
+
+Shift = Literal["level", "noise"]
+
+
+@attrs.frozen(kw_only=True)
+class ChangePoint:
+    """A version in which the level of a series, or its noise, became another.
+
+    `index` is the first point of the new regime, counted from 0; the change itself lies somewhere in `earliest` to
+    `latest`, where `index` is the likeliest. For a change of the level, `before` and `after` are the levels on both
+    sides, and `low` to `high` is the interval of their difference; for one of the noise they are its spreads.
+    `gain` is the log likelihood (in nats) that the change explains, `p_value` the chance of such a gain anywhere in
+    a series in which nothing changes. `undone` is the index at which the level before came back.
+    """
+
+    index: int
+    kind: Shift = "level"
+    earliest: int
+    latest: int
+    before: float
+    after: float
+    low: float
+    high: float
+    gain: float
+    p_value: float
+    undone: int | None = None
+
+    @property
+    def size(self) -> float:
+        return self.after - self.before
+
+
+@attrs.frozen(kw_only=True)
+class Machine:
+    """What many series show at once. `changes` are versions from which on another machine is measured: their `before`
+    and `after` are factors on the amounts that are typical there. `disturbed` are single versions that were measured on
+    a machine that was slower or faster than in the others, and `factor` is how much, version by version."""
+
+    changes: tuple[ChangePoint, ...] = ()
+    disturbed: tuple[int, ...] = ()
+    factor: tuple[float, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Suite:
+    """The change points of many series, in their order, and those of the machine."""
+
+    changes: tuple[tuple[ChangePoint, ...], ...]
+    machine: Machine

@@ -1,0 +1,214 @@
+"""Values as they come, made numbers to compute with.
+
+The numbers are relative: the median is 0 and the noise about 1, whatever was measured and in which unit, so that
+nothing that follows depends on either. Integers are made relative before they become floats.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from perfcore_check_changepoint.partition import Floats
+
+Point: TypeAlias = float | Sequence[float]
+Indexes: TypeAlias = NDArray[np.int64]
+
+_LARGE, _SMALL = 1e100, 1e-100
+_DIGITS = 9  # of the noise that are kept, so that rounding elsewhere decides nothing
+NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
+
+
+@attrs.frozen(eq=False)
+class Points:
+    """The points of a series that have a value. `values` are the runs of all points one after the other, `point` says
+    which point each belongs to, `weight` what it counts for, and `centers` are the medians of the points. `where` are
+    the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
+    `quantum` is the smallest distance of two values, `first` are the first runs of the points, and
+    `spread`, where it changes, the noise of every run relative to the typical one."""
+
+    values: Floats
+    point: Indexes
+    weight: Floats
+    centers: Floats
+    where: Indexes
+    origin: float
+    unit: float
+    quantum: float
+    first: Indexes
+    total_weight: float
+    spread: Floats | None = None
+
+    def __len__(self) -> int:
+        return len(self.centers)
+
+    @property
+    def single(self) -> bool:
+        """Whether every point is one run."""
+        return len(self.values) == len(self.centers)
+
+    def means(self, values: Floats) -> Floats:
+        """Means over the runs of every point."""
+        if self.single:
+            return values
+        means: Floats = np.bincount(self.point, values) / np.bincount(self.point)
+        return means
+
+
+def read(values: Sequence[Point]) -> Points | None:
+    """The points; None where there are fewer than two, or all are equal. Runs that are no finite number are
+    left out, and so are points without any other."""
+    runs, counts = finite_runs(values)
+    where = np.flatnonzero(counts)
+    if len(where) < 2:
+        return None
+    origin = _middle(runs)
+    flat, power = _relative(runs, origin)
+    counts = counts[where]
+    first = np.cumsum(counts) - counts
+    point = np.repeat(np.arange(len(where)), counts)
+    centers = flat if len(flat) == len(where) else _medians(flat, first, point)
+    unit = _spread(centers) or _spread(flat)
+    if unit == 0:
+        return None
+    flat, centers = np.round(flat / unit, _DIGITS), np.round(centers / unit, _DIGITS)
+    apart = np.diff(distinct(flat))
+    weight = _weights(flat, centers, point)
+    return Points(
+        values=flat,
+        point=point,
+        weight=weight,
+        centers=centers,
+        where=where,
+        origin=float(origin),
+        unit=_ldexp(unit, power),
+        quantum=float(apart.min()) if len(apart) else 0.0,
+        first=first,
+        total_weight=float(weight.sum()),
+    )
+
+
+def median(values: Floats) -> float:
+    """The median of values without NaN, several times as fast as NumPy's, which looks for it."""
+    half = len(values) // 2
+    if len(values) % 2:
+        return float(np.partition(values, half)[half])
+    parted = np.partition(values, (half - 1, half))
+    return float(parted[half - 1] + parted[half]) / 2
+
+
+def distinct(values: Floats) -> Floats:
+    """The values, each once, in order."""
+    ordered = np.sort(values)
+    once: Floats = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])]
+    return once
+
+
+def running_medians(values: Floats, width: int) -> Floats:
+    """Medians of `width` neighbours (an odd number), as many as fit."""
+    if len(values) < width:
+        return np.array([median(values)])
+    windows = sliding_window_view(values, width)
+    half = width // 2
+    medians: Floats = np.partition(windows, half, axis=1)[:, half]
+    return medians
+
+
+def finite_runs(values: Sequence[Point]) -> tuple[Sequence[float], Indexes]:
+    """All runs one after the other, and how many each point has."""
+    if set(map(type, values)) == {float}:
+        plain = np.array(values, dtype=float)
+        finite = np.isfinite(plain)
+        return plain[finite], finite.astype(np.int64)
+    points = [[run for run in _runs(value) if is_finite(run)] for value in values]
+    return [run for point in points for run in point], np.array([len(point) for point in points], dtype=np.int64)
+
+
+def _runs(value: Point) -> Iterable[float]:
+    return value if isinstance(value, Iterable) else (value,)
+
+
+def is_finite(run: float) -> bool:
+    """Also of integers that no float can hold."""
+    return isinstance(run, int) or math.isfinite(run)
+
+
+def _middle(runs: Sequence[float]) -> float:
+    """A value in the middle; one that was given, so that integers stay what they are."""
+    half = len(runs) // 2
+    if isinstance(runs, np.ndarray):
+        return float(np.partition(runs, half)[half])
+    return sorted(runs)[half]
+
+
+def _relative(runs: Sequence[float], origin: float) -> tuple[Floats, int]:
+    """Distances from the origin, and the power of two that they were divided by so that they can be squared."""
+    if not isinstance(runs, np.ndarray) and isinstance(origin, int):
+        runs, origin = [_as_float(run - origin) for run in runs], 0.0
+    floats = np.array(runs, dtype=float)
+    power = _power(float(np.abs(floats).max()))
+    return (np.ldexp(floats, -power) - math.ldexp(origin, -power), power) if power else (floats - origin, 0)
+
+
+def _power(largest: float) -> int:
+    """0, but for numbers that are very large or very small."""
+    return math.frexp(largest)[1] if largest > _LARGE or 0 < largest < _SMALL else 0
+
+
+def _as_float(run: float) -> float:
+    try:
+        return float(run)
+    except OverflowError:
+        return math.copysign(1.7e308, run)
+
+
+def _ldexp(unit: float, power: int) -> float:
+    try:
+        return math.ldexp(unit, power)
+    except OverflowError:
+        return 1.7e308
+
+
+def _medians(flat: Floats, starts: Indexes, point: Indexes) -> Floats:
+    ordered = flat[np.lexsort((flat, point))]
+    counts = np.diff(np.append(starts, len(flat)))
+    low, high = starts + (counts - 1) // 2, starts + counts // 2
+    medians: Floats = (ordered[low] + ordered[high]) / 2
+    return medians
+
+
+def _spread(values: Floats) -> float:
+    """The noise, from differences of neighbours, of which a step changes one only.
+
+    Their median absolute value is small where most neighbours are equal, their trimmed mean is not; where even that
+    is 0 (a counter that stays what it is), a fraction of the smallest difference makes every step stand out.
+    """
+    steps = np.sort(np.abs(np.diff(values)))
+    if not len(steps) or steps[-1] == 0:
+        return 0.0
+    middle = median(steps) * NORMAL / math.sqrt(2)
+    trimmed = float(steps[: max(1, int(0.9 * len(steps)))].mean()) * 1.1
+    spread = max(middle, trimmed / 2)
+    smallest = float(np.diff(distinct(values)).min())
+    return max(spread, smallest / 2) if smallest > 2 * spread else spread
+
+
+def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
+    """What a run counts for. The runs of a version share the state of the machine they were measured in, so ten of
+    them tell less than ten versions do. With variances b between and w within versions, r runs have a mean with
+    variance b + w/r and tell as much as (b + w) / (b + w/r) independent ones."""
+    if len(values) == len(centers):
+        return np.ones(len(values))
+    counts = np.bincount(point).astype(float)
+    within = median(np.abs(values - centers[point])[counts[point] > 1]) * NORMAL if counts.max() > 1 else 0.0
+    typical = median(counts)
+    between = max(1.0 - math.pi / 2 * within**2 / typical, 0.0)
+    effective = (between + within**2) / (between + within**2 / counts) if between + within > 0 else np.ones(len(counts))
+    weights: Floats = (np.clip(effective, 1.0, counts) / counts)[point]
+    return weights

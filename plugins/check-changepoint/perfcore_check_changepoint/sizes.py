@@ -1,0 +1,164 @@
+"""From a series cut up to changes with sizes, intervals and p-values."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from statistics import NormalDist
+
+import attrs
+import numpy as np
+
+from perfcore_check_changepoint.model import Fit
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.series import NORMAL, Points, median
+
+_TRIMMED = 0.2  # share of the points on either side that a level does not follow
+_LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
+_ENOUGH = 20  # points whose noise is estimated from themselves alone
+_BESIDE = 5  # points within which another noise comes with another level
+_LARGEST = 1.7e308
+
+
+def changes(points: Points, fit: Fit, confidence: float) -> list[ChangePoint]:
+    """All changes of a series, in order."""
+    noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
+    found = [*_level_changes(points, fit, confidence), *_noise_changes(points, fit, noisier, confidence)]
+    return sorted(found, key=lambda change: change.index)
+
+
+def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePoint]:
+    if not fit.starts:
+        return []
+    bounds = [0, *fit.starts, len(points)]
+    trend = fit.slope * (np.arange(len(points)) - (len(points) - 1) / 2)
+    flat = points.centers - trend
+    stretches = [flat[start:end] for start, end in pairwise(bounds)]
+    levels = [_trimmed_mean(stretch) for stretch in stretches]
+    left = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
+    found = []
+    for number, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
+        start, index, end = bounds[number : number + 3]
+        error = _standard_error(left, start, index, end, fit.memory, confidence)
+        size, base = levels[number + 1] - levels[number], levels[number] + trend[index]
+        found.append(
+            ChangePoint(
+                index=int(points.where[index]),
+                earliest=int(points.where[earliest]),
+                latest=int(points.where[latest]),
+                before=_amount(base, points),
+                after=_amount(base + size, points),
+                low=_bounded((size - error) * points.unit),
+                high=_bounded((size + error) * points.unit),
+                gain=gain,
+                p_value=_p_value(gain, len(points)),
+            )
+        )
+    return found
+
+
+def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
+    """For every change what it gains, against one level for both stretches, and where else it may be: wherever its
+    likelihood is not clearly less."""
+    sums = np.add.reduceat(fit.costs, bounds[:-1], axis=0)
+    found = []
+    for number, index in enumerate(fit.starts):
+        one, other = fit.chosen[number], fit.chosen[number + 1]
+        apart = sums[number, one] + sums[number + 1, other]
+        gain = max(float((sums[number] + sums[number + 1]).min() - apart), 0.0)
+        start, end = bounds[number], bounds[number + 2]
+        moved = np.cumsum(fit.costs[start:end, one] - fit.costs[start:end, other])[:-1]
+        likely = np.flatnonzero(moved <= moved[index - start - 1] + _LIKELY) + start + 1
+        found.append((gain, int(likely[0]), int(likely[-1])))
+    return found
+
+
+def _p_value(gain: float, count: int) -> float:
+    """Twice the gain is chi-squared with one degree of freedom at one place (Wilks, 1938); with any of `count` places
+    there are as many chances (Bonferroni)."""
+    return min(1.0, count * math.erfc(math.sqrt(gain)))
+
+
+def _trimmed_mean(values: Floats) -> float:
+    ordered = np.sort(values)
+    cut = int(_TRIMMED * len(ordered))
+    return float(ordered[cut : len(ordered) - cut].mean())
+
+
+def _standard_error(left: Floats, start: int, index: int, end: int, memory: float, confidence: float) -> float:
+    """Half the interval of a difference of two trimmed means (Tukey and McLaughlin, 1963, Sankhya A 25): their
+    variance is that of the winsorised values. Few points borrow the noise of the whole series. Memory makes every
+    point tell less: the variance of a mean is (1 + m) / (1 - m) times as large."""
+    near = left[start:end] if end - start >= _ENOUGH else left
+    ordered = np.sort(near)
+    cut = int(_TRIMMED * len(ordered))
+    winsorised = np.clip(ordered, ordered[cut], ordered[len(ordered) - cut - 1])
+    freedom = max(len(near) - 2 * cut - 2, 1)
+    squares = float(((winsorised - winsorised.mean()) ** 2).sum()) / max(len(near) - 2, 1)
+    variance = squares / (1 - 2 * _TRIMMED) ** 2 * (1 / (index - start) + 1 / (end - index))
+    return _student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
+
+
+def _student(confidence: float, freedom: int) -> float:
+    """The quantile of Student's t, by its expansion (Abramowitz and Stegun, 26.7.5)."""
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
+def _noise_changes(points: Points, fit: Fit, shifts: list[int], confidence: float) -> list[ChangePoint]:
+    sizes = np.abs(fit.point_residuals(points))
+    bounds = [0, *shifts, len(points)]
+    return [
+        _noise_change(points, sizes[start:end], start, index, confidence)
+        for start, index, end in zip(bounds, shifts, bounds[2:], strict=False)
+    ]
+
+
+def _noise_change(points: Points, sizes: Floats, start: int, index: int, confidence: float) -> ChangePoint:
+    """The noise of both sides from median absolute deviations, whose logarithms have a variance of 1.35 / n for normal
+    noise (0.37 is their efficiency; Huber, 1981)."""
+    place = index - start
+    tiny = 1e-9 * float(sizes.sum()) + 1e-300
+    before = np.arange(1, len(sizes))
+    firsts, total = sizes.cumsum()[:-1], float(sizes.sum())
+    costs = before * np.log((firsts + tiny) / before)
+    costs += (len(sizes) - before) * np.log((total - firsts + tiny) / (len(sizes) - before))
+    gain = max(len(sizes) * math.log((total + tiny) / len(sizes)) - float(costs[place - 1]), 0.0)
+    likely = before[costs <= costs[place - 1] + _LIKELY]
+    low, high = (max(median(part) * NORMAL, 1e-9) for part in (sizes[:place], sizes[place:]))
+    error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(1.35 * (1 / place + 1 / (len(sizes) - place)))
+    return ChangePoint(
+        index=int(points.where[index]),
+        kind="noise",
+        earliest=int(points.where[start + min(place, int(likely[0]))]),
+        latest=int(points.where[start + max(place, int(likely[-1]))]),
+        before=_bounded(low * points.unit),
+        after=_bounded(high * points.unit),
+        low=_bounded((high * math.exp(-error) - low) * points.unit),
+        high=_bounded((high * math.exp(error) - low) * points.unit),
+        gain=gain,
+        p_value=_p_value(gain, len(points)),
+    )
+
+
+def _amount(level: float, points: Points) -> float:
+    return _bounded(float(level) * points.unit + points.origin)
+
+
+def _bounded(value: float) -> float:
+    return min(max(value, -_LARGEST), _LARGEST)
+
+
+def undone(found: list[ChangePoint]) -> list[ChangePoint]:
+    """The same changes, told which later one brought the old level back: to within a quarter of the change."""
+    return [attrs.evolve(change, undone=_undone(change, found[place + 1 :])) for place, change in enumerate(found)]
+
+
+def _undone(change: ChangePoint, later: list[ChangePoint]) -> int | None:
+    if change.kind != "level":
+        return None
+    near = abs(change.size) / 4
+    return next(
+        (other.index for other in later if other.kind == "level" and abs(other.after - change.before) <= near), None
+    )

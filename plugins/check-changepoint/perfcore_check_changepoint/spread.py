@@ -1,0 +1,76 @@
+"""Where the noise of a series became another, around whatever level.
+
+The absolute residuals are ranked, and their cumulative sum is compared with what it would be in random order (the
+rank test of Pettitt, 1979, Applied Statistics 28(2), weighted by the variance at each place), again within both parts
+(binary segmentation). Ranks keep a few outliers from being taken for noise.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.series import NORMAL, median
+
+SHORTEST = 10  # points on either side
+_CLEAR = 4.2  # standard deviations of the statistic
+RATIO = 2.0  # of the noise on both sides
+
+
+def spread_shifts(residuals: Floats, quantum: float) -> list[int]:
+    """The first points with other noise, in order. Noise below half a quantum cannot be told apart."""
+    return _within(np.abs(residuals), quantum / 2, 0, len(residuals))
+
+
+def spreads(residuals: Floats, shifts: list[int]) -> Floats:
+    """The noise at every point, where it changes at `shifts`."""
+    bounds = [0, *shifts, len(residuals)]
+    sizes = np.abs(residuals)
+    parts = [max(median(sizes[start:end]) * NORMAL, 0.1) for start, end in pairwise(bounds)]
+    return np.repeat(parts, np.diff(bounds))
+
+
+def _within(sizes: Floats, least: float, start: int, end: int) -> list[int]:
+    place = _place(sizes[start:end], least)
+    if place is None:
+        return []
+    middle = start + place
+    return [*_within(sizes, least, start, middle), middle, *_within(sizes, least, middle, end)]
+
+
+def _place(sizes: Floats, least: float) -> int | None:
+    count = len(sizes)
+    if count < 2 * SHORTEST:
+        return None
+    ranks = _ranks(sizes)
+    variance = float(ranks @ ranks) / count
+    if not variance:
+        return None
+    # A change of noise makes neighbours alike, as memory does; half of what they are is put down to either.
+    memory = max(float(ranks[1:] @ ranks[:-1]) / (count * variance), 0.0)
+    before = np.arange(SHORTEST, count - SHORTEST + 1)
+    scores = np.abs(ranks.cumsum()[before - 1]) / np.sqrt(before * (count - before) / count * variance)
+    if scores.max() * ((1 - memory) / (1 + memory)) ** 0.25 < _CLEAR:
+        return None
+    place = _likeliest(sizes, before)
+    low, high = sorted((median(sizes[:place]), median(sizes[place:])))
+    return place if high >= RATIO * max(low, least) and high > 0 else None
+
+
+def _ranks(sizes: Floats) -> Floats:
+    """Ranks around 0; equal values share one."""
+    _, group, counts = np.unique(sizes, return_inverse=True, return_counts=True)
+    shared: Floats = counts.cumsum() - (counts + len(sizes)) / 2.0
+    return shared[group]
+
+
+def _likeliest(sizes: Floats, before: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:
+    """Where the noise of both sides, taken as that of Laplace's law, explains the sizes best."""
+    sums = sizes.cumsum()
+    first, count = sums[before - 1], len(sizes)
+    tiny = 1e-9 * float(sums[-1]) + 1e-300
+    costs = before * np.log((first + tiny) / before)
+    costs += (count - before) * np.log((sums[-1] - first + tiny) / (count - before))
+    return int(before[costs.argmin()])

@@ -1,0 +1,53 @@
+"""What a change rests on, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfcore.text import percent, plural, printable, quantity
+from perfcore_check_changepoint.points import ChangePoint
+
+
+def short(version: str) -> str:
+    return printable(version[:10])
+
+
+def level(change: ChangePoint, unit: str, interval: str) -> str:
+    return f"level {quantity(change.before, unit)} → {quantity(change.after, unit)}{interval}"
+
+
+def interval(low: float, high: float, confidence: float) -> str:
+    return f" ({confidence * 100:g} %: {percent(low)} to {percent(high)})"
+
+
+def noise(change: ChangePoint, unit: str) -> str:
+    return f"noise ±{quantity(change.before, unit)} → ±{quantity(change.after, unit)}"
+
+
+def where(versions: Sequence[str], unmeasured: int) -> str:
+    """The versions that may have brought the change, all of them after the first one given."""
+    base, first, last = versions
+    text = f"came after {short(base)}, "
+    text += f"with {short(last)}" if first == last else f"between {short(first)} and {short(last)}"
+    return f"{text}; {plural(unmeasured, 'version')} before it not measured" if unmeasured else text
+
+
+def strength(change: ChangePoint) -> str:
+    return f"evidence {change.gain:.1f} nats, p={change.p_value:.2g}"
+
+
+def undone(version: str | None) -> str:
+    return f"undone in {short(version)}" if version else ""
+
+
+def machine(before: str, after: str) -> str:
+    names = f"{_environment(before)} → {_environment(after)}"
+    return f"the machine changed here (environment {names}): amounts before and after are not compared"
+
+
+def shared(ratio: float) -> str:
+    return f"the machine changed here: {percent(ratio)} in most series at once, which is not put down to the code"
+
+
+def _environment(environment: str) -> str:
+    return printable(environment[:12]) or "unknown"
