@@ -160,14 +160,20 @@ function start(profile) {
 
   // Drawing.
 
-  function measureStage() {
-    const width = stage.clientWidth;
+  function layoutFor(width) {
     rows = layout(tree, drawn, width, order());
     const height = rows.length * ROW + 1;
     grown = Math.max(grown, height);
     $("room").style.height = `${state.flame ? grown : height}px`;
     stage.style.height = `${grown + 2}px`;
-    const tall = Math.min(stage.clientHeight, Math.max(height, grown));
+    return stage.clientWidth;
+  }
+
+  function measureStage() {
+    let width = stage.clientWidth;
+    const without = layoutFor(width);
+    if (without !== width) width = layoutFor(without); // a scroll bar has come or gone
+    const tall = Math.min(stage.clientHeight, grown);
     const dense = window.devicePixelRatio || 1;
     const size = [Math.round(width * dense), Math.round(tall * dense)];
     if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
@@ -418,7 +424,12 @@ function start(profile) {
     put("flame", state.flame !== head.start.flame && String(state.flame));
     put("theme", state.theme);
     const text = `#${words}`;
-    if (text !== (location.hash || "#")) history.replaceState(null, "", text);
+    if (text === (location.hash || "#")) return;
+    try {
+      history.replaceState(null, "", text);
+    } catch {
+      // A page within another one may not change its address; it works without.
+    }
   }
 
   function recall() {

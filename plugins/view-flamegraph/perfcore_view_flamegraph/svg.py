@@ -61,7 +61,11 @@ def change(baseline: Number, target: Number) -> str:
 
 def _sign(baseline: Number, target: Number) -> str:
     """The same for a label, where there is little room."""
-    return change(baseline, target).replace(" ", "").replace(".0%", "%")
+    word = change(baseline, target)
+    if not word.endswith("%"):
+        return word
+    percents = 100 * (target / baseline - 1)
+    return f"{percents:+.0f}%" if abs(percents) >= 1 else f"{percents:+.1g}%"
 
 
 def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, width: float) -> str:

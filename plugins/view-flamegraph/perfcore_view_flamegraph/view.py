@@ -64,7 +64,7 @@ class FlamegraphView:
         if output.width is not None and output.path is None:
             raise UsageError(
                 f"a flame graph is not for a terminal, it is {form} for a file",
-                hint=f"-o page.{form} writes it, --open shows it in a browser",
+                hint=f"-o page.{form} writes it; `perf show` takes --open too",
             )
         found = graph(profile, lines=self.settings.lines)
         metric = found.metric(self.settings.metric)

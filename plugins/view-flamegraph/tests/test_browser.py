@@ -364,6 +364,17 @@ def test_a_window_of_another_size_or_density_is_filled(window: Any, opened: Open
     assert text(window, "line").startswith("parse")
 
 
+def test_a_picture_that_scrolls_leaves_room_for_its_scroll_bar(window: Any, opened: Opener) -> None:
+    window.resize(400, 500)
+    opened(of({("f",) * 60: 1}))
+    assert window.run("document.getElementById('stage').scrollHeight") >= 61 * 20
+    widths = [window.run(f"document.getElementById('{name}').clientWidth") for name in ("canvas", "stage")]
+    assert widths[0] == widths[1]
+    window.press(*["ArrowDown"] * 50)
+    assert window.run("document.getElementById('stage').scrollTop") > 0
+    assert "level 51" in text(window, "live")
+
+
 def test_forced_colours_are_kept(window: Any, opened: Opener) -> None:
     opened(of(PROGRAM))
     window.media(forced_colors="active", prefers_reduced_motion="reduce")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from importlib import resources
 from typing import Any
 
 import pytest
@@ -207,6 +209,15 @@ def test_every_label_can_be_read_on_every_colour() -> None:
         assert len(colors.changes) == 2 * palette.STEPS + 1
         for color in (*colors.frames, *colors.changes):
             assert palette.contrast(color, colors.text) >= 4.5
+
+
+def test_every_other_label_on_the_canvas_can_be_read_too() -> None:
+    style = resources.files("perfcore_view_flamegraph").joinpath("page.css").read_text()
+    light, dark = (dict(re.findall(r"--([\w-]+): (#\w{6});", block)) for block in style.split("}")[:2])
+    for colors, palettes in ((light, palette.LIGHT), (dark, palette.DARK)):
+        assert palette.contrast(colors["quiet"], colors["quiet-text"]) >= 4.5
+        assert palette.contrast(colors["match"], colors["match-text"]) >= 4.5
+        assert palette.contrast(colors["root"], palettes.text) >= 4.5
 
 
 def test_contrast_is_that_of_the_definition() -> None:

@@ -86,10 +86,12 @@ def test_hostile_names_stay_text_and_the_file_is_xml() -> None:
 
 
 def test_a_difference_says_its_sides_and_signs() -> None:
-    difference = Amounts().diff(flat(("a", "b", "c"), [50, 20, 30]), flat(("a", "c", "d"), [75, 30, 40]))
+    difference = Amounts().diff(
+        flat(("a", "b", "c", "e", "f"), [50, 20, 30, 300, 2]), flat(("a", "c", "d", "e", "f"), [75, 30, 40, 299, 40])
+    )
     picture = ElementTree.fromstring(text(difference))
     shown = ["".join(element.itertext()) for element in picture.iter(f"{SVG}text")]
-    assert {"+50% a", "gone b", "c", "new d"} <= set(shown)
+    assert {"+50% a", "gone b", "c", "new d", "-0.3% e", "×20 f"} <= set(shown)
     assert {"gone", "less", "the same", "more", "new"} <= set(shown)
     fills = {
         box.findtext(f"{SVG}text"): found.attrib["fill"]
@@ -112,7 +114,7 @@ def test_a_terminal_is_not_flooded(form: str) -> None:
         FlamegraphView(FlamegraphSettings(format=form)).render(
             profiles.subject(profiles.sampled()), FakeOutput(width=80)
         )
-    assert raised.value.hint == f"-o page.{form} writes it, --open shows it in a browser"
+    assert raised.value.hint == f"-o page.{form} writes it; `perf show` takes --open too"
 
 
 def test_several_profiles_are_for_other_commands() -> None:
