@@ -9,7 +9,7 @@ from importlib import resources
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_diff_amounts import Amounts
 from perfcore_view_flamegraph import palette
@@ -155,6 +155,7 @@ names = st.sampled_from("abcd")
 drawn = st.dictionaries(st.lists(names, min_size=1, max_size=6).map(tuple), st.integers(1, 100), min_size=1)
 
 
+@settings(deadline=None)
 @given(stacks=drawn)
 def test_the_root_is_the_sum_and_a_parent_at_least_its_children(stacks: dict[Stack, int]) -> None:
     found = graph(of(stacks))
@@ -167,6 +168,7 @@ def test_the_root_is_the_sum_and_a_parent_at_least_its_children(stacks: dict[Sta
     assert all(mine == own + rest for mine, own, rest in zip(total, found.metrics[0].own, below, strict=True))
 
 
+@settings(deadline=None)
 @given(stacks=drawn, inverted=st.booleans(), order=st.sampled_from(("value", "name")))
 def test_boxes_lie_within_those_they_stand_on_and_never_overlap(
     stacks: dict[Stack, int], inverted: bool, order: str
@@ -180,6 +182,7 @@ def test_boxes_lie_within_those_they_stand_on_and_never_overlap(
         assert all(one.left + one.width <= other.left + 1e-9 for one, other in itertools.pairwise(row))
 
 
+@settings(deadline=None)
 @given(stacks=drawn, share=st.floats(0, 1))
 def test_culling_keeps_the_amounts(stacks: dict[Stack, int], share: float) -> None:
     whole = graph(of(stacks))
@@ -189,6 +192,7 @@ def test_culling_keeps_the_amounts(stacks: dict[Stack, int], share: float) -> No
     assert all(before[path] == amount for path, amount in left.items() if SMALLER not in path)
 
 
+@settings(deadline=None)
 @given(stacks=drawn)
 def test_inverted_amounts_are_those_of_the_functions_themselves(stacks: dict[Stack, int]) -> None:
     found = graph(of(stacks))
