@@ -54,7 +54,7 @@ def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Prob
     events = tuple(dict.fromkeys(settings.event))
     kernels = tuple(event for event in events if event in software.EVENTS)
     hardware = tuple(event for event in events if event not in software.EVENTS)
-    probed = probed_of(probe(wanted, hardware), wanted.force)
+    probed = probed_of(probe(wanted, hardware), wanted)
     if not hardware:
         return _software(wanted, machine, probed, kernels)
     why = diagnosis.cause(machine, probed, hardware)
@@ -79,15 +79,14 @@ def _next_best(
     architectural = [event for event in hardware if event in ARCHITECTURAL]
     if machine.units and forced and architectural and probed.papi and not wanted.force:
         retried = attrs.evolve(wanted, force=forced)
-        again = probed_of(probe(retried, architectural), forced)
+        again = probed_of(probe(retried, architectural), retried)
         if diagnosis.cause(machine, again, architectural) is None:
             found = _papi(retried, machine, again, architectural, kernels)
             yield _noted(
                 attrs.evolve(found, source=f"papi-forced:{forced}"), why, "counted as on a CPU that PAPI knows"
             )
-    usual = [event for event in software.USUAL if probed.software.get(event) == 0]
-    if usual:
-        events = tuple(dict.fromkeys((*kernels, *usual)))
+    if any(probed.software.get(event) == 0 for event in software.USUAL):
+        events = tuple(dict.fromkeys((*kernels, *software.USUAL)))
         yield _noted(_software(wanted, machine, probed, events), why, "these are the kernel's own counters")
     others = tuple(event for event in hardware if event in probed.component and probed.countable(event))
     if others:
@@ -117,7 +116,7 @@ def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence
     refused = {event: number for event in events if (number := probed.software.get(event, 0))}
     kept = tuple(event for event in events if event not in refused)
     if not kept:
-        why = diagnosis.of_software(machine, next(iter(refused.values())))
+        why = diagnosis.of_software(machine, probed, next(iter(refused.values())))
         raise PluginError(why.text, hint=why.hint)
     absent = (
         f"{', '.join(refused)} cannot be counted here: they happen in the kernel, which needs root" if refused else ""
@@ -153,10 +152,9 @@ def _noted(choice: Choice, why: Cause, what: str) -> Choice:
     return attrs.evolve(choice, notes=(f"{clip(printable(why.text), 300)}; {what}", *choice.notes))
 
 
-def probed_of(facts: dict[str, Any], force: str) -> Probed:
+def probed_of(facts: dict[str, Any], wanted: Wanted) -> Probed:
     """What a probe found."""
     known = {field.name for field in attrs.fields(Probed)}
-    given: dict[str, Any] = {
-        key: tuple(value) if key == "components" else value for key, value in facts.items() if key in known
-    }
-    return Probed(**given, forced=force)
+    given = {key: value for key, value in facts.items() if key in known}
+    asked = {"forced": wanted.force, "domain": wanted.domain, "pid": wanted.pid}
+    return Probed(**{**given, "components": tuple(facts.get("components", ())), **asked})

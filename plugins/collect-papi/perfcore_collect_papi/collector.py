@@ -299,7 +299,7 @@ def _explained(error: FailedError, job: Job) -> PerfError:
     if step == "pid":
         return CommandFailedError(f"the process {detail} ended before it could be counted")
     if step == "software":
-        why = diagnosis.of_software(diagnosis.machine(), number)
+        why = diagnosis.of_software(diagnosis.machine(), diagnosis.Probed(), number)
         return PluginError(why.text, hint=why.hint)
     return PluginError(f"counting failed: {clip(printable(detail), 300)}", hint="`perf papi doctor` tells what can be")
 

@@ -123,7 +123,7 @@ def _probe() -> Probed:
 
     force = os.environ.get("LIBPFM_FORCE_PMU", "")
     wanted = launcher.Wanted(per_cpu=True, cpus=launcher.online(), force=force)
-    return choice.probed_of(_asked(launcher.probe, wanted, DEFAULT_EVENTS), force)
+    return choice.probed_of(_asked(launcher.probe, wanted, DEFAULT_EVENTS), wanted)
 
 
 def _asked(function: Any, *arguments: Any) -> Any:

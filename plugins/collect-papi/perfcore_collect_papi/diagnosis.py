@@ -36,7 +36,8 @@ class Machine:
 class Probed:
     """What the attempt to count gave. `papi` is the library's version, None where it cannot be imported (`why`).
     `codes` are PAPI's for each event, `software` the system's errors for the kernel's own counters; `reference` is
-    PAPI's code for instructions, which every CPU can count."""
+    PAPI's code for instructions, which every CPU can count; `allowed` the system's error for the user space of
+    the probing process itself, which is 0 where counting is allowed at all. `domain` and `pid` were asked for."""
 
     papi: str | None = None
     why: str = ""
@@ -46,6 +47,9 @@ class Probed:
     near: Mapping[str, Sequence[str]] = attrs.field(factory=dict)
     software: Mapping[str, int] = attrs.field(factory=dict)
     reference: int = 0
+    allowed: int = -1
+    domain: str = "user"
+    pid: int | None = None
     forced: str = ""
 
     @property
@@ -98,12 +102,12 @@ def cause(machine: Machine, probed: Probed, events: Sequence[str]) -> Cause | No
     return _of_all(machine, probed, codes) or _of_one(machine, probed, events, codes)
 
 
-def of_software(machine: Machine, number: int) -> Cause:
+def of_software(machine: Machine, probed: Probed, number: int) -> Cause:
     """Why the kernel's own counters cannot be had."""
     if machine.paranoid is None or number == errno.ENOSYS:
         return _NO_PERF_EVENTS
     if number in (errno.EACCES, errno.EPERM):
-        return _forbidden(machine, Probed())
+        return _refused(machine, probed)
     return Cause("software", f"the kernel does not open its counters: {os.strerror(number)}", "use another collector")
 
 
@@ -121,7 +125,7 @@ def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause
     if machine.paranoid is None or failure.ESYS in codes.values():
         return _NO_PERF_EVENTS
     if "paranoid" in reason or refused:
-        return _forbidden(machine, probed)
+        return _refused(machine, probed)
     if part is None or part["disabled"]:
         return _newer(machine, probed) if machine.units else _no_unit(f'perf_event disabled, "{reason}"', probed)
     if not machine.units and probed.reference == failure.ENOEVNT:
@@ -143,8 +147,7 @@ def _of_one(machine: Machine, probed: Probed, events: Sequence[str], codes: Mapp
             )
             return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
         if code == failure.EINVAL_DOM:
-            text = f"the kernel refuses to have itself counted: kernel.perf_event_paranoid is {machine.paranoid}"
-            return Cause("domain", text, "1 or less is needed for --domain all, or root", whole=False)
+            return _domain(machine)
         return Cause("papi", f"{shown} cannot be counted: {failure.name_of(code)} ({code})", "see `perf papi doctor`")
     return None
 
@@ -154,6 +157,21 @@ _NO_PERF_EVENTS = Cause(
     "this kernel has no perf_events (common in gVisor and some sandboxes): no hardware counters",
     "run on another kernel, or use --fallback (times and page faults of the whole command)",
 )
+
+
+def _refused(machine: Machine, probed: Probed) -> Cause:
+    """The kernel says no: to counting at all, or to what was asked for beyond this process's own user space."""
+    if probed.allowed != 0:
+        return _forbidden(machine, probed)
+    if probed.pid is not None:
+        text = f"the kernel does not let this process look into the process {probed.pid}"
+        return Cause("pid", text, "count it as its owner, or as root", whole=False)
+    return _domain(machine) if probed.domain == "all" else _forbidden(machine, probed)
+
+
+def _domain(machine: Machine) -> Cause:
+    text = f"the kernel refuses to have itself counted: kernel.perf_event_paranoid is {machine.paranoid}"
+    return Cause("domain", text, "1 or less is needed for --domain all, or root", whole=False)
 
 
 def _forbidden(machine: Machine, probed: Probed) -> Cause:

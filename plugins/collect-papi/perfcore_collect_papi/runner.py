@@ -308,6 +308,7 @@ def probe(options: dict[str, Any]) -> dict[str, Any]:
     where = {"cpu": options["cpus"][0] if options["per_cpu"] and options["pid"] is None else None}
     how = {**where, "pid": options["pid"], "inherit": True, "domain": options["domain"]}
     facts: dict[str, Any] = {"software": software.errors(list(software.EVENTS), **how), "papi": None, "why": ""}
+    facts["allowed"] = software.errors(["task-clock"])["task-clock"]
     try:
         from perfcore_collect_papi import binding
 

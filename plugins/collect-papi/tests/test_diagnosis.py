@@ -88,6 +88,20 @@ CAUSES = [
         "PAPI_TOT_CYC does not fit beside PAPI_TOT_INS",
         "--multiplex",
     ),
+    (
+        "domain",
+        Machine(paranoid=2, units=("cpu",)),
+        probed(-15, allowed=0, domain="all"),
+        "the kernel refuses to have itself counted: kernel.perf_event_paranoid is 2",
+        "1 or less",
+    ),
+    (
+        "pid",
+        Machine(paranoid=2, units=("cpu",)),
+        probed(-15, allowed=0, pid=1),
+        "does not let this process look into the process 1",
+        "as its owner",
+    ),
     ("domain", Machine(paranoid=2, units=("cpu",)), probed(-21), "have itself counted", "--domain all"),
     ("papi", Machine(paranoid=2, units=("cpu",)), probed(-6), "PAPI_EBUG (-6)", "perf papi doctor"),
 ]
@@ -108,13 +122,13 @@ def test_without_a_cause_there_is_none() -> None:
 
 def test_only_what_holds_for_all_events_lets_another_source_be_taken() -> None:
     whole = {id: cause.whole for id, machine, found, *_ in CAUSES if (cause := diagnosis.cause(machine, found, EVENTS))}
-    assert {id for id, all_of_them in whole.items() if not all_of_them} == {"no-event", "conflict", "domain"}
+    assert {id for id, all_of_them in whole.items() if not all_of_them} == {"no-event", "conflict", "domain", "pid"}
 
 
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EPERM, errno.ENOSYS, errno.EMFILE])
 @pytest.mark.parametrize("paranoid", [None, 2, 4])
 def test_the_kernels_own_counters_are_refused_with_a_reason(number: int, paranoid: int | None) -> None:
-    cause = diagnosis.of_software(Machine(paranoid=paranoid), number)
+    cause = diagnosis.of_software(Machine(paranoid=paranoid), Probed(), number)
     assert cause.text
     assert ("no perf_events" in cause.text) == (paranoid is None or number == errno.ENOSYS)
 

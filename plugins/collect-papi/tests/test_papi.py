@@ -4,6 +4,7 @@ else is nanoseconds on a CPU."""
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -177,3 +178,42 @@ def test_a_real_processor_counts_instructions(python: Measure) -> None:
         totals(python("for _ in range(int(sys.argv[1])): pass", count, fallback=True)) for count in ("0", "3000000")
     )
     assert many["PAPI_TOT_INS"] - few["PAPI_TOT_INS"] > 3_000_000
+
+
+UNPRIVILEGED = """
+import sys
+from pathlib import Path
+from perfcore_collect_papi import PapiCollector, PapiSettings
+from perfcore.errors import PluginError
+from perfcore.model import Job
+from perfcore.testing.collector import Measuring
+
+def counted(**options):
+    try:
+        with Measuring(PapiCollector(PapiSettings(**options)), Job(argv=("true",), cmd="true")) as measuring:
+            measuring.run()
+    except PluginError as error:
+        return error.message
+    names = [column.name for column in measuring.resources.columns if column.role == "value"]
+    return *names, *measuring.session.notes
+
+print(counted(event=("task-clock",)))
+print(counted(event=("task-clock",), domain="all"))
+print(counted(event=("task-clock", "context-switches")))
+print(counted(event=("task-clock",), pid=1))
+"""
+
+
+@pytest.mark.skipif(os.getuid() != 0 or shutil.which("setpriv") is None, reason="needs root and setpriv")
+@pytest.mark.skipif(diagnosis.machine().paranoid != 2, reason="needs kernel.perf_event_paranoid to be 2")
+def test_without_privileges_what_is_refused_is_told_truly(tmp_path: Path) -> None:
+    """Counting one's own is allowed; the kernel, and the processes of others, are not."""
+    drop = ["setpriv", "--bounding-set=-perfmon,-sys_admin,-sys_ptrace", "--inh-caps=-all"]
+    command = [*drop, sys.executable, "-c", UNPRIVILEGED]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    own, kernel, switches, other = done.stdout.splitlines()
+    assert own == "('task-clock',)"
+    assert kernel == "the kernel refuses to have itself counted: kernel.perf_event_paranoid is 2"
+    assert "context-switches cannot be counted here: they happen in the kernel" in switches
+    assert switches.startswith("('task-clock', ")
+    assert other == "the kernel does not let this process look into the process 1"
