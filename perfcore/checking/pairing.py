@@ -131,7 +131,9 @@ def _nearest(
 
 
 def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample:
-    return Sample(version=version, profiles=tuple(repository.store.load(entry.profile) for entry in entries))
+    """Each profile once, under however many names it is registered: runs that count twice would look like evidence."""
+    unique = dict.fromkeys(entry.profile for entry in entries)
+    return Sample(version=version, profiles=tuple(map(repository.store.load, unique)))
 
 
 def _pair(repository: Repository, baseline: Sample, target: Sample) -> Pairing:

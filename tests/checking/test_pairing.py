@@ -59,6 +59,19 @@ def test_all_profiles_of_one_configuration_are_one_sample(project: Project, repo
     assert (len(pair.baseline.profiles), len(pair.target.profiles)) == (2, 3)
 
 
+def test_a_profile_that_is_registered_under_two_names_counts_once(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    _register(repository, first)
+    second = project.commit("Second")
+    again = [repository.save(profiles.timed(wall=1000)) for _ in range(2)]
+    for pending in again:
+        repository.register(Ref(kind="pending", pending=pending), second)
+    assert len({entry.name for entry in repository.entries(second)}) == 2
+    (pair,) = pairing.of_version(repository, second)
+    assert isinstance(pair, Pairing)
+    assert len(pair.target.profiles) == 1
+
+
 def test_branches_are_ancestors_only_of_what_was_merged(project: Project, repository: Repository) -> None:
     first = repository.version()
     _register(repository, first)
