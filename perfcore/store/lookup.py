@@ -111,9 +111,10 @@ def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
 def _numbered(number: int, place: str, revision: str | None, places: Places, name: str) -> Ref:
     refs = _place(place, revision, places)
     if number >= len(refs):
-        where = "pending" if place == "p" else "registered for this version"
-        count = f"there are {len(refs)}, numbered from 0" if refs else "there are none"
-        raise NotFoundError(f"{printable(name)}: no such profile; {count} {where}")
+        where = "pending" if place == "p" else f"registered for {'this' if revision is None else 'that'} version"
+        count = f"{'is' if len(refs) == 1 else 'are'} {len(refs)} {where}" if refs else f"are none {where}"
+        last = f"; the last is {len(refs) - 1}@{place}" if refs else ""
+        raise NotFoundError(f"{printable(name)}: no such profile; there {count}{last}")
     return refs[number]
 
 

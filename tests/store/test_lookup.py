@@ -126,8 +126,8 @@ def test_the_name_of_a_found_profile_finds_it_again(world: World, name: str) -> 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("3@i", "there are 3, numbered from 0"),
-        ("3@p", "there are 3, numbered from 0 pending"),
+        ("3@i", "there are 3 registered for this version; the last is 2@i"),
+        ("3@p", "there are 3 pending; the last is 2@p"),
         ("1@i-3@i", "there are 3"),
         ("99999999999999999999@i", "there are 3"),
         ("nothing", "there is no profile 'nothing'"),
