@@ -93,7 +93,7 @@ class Plugins:
         known = self._loaded.get((kind, name))
         if known is None or self.is_disabled(known[0]):
             found = (None if self.disabled else _find_by_stevedore(kind, name)) or self.find(kind, name)
-            driver = installed.import_target(found)
+            driver = self.imported(found)
             _check(found, driver)
             known = self._loaded[kind, name] = found, driver
         return known
@@ -149,6 +149,10 @@ class Plugins:
             self._observers[target] = list(self._load_observers(target))
         return self._observers[target]
 
+    def imported(self, found: Found) -> Any:
+        """What the entry point names, unchecked."""
+        return installed.import_target(found)
+
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
         """Every plugin there is, imported to see whether it works."""
         for kind in kinds or (*KINDS, HOOK):
@@ -167,7 +171,7 @@ class Plugins:
             listed = ", ".join(f"{rival.distribution} {rival.version}" for rival in rivals)
             return Described(found=found, state="conflict", reason=f"also brought by {listed}")
         try:
-            plugin = installed.import_target(found)
+            plugin = self.imported(found)
             (check_observer if found.kind == HOOK else _check)(found, plugin)
         except PluginError as error:
             hint = f" ({error.hint})" if error.hint and found.kind == HOOK else ""
@@ -180,7 +184,7 @@ class Plugins:
             if target_of(found) != target and is_known(target_of(found)):
                 continue
             try:
-                observer = installed.import_target(found)
+                observer = self.imported(found)
                 check_observer(found, observer)
             except PluginError as error:
                 self.warn(f"{error} (left out{'; ' + error.hint if error.hint else ''})")

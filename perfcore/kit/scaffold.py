@@ -42,7 +42,7 @@ def files(plugin: Named) -> Mapping[str, str]:
         "NOUN": "observers" if plugin.kind == HOOK else f"the {plugin.kind} `{plugin.name}`",
         "DESCRIPTION": description,
         "USAGE": usage.strip(),
-        "SPECIFIED": f"{plugin.kind}:{_first_entry(plugin)}",
+        "SPECIFIED": first(plugin),
         "DEPENDENCIES": "\n".join(f'  "{need}",' for need in _dependencies(driver)),
         "ENTRY_POINTS": "\n".join(_entry_points(plugin)),
     }
@@ -58,6 +58,11 @@ def files(plugin: Named) -> Mapping[str, str]:
         if _has(plugin, name):
             made[f"{plugin.package}/{name}"] = _template(plugin, name)
     return made
+
+
+def first(plugin: Named) -> str:
+    """How `perf plugins check` and `show` call it, or its first observer."""
+    return f"{HOOK}:collector.collect:{plugin.name}" if plugin.kind == HOOK else f"{plugin.kind}:{plugin.name}"
 
 
 def write(folder: Path, made: Mapping[str, str]) -> None:
@@ -93,10 +98,6 @@ def _entry_points(plugin: Named) -> Iterator[str]:
     else:
         yield f'[project.entry-points."{KINDS[plugin.kind].group}"]'
         yield f'{plugin.name} = "{plugin.package}:{plugin.capitalized}{_class(plugin)}"'
-
-
-def _first_entry(plugin: Named) -> str:
-    return f"collector.collect:{plugin.name}" if plugin.kind == HOOK else plugin.name
 
 
 def _dependencies(driver: str) -> Iterator[str]:

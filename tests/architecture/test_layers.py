@@ -27,6 +27,7 @@ LAYERS = (
     ("profile", "store"),
     ("repository",),
     ("jobs", "checking"),
+    ("kit", "api"),
     ("cli", "testing"),
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
