@@ -33,7 +33,7 @@ class Start:
     flame: bool = False
 
 
-def page(graph: Graph, *, title: str, about: str, sides: tuple[str, str] | None, start: Start) -> str:
+def page(graph: Graph, *, title: str, about: str, sides: tuple[str, str], start: Start) -> str:
     """The whole file. Every text must be one that can be shown as it is."""
     style, script = _source("page.css"), "\n".join(map(_source, _SCRIPTS))
     head = {

@@ -15,6 +15,8 @@ from perfcore_view_flamegraph.page import Start, page
 from perfcore_view_flamegraph.svg import EDGE, change, svg
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from perfcore.hookspecs import Output
     from perfcore.model import Profile, Subject
     from perfcore_view_flamegraph.graph import Graph, Metric
@@ -68,33 +70,34 @@ class FlamegraphView:
             )
         found = graph(profile, lines=self.settings.lines)
         metric = found.metric(self.settings.metric)
-        sides = _sides(profile, name) if metric.sides else None
-        title = printable(self.settings.title or profile.label or name or "profile")
-        about = _about(profile, name, found, metric, sides)
         if form == "svg":
-            self._write_svg(found, metric, title, about, output)
+            self._write_svg(found, metric, profile, name, output)
         else:
-            self._write_page(found, metric, title, about, sides, output)
+            self._write_page(found, metric, profile, name, output)
 
     def _format(self, output: Output) -> str:
         if self.settings.format != "auto":
             return self.settings.format
         return "svg" if output.path is not None and output.path.suffix.lower() == ".svg" else "html"
 
-    def _write_page(
-        self, found: Graph, metric: Metric, title: str, about: str, sides: tuple[str, str] | None, output: Output
-    ) -> None:
+    def _write_page(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
         wanted = self.settings
         start = Start(metric=metric.name, order=wanted.order, inverted=wanted.inverted, flame=wanted.flame)
         shown = culled(found, wanted.min_share / 100) if wanted.min_share else found
-        output.write(page(shown, title=title, about=about, sides=sides, start=start))
+        title, about = self._title(profile, name, found.metrics), _about(profile, name, found, found.metrics)
+        output.write(page(shown, title=title, about=about, sides=_sides(profile, name), start=start))
 
-    def _write_svg(self, found: Graph, metric: Metric, title: str, about: str, output: Output) -> None:
+    def _write_svg(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
         wanted = self.settings
         least = max((wanted.min_share or 0) / 100, _THINNEST / (wanted.width - 2 * EDGE))
         placed = boxes(found, metric, least=least, order=wanted.order, inverted=wanted.inverted)
+        title, about = self._title(profile, name, [metric]), _about(profile, name, found, [metric])
         lines = svg(found, metric, placed, title=title, about=about, width=wanted.width, flame=wanted.flame)
         output.write("\n".join(lines) + "\n")
+
+    def _title(self, profile: Profile, name: str, metrics: Sequence[Metric]) -> str:
+        what = profile.label or name or "profile"
+        return printable(self.settings.title or (f"Difference: {what}" if _differ(metrics) else what))
 
 
 def _only(subject: Subject) -> tuple[Profile, str]:
@@ -116,12 +119,24 @@ def _sides(profile: Profile, name: str) -> tuple[str, str]:
     return printable(baseline), printable(target)
 
 
-def _about(profile: Profile, name: str, found: Graph, metric: Metric, sides: tuple[str, str] | None) -> str:
+def _differ(metrics: Sequence[Metric]) -> bool:
+    return any(metric.sides for metric in metrics)
+
+
+def _about(profile: Profile, name: str, found: Graph, metrics: Sequence[Metric]) -> str:
     """One line below the title: where it is from and what it amounts to."""
-    if metric.sides and sides:
-        before, after = (found.totals(side)[ROOT] for side in metric.sides)
-        amounts = f"{quantity(before, metric.unit)} → {quantity(after, metric.unit)}, {change(before, after)}"
-        return f"baseline {sides[0]}, target {sides[1]}; {metric.name}: {amounts}"
-    whole = quantity(found.totals(metric.own)[ROOT], metric.unit)
-    parts = (printable(name), printable(profile.collector.name), f"{metric.name}: {whole}")
+    parts = [printable(name), printable(profile.collector.name)]
+    if _differ(metrics):
+        baseline, target = _sides(profile, name)
+        parts = [f"baseline {baseline}, target {target}"]
+    parts += [_amount(found, metric) for metric in metrics]
     return "; ".join(part for part in parts if part)
+
+
+def _amount(found: Graph, metric: Metric) -> str:
+    """What a metric amounts to as a whole."""
+    before, *after = (found.totals(column)[ROOT] for column in metric.columns)
+    if not after:
+        return f"{metric.name}: {quantity(before, metric.unit)}"
+    amounts = f"{quantity(before, metric.unit)} → {quantity(after[0], metric.unit)}"
+    return f"{metric.name}: {amounts}, {change(before, after[0])}"

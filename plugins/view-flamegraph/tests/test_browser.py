@@ -355,6 +355,16 @@ def test_a_difference_is_said_in_signs_and_words(window: Any, opened: Opener) ->
     assert len(kinds) == 3
 
 
+def test_a_difference_may_stand_beside_another_metric(window: Any, opened: Opener) -> None:
+    memory = {"memory": [1, 2, 3, 4], "baseline memory": [2, 2, 0, 4], "target memory": [3, 4, 3, 8]}
+    opened(of(PROGRAM, **memory), name="1@p -> 2@p")
+    assert window.run("document.getElementById('legend').hidden") is True
+    window.press("m")
+    assert text(window, "legend").endswith("from 1@p to 2@p; a box is as wide as the larger of both")
+    assert rows(window)[0][:3] == ["read", "read.py:1", "+4 B"]
+    assert window.problems == []
+
+
 def test_a_window_of_another_size_or_density_is_filled(window: Any, opened: Opener) -> None:
     opened(of(PROGRAM))
     window.resize(400, 700, 2)
