@@ -40,10 +40,10 @@ class Choice:
 
     @property
     def profile_type(self) -> str:
-        """Profiles of one type can be compared: sources that count differently make different ones."""
-        kind = self.source.partition(":")[0].removeprefix("papi").strip("-+")
-        parts = ["papi", kind if self.source.partition("+")[0] != "papi" else ""]
-        return ".".join(part for part in (*parts, "sampled" if self.attribution == "sampled" else "") if part)
+        """Profiles of one type can be compared: sources that count differently make different ones. What is counted
+        beside the hardware has columns of its own."""
+        kind = self.source.partition("+")[0].partition(":")[0].removeprefix("papi").strip("-")
+        return ".".join(filter(None, ("papi", kind, "sampled" if self.attribution == "sampled" else "")))
 
     def unit(self, event: str) -> str:
         return _UNITS.get(event, "")

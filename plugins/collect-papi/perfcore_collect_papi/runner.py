@@ -141,7 +141,7 @@ class Command:
         self.wire = wire
         self.options = options
         self.counters = Counters(options)
-        self.reading = threading.Lock()  # no set is stopped while it is read
+        self.reading = threading.Lock()  # nothing is stopped while it is read, or reaped while it is ended
         self.woken, self.waker = os.pipe()
         self.complaints, self.complaining = os.pipe()
         os.set_blocking(self.complaints, False)
@@ -151,6 +151,7 @@ class Command:
         self.why = ""
         self.words = b""
         self.last: list[Frame] = []
+        self.ended: list[Any] = []
 
     def run(self) -> None:
         files = self._files()
@@ -163,10 +164,9 @@ class Command:
         if self.failure is not None:
             raise self.failure
         os.close(self.complaining)
-        _, status, used = os.wait4(self.pid, 0)
         self._listen()
         self.wire.send(("reading", time.time_ns(), self.wall, True, tuple(self.last)))
-        self.wire.send(("ended", self._facts(status, used)))
+        self.wire.send(("ended", self._facts(*self.ended)))
 
     def _facts(self, status: int, used: resource.struct_rusage) -> dict[str, Any]:
         return {
@@ -223,6 +223,7 @@ class Command:
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
                 self.wall = clock() - start
                 with self.reading:
+                    _, *self.ended = os.wait4(self.pid, 0)  # some components count children that were waited for
                     self.last = self.counters.stop()
             finally:
                 self.counters.close()
@@ -296,7 +297,9 @@ class Command:
 
     def _tell(self, number: int) -> None:
         """Its group at once, so that nothing escapes by forking, then those that left it."""
-        _kill(os.killpg, self.pid, number)
+        with self.reading:  # once it was waited for, its number may be that of others
+            if not self.ended:
+                _kill(os.killpg, self.pid, number)
         for pid in living():
             _kill(os.kill, pid, number)
 
