@@ -15,7 +15,7 @@ from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginEr
 from perfcore.profile.stacks import Frame
 from perfcore.text import clip, encodable, printable
 from perfcore_collect_sample.source import Places
-from perfcore_collect_sample.tools import shell_pid
+from perfcore_collect_sample.tools import starter_pid
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -35,6 +35,7 @@ class KernelPerf:
     """The kernel's perf at a path, with the options that were asked for."""
 
     name = "perf"
+    ready = ""
     path: str
     version: str
     settings: SampleSettings
@@ -67,10 +68,10 @@ class KernelPerf:
         if done.returncode != 0:
             said = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
             raise FormatError(f"perf cannot read what it recorded: {said}")
-        places, shell = Places(job.cwd), shell_pid(folder)
+        places, starter = Places(job.cwd), starter_pid(folder)
         for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]
-            if frames and pid != shell:
+            if frames and pid != starter:
                 yield reversed([frame for frame in frames if frame is not None]), 1
 
     def failure(self, complaint: str) -> PerfError:

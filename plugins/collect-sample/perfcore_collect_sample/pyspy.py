@@ -17,6 +17,7 @@ from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginEr
 from perfcore.profile.stacks import Frame
 from perfcore.text import clip, encodable, printable
 from perfcore_collect_sample.source import Places
+from perfcore_collect_sample.tools import is_starter
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -56,6 +57,7 @@ class PySpy:
     """py-spy at a path, with the options that were asked for."""
 
     name = "py-spy"
+    ready = "Sampling process"
     path: str
     version: str
     settings: SampleSettings
@@ -88,18 +90,17 @@ class PySpy:
         except msgspec.MsgspecError as error:
             raise FormatError(f"what py-spy wrote cannot be read: {error}") from error
         places = Places(job.cwd)
-        frames = [
-            # A frame for each process stands outermost. Its number is of this run alone.
-            None
-            if not f.file and _PROCESS.match(f.name)
-            else places.frame(encodable(f.name), encodable(f.file or ""), f.line)
-            for f in recording.shared.frames
-        ]
+        known = recording.shared.frames
+        processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in known]
+        starters = [process and is_starter(frame.name) for process, frame in zip(processes, known, strict=True)]
+        frames = [places.frame(encodable(f.name), encodable(f.file or ""), f.line) for f in known]
         for thread in recording.profiles:
             outer = self._outer(thread.name)
             for sample in thread.samples:
-                stack = [frame for number in sample if (frame := frames[number]) is not None]
-                if stack:
+                # A frame for each process stands outermost, the starter's first; its number is of this run alone.
+                stack = [frames[number] for number in sample if not processes[number]]
+                own = sum(processes[number] for number in sample) == 1 and starters[sample[0]]
+                if stack and not own:
                     yield (*outer, *stack), 1
 
     def failure(self, complaint: str) -> PerfError:

@@ -3,30 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
-import shlex
 import signal
 import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import attrs
+import msgspec
 from perfcore_collect_time import command
 
 from perfcore.profile.stacks import Frame
 
 if TYPE_CHECKING:
+    from perfcore_collect_time.launcher import Spec
+
     from perfcore.errors import PerfError
     from perfcore.model import Job
     from perfcore_collect_sample.collector import SampleSettings
 
-_SCRIPT, _CODE, _PID, _WORDS, _TALK, _TIMES = "run.sh", "code", "pid", "words", "talk", "times"
-_TIME = re.compile(rb"(\d+)m([\d.]+)s")
+_JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*(-dbg|d)?|uv|pytest")
+_STARTER = Path(__file__).with_name("starter.py")
 _KEPT = 4096  # bytes of a complaint
 Sampled = Iterator[tuple[Iterable[Frame], int]]
+
+
+class _Noted(msgspec.Struct):
+    exitcode: int
+    cpu: float
 
 
 class Tool(Protocol):
@@ -37,6 +46,11 @@ class Tool(Protocol):
 
     @property
     def version(self) -> str: ...
+
+    @property
+    def ready(self) -> str:
+        """What the tool says when it begins to sample; empty if it needs not to be waited for."""
+        ...
 
     def argv(self, folder: Path, command: Sequence[str]) -> list[str]: ...
 
@@ -74,16 +88,16 @@ def choose(job: Job, settings: SampleSettings) -> Tool:
 
 
 def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
-    """Run a command once under a tool. Its exit code is noted by a shell in between, since tools do not keep it."""
-    for name in (_CODE, _PID, _TIMES):
+    """Run a command once under a tool. The starter in between notes its exit code, since tools do not keep it."""
+    folder = folder.absolute()
+    for name in (_PID, _ENDED, _WORDS):
         (folder / name).unlink(missing_ok=True)
-    script = _script(job, folder)
     spec = command.spec(job)
+    (folder / _JOB).write_text(json.dumps(_told(spec, tool.ready)), encoding="ascii")
     with (folder / _TALK).open("wb") as talk:
         process = subprocess.Popen(
-            tool.argv(folder, ["/bin/sh", str(script)]),
+            tool.argv(folder, [sys.executable, "-I", "-S", str(_STARTER), str(folder)]),
             cwd=spec.cwd,
-            env=dict(variable.split(b"=", 1) for variable in spec.environment),
             stdin=subprocess.DEVNULL,
             stdout=talk,
             stderr=subprocess.STDOUT,
@@ -94,36 +108,37 @@ def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
         finally:
             _end(process)
     complaint = _tail(folder / _TALK).decode(errors="replace")
+    ended = _ended(folder / _ENDED)
     return Ended(
-        exitcode=_exitcode(folder / _CODE),
+        exitcode=ended.exitcode if ended else None,
         complaint=complaint,
         words=_tail(folder / _WORDS),
         missed=tool.missed(complaint),
-        cpu=_cpu(folder / _TIMES),
+        cpu=ended.cpu if ended else None,
         timed_out=timed_out,
     )
 
 
-def shell_pid(folder: Path) -> int | None:
+def starter_pid(folder: Path) -> int | None:
     """The process that stood between the tool and the command."""
     with contextlib.suppress(OSError, ValueError):
         return int((folder / _PID).read_bytes())
     return None
 
 
-def _script(job: Job, folder: Path) -> Path:
-    """The command as a script that notes its own process and the command's exit code. `env` gives the command the
-    job's variables and no others, such as those that a tool or a shell adds."""
-    spec = command.spec(job)
-    words = [b"/usr/bin/env", b"-i", *spec.environment, spec.path, *spec.argv[1:]]
-    line = b" ".join(os.fsencode(shlex.quote(os.fsdecode(word))) for word in words)
-    names = (_CODE, _PID, _WORDS, _TIMES)
-    code, pid, said, times = (os.fsencode(shlex.quote(str(folder.absolute() / name))) for name in names)
-    script = folder.absolute() / _SCRIPT
-    script.write_bytes(
-        b"echo $$ >%s\n%s </dev/null >/dev/null 2>%s\necho $? >%s\ntimes >%s\n" % (pid, line, said, code, times)
-    )
-    return script
+def is_starter(words: str) -> bool:
+    """Whether a command line, as a tool writes it down, is that of the starter."""
+    return _STARTER.name in words and " -I -S " in words
+
+
+def _told(spec: Spec, ready: str) -> dict[str, object]:
+    """What the starter is told of a command: bytes as text that ASCII can hold."""
+    return {
+        "path": os.fsdecode(spec.path),
+        "argv": list(map(os.fsdecode, spec.argv)),
+        "environment": list(map(os.fsdecode, spec.environment)),
+        "ready": ready,
+    }
 
 
 def _is_python(program: Path) -> bool:
@@ -152,22 +167,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait()
 
 
-def _exitcode(path: Path) -> int | None:
-    """What the shell noted; above 128 it means a signal."""
+def _ended(path: Path) -> _Noted | None:
+    """What the starter noted; None where it did not come to that."""
     try:
-        code = int(path.read_bytes())
-    except (OSError, ValueError):
+        return msgspec.json.decode(path.read_bytes(), type=_Noted)
+    except (OSError, msgspec.MsgspecError):
         return None
-    return 128 - code if code > 128 and code - 128 in set(signal.Signals) else code
-
-
-def _cpu(path: Path) -> float | None:
-    """What the shell's `times` says of its children: user and system time."""
-    try:
-        parts = _TIME.findall(path.read_bytes().splitlines()[1])
-    except (OSError, IndexError):
-        return None
-    return sum(60 * int(minutes) + float(seconds) for minutes, seconds in parts)
 
 
 def _tail(path: Path) -> bytes:

@@ -1,0 +1,55 @@
+"""The process between a sampling tool and the command: starts it when the tool is ready, and notes how it ended.
+
+It is run as a file by itself, `python -I -S starter.py FOLDER`, and imports nothing of perfcore. A tool that samples
+Python finds a Python program at once that way, however slowly the command begins. FOLDER holds `job.json`; `pid`
+and, in the end, `ended.json` are written to it.
+"""
+
+import json
+import os
+import sys
+import time
+
+_PATIENCE = 20.0
+_LOOK = 0.005
+
+
+def main(folder: str) -> None:
+    with open(os.path.join(folder, "job.json"), encoding="ascii") as file:
+        job = json.load(file)
+    _write(folder, "pid", str(os.getpid()))
+    if job["ready"]:
+        _wait_for(os.path.join(folder, "talk"), job["ready"].encode())
+    words = os.path.join(folder, "words")
+    process = os.posix_spawn(
+        os.fsencode(job["path"]),
+        [os.fsencode(word) for word in job["argv"]],
+        dict(os.fsencode(variable).split(b"=", 1) for variable in job["environment"]),
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 2, words, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
+        ],
+    )
+    _, status, usage = os.wait4(process, 0)
+    ended = {"exitcode": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}
+    _write(folder, "ended.json", json.dumps(ended))
+
+
+def _wait_for(path: str, word: bytes) -> None:
+    """Until the tool says that it is ready; a tool that never says so is not waited for for ever."""
+    until = time.monotonic() + _PATIENCE
+    while time.monotonic() < until:
+        with open(path, "rb") as file:
+            if word in file.read():
+                return
+        time.sleep(_LOOK)
+
+
+def _write(folder: str, name: str, text: str) -> None:
+    with open(os.path.join(folder, name), "w", encoding="ascii") as file:
+        file.write(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
