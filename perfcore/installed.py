@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib
 import inspect
@@ -60,14 +59,13 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
 
 
 def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
-    """The plugin behind an entry point that has lost its distribution; None when nothing announces it any more.
-    The distribution whose name is that of the package is asked first, the others only if it is none of its."""
-    with contextlib.suppress(metadata.PackageNotFoundError, ValueError):
-        usual = metadata.distribution(point.value.partition(":")[0].partition(".")[0])
-        if point in usual.entry_points:
-            return _found(kind, point, *_name_and_version(usual))
-    same = (f for f in announced()[kind] if (f.name, f.target) == (point.name, point.value))
-    return next(same, None)
+    """The plugin behind an entry point that has lost its distribution; None where nothing announces it any more,
+    or more than one distribution does."""
+    read = functools.cache(_name_and_version)
+    named = metadata.entry_points(group=GROUPS[kind], name=point.name)
+    found = {_found(kind, each, *read(each.dist)) for each in named}
+    same = [each for each in found if each.target == point.value]
+    return same[0] if len(found) == 1 and same else None
 
 
 def import_target(found: Found) -> Any:
