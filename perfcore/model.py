@@ -223,9 +223,10 @@ class Series:
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """What a check says of one metric. A `variance` is another noise around the same level. `ratio` is target over baseline with the interval `low` to `high` at the
-    level `confidence`; `p_value` is that of the test, where there was one. `evidence` says in words what the
-    verdict rests on. `id` stays the same when later data move the estimate."""
+    """What a check says of one metric. A `variance` is another noise around the same level. `ratio` is target over
+    baseline with the interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there
+    was one. `evidence` says in words what the verdict rests on. `id` stays the same when later data move the
+    estimate."""
 
     id: str
     kind: ChangeKind
