@@ -75,7 +75,7 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
     density = _density(points, first.residuals, penalty)
     expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
     again = first if expected else _independent(points, centers, density, penalty)
-    best = min(again, _unchanged(points, penalty), key=_total)
+    best = min(again, _unchanged(points, penalty), key=_total) if len(again.starts) > 1 else again
     if not best.starts:
         return best
     return min([best, *_others(points, centers, best, penalty)], key=_total)

@@ -21,6 +21,7 @@ Point: TypeAlias = float | Sequence[float]
 Indexes: TypeAlias = NDArray[np.int64]
 
 _LARGE, _SMALL = 1e100, 1e-100
+_FARTHEST = 1e12
 _DIGITS = 9  # of the noise that are kept, so that rounding elsewhere decides nothing
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
@@ -77,7 +78,7 @@ def read(values: Sequence[Point]) -> Points | None:
     unit = _spread(centers) or _spread(flat)
     if unit == 0:
         return None
-    flat, centers = np.round(flat / unit, _DIGITS), np.round(centers / unit, _DIGITS)
+    flat, centers = _standard(flat, unit), _standard(centers, unit)
     apart = np.diff(distinct(flat))
     weight = _weights(flat, centers, point)
     return Points(
@@ -86,7 +87,7 @@ def read(values: Sequence[Point]) -> Points | None:
         weight=weight,
         centers=centers,
         where=where,
-        origin=float(origin),
+        origin=_as_float(origin),
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
@@ -118,6 +119,11 @@ def running_medians(values: Floats, width: int) -> Floats:
     half = width // 2
     medians: Floats = np.partition(windows, half, axis=1)[:, half]
     return medians
+
+
+def _standard(values: Floats, unit: float) -> Floats:
+    """In units of the noise. What is farther off than integers of cells can count is as far as they can."""
+    return np.round(np.clip(values / unit, -_FARTHEST, _FARTHEST), _DIGITS)
 
 
 def finite_runs(values: Sequence[Point]) -> tuple[Sequence[float], Indexes]:
@@ -165,7 +171,7 @@ def _as_float(run: float) -> float:
     try:
         return float(run)
     except OverflowError:
-        return math.copysign(1.7e308, run)
+        return 1.7e308 if run > 0 else -1.7e308
 
 
 def _ldexp(unit: float, power: int) -> float:

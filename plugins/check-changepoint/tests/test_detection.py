@@ -1,0 +1,184 @@
+"""What is found in histories of every kind of noise."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from perfcore_check_changepoint import ChangePoint, detect
+
+from .histories import NOISES, drifting, history, normal, of_two_modes, with_memory
+
+
+def _indexes(values: list[float]) -> list[int]:
+    return [change.index for change in detect(values)]
+
+
+def _near(found: list[ChangePoint], index: int) -> list[ChangePoint]:
+    return [change for change in found if abs(change.index - index) <= 3]
+
+
+@pytest.mark.parametrize("name", NOISES)
+def test_noise_alone_is_seldom_a_change(name: str) -> None:
+    """At most two alarms in 3,000 points; where the level drifts by three spreads, which is hard to tell from a few
+    steps, at most six."""
+    alarms = sum(len(_indexes(history(NOISES[name], seed, 150))) for seed in range(20))
+    assert alarms <= (6 if name == "drifting" else 2)
+
+
+@pytest.mark.parametrize("name", NOISES)
+@pytest.mark.parametrize("size", [6.0, -6.0])
+def test_a_large_step_is_found_where_it_is(name: str, size: float) -> None:
+    for seed in range(5):
+        found = detect(history(NOISES[name], seed, 120, [(70, size)]))
+        (change,) = _near(found, 70)
+        assert change.kind == "level"
+        assert change.earliest <= change.index <= change.latest
+        assert change.low < change.size < change.high
+        assert change.size == pytest.approx(size, abs=1.5)
+        assert change.p_value < 1e-6
+        assert len(found) <= (3 if name == "drifting" else 2)
+
+
+@pytest.mark.parametrize(("name", "least"), [("normal", 0.7), ("skewed", 0.9), ("two modes", 0.9), ("outliers", 0.6)])
+def test_most_steps_of_one_and_a_half_spreads_are_found(name: str, least: float) -> None:
+    """Skewed noise and noise of two modes have sharp edges, by which a step is seen sooner."""
+    hits = sum(bool(_near(detect(history(NOISES[name], seed, 120, [(60, 1.5)])), 60)) for seed in range(40))
+    assert hits >= least * 40
+
+
+def test_many_steps_are_found_each_at_its_place() -> None:
+    steps = [(30, 4.0), (60, -7.0), (75, 4.0), (110, 3.0), (140, -5.0)]
+    found = _indexes(history(normal, 3, 170, steps))
+    assert len(found) == 5
+    assert all(abs(index - place) <= 1 for index, (place, _) in zip(found, steps, strict=True))
+
+
+def test_a_regression_that_was_undone_says_so() -> None:
+    first, second = detect(history(normal, 1, 80, [(40, 6.0), (48, -6.0)]))
+    assert (first.index, second.index) == (40, 48)
+    assert (first.undone, second.undone) == (48, None)
+
+
+def test_a_step_over_which_another_follows_is_not_undone() -> None:
+    assert [change.undone for change in detect(history(normal, 1, 90, [(30, 6.0), (60, 6.0)]))] == [None, None]
+
+
+@pytest.mark.parametrize("length", [1, 2])
+def test_a_few_spikes_are_no_change(length: int) -> None:
+    values = history(normal, 4, 100)
+    for place in (20, 50, 80):
+        values[place : place + length] = [500.0] * length
+    assert _indexes(values) == []
+
+
+def test_a_fresh_change_is_seen_within_four_versions() -> None:
+    """In half of the histories; five spreads are seen after two or three."""
+    delays = []
+    for seed in range(15):
+        values = history(normal, seed, 72, [(60, 4.0)])
+        seen = (count for count in range(61, 73) if _near(detect(values[:count]), 60))
+        delays.append(next(seen, 99) - 60)
+    assert sorted(delays)[len(delays) // 2] <= 4
+
+
+def test_another_noise_is_a_change_of_its_own_kind() -> None:
+    random = np.random.default_rng(1)
+    values = [*random.normal(100, 1, 60), *random.normal(100, 4, 60)]
+    (change,) = detect(values)
+    assert change.kind == "noise"
+    assert abs(change.index - 60) <= 3
+    assert change.before == pytest.approx(1, rel=0.4)
+    assert change.after == pytest.approx(4, rel=0.4)
+
+
+def test_a_step_amid_changing_noise_is_found() -> None:
+    random = np.random.default_rng(2)
+    values = [*random.normal(100, 1, 50), *random.normal(100, 4, 50), *random.normal(112, 4, 50)]
+    assert {change.kind: round(change.index, -1) for change in detect(values)} == {"noise": 50, "level": 100}
+
+
+def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
+    assert _indexes(history(drifting, 5, 150)) == []
+    assert len(_indexes(history(normal, 5, 150, [(30, 3.5), (60, 3.5), (90, 3.5), (120, 3.5)]))) == 4
+
+
+@pytest.mark.parametrize("step", [1, 3, 500])
+def test_a_counter_that_never_varies_shows_every_step(step: int) -> None:
+    values = [10**9] * 20 + [10**9 + step] * 20
+    (change,) = detect(values)
+    assert (change.index, change.before, change.after) == (20, 10**9, 10**9 + step)
+
+
+def test_a_counter_with_a_rare_hiccup_is_constant() -> None:
+    values = [10**9] * 60
+    values[20] += 5
+    values[45] += 7
+    assert detect(values) == []
+
+
+def test_a_step_of_one_amid_integers_beyond_floats_is_found() -> None:
+    values = [2**60 + 1] * 20 + [2**60 + 2] * 20
+    assert _indexes(values) == [20]
+
+
+def test_small_integers_with_many_ties_are_no_change() -> None:
+    random = np.random.default_rng(3)
+    assert sum(len(_indexes(np.rint(random.normal(20, 0.6, 120)).tolist())) for _ in range(20)) <= 1
+
+
+def test_all_runs_of_a_version_count() -> None:
+    """A step too small for single runs is found when there are ten of each version."""
+    random = np.random.default_rng(4)
+    levels = [100.0] * 20 + [100.8] * 20
+    single = [[float(random.normal(level, 1))] for level in levels]
+    several = [random.normal(level, 1, 10).tolist() for level in levels]
+    assert detect(single) == []
+    assert [change.index for change in detect(several)] == pytest.approx([20], abs=2)
+
+
+def test_runs_that_share_a_bad_version_are_not_independent() -> None:
+    """Versions differ by more than their runs do: a hundred runs of one tell little more than one does."""
+    alarms = 0
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        versions = [random.normal(random.normal(100, 2), 0.1, 30).tolist() for _ in range(60)]
+        alarms += len(detect(versions))
+    assert alarms <= 1
+
+
+def test_versions_without_values_are_passed_over() -> None:
+    values: list[float | list[float]] = [*history(normal, 6, 100, [(50, 6.0)])]
+    for place in (*range(0, 100, 7), 50, 51):
+        values[place] = math.nan if place % 2 else []
+    (change,) = detect(values)
+    assert change.index == 52
+    assert change.earliest <= 52 <= change.latest
+
+
+def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
+    for noise in (normal, with_memory, of_two_modes):
+        changes = [_near(detect(history(noise, seed, 120, [(60, 4.0)])), 60) for seed in range(60)]
+        held = [change.low <= 4.0 <= change.high for found in changes for change in found]
+        assert len(held) >= 55
+        assert sum(held) >= 0.83 * len(held)
+
+
+def test_places_are_within_their_range_about_as_often_as_they_say() -> None:
+    changes = [_near(detect(history(normal, seed, 120, [(60, 1.8)])), 60) for seed in range(60)]
+    held = [change.earliest <= 60 <= change.latest for found in changes for change in found]
+    assert sum(held) >= 0.85 * len(held)
+
+
+def test_a_greater_penalty_finds_no_more() -> None:
+    values = history(normal, 8, 200, [(50, 1.2), (100, 1.5), (150, 2.0)])
+    counts = [len(detect(values, penalty=penalty)) for penalty in (4.0, 6.5, 12.0, 60.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
+def test_a_higher_confidence_gives_a_wider_interval() -> None:
+    values = history(normal, 8, 100, [(50, 5.0)])
+    (narrow,), (wide,) = detect(values, confidence=0.8), detect(values, confidence=0.99)
+    assert wide.low < narrow.low < narrow.high < wide.high
