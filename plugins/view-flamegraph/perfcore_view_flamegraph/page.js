@@ -570,6 +570,7 @@ function start(profile) {
     if (!action) return;
     event.preventDefault();
     canvas.focus({ preventScroll: true });
+    $("tip").hidden = true;
     action();
   }
 
@@ -626,6 +627,14 @@ function start(profile) {
     else hover(event);
   }
 
+  function leave(event) {
+    drag = null;
+    state.hover = null;
+    showTip(event);
+    showLine();
+    redraw();
+  }
+
   function listen() {
     canvas.addEventListener("pointerdown", (event) => {
       drag = { x: event.clientX, view: state.view, moved: false };
@@ -633,7 +642,7 @@ function start(profile) {
     });
     canvas.addEventListener("pointermove", dragOrHover);
     canvas.addEventListener("pointerup", release);
-    canvas.addEventListener("pointerleave", (event) => { drag = null; state.hover = null; showTip(event); showLine(); redraw(); });
+    for (const kind of ["pointerleave", "pointercancel"]) canvas.addEventListener(kind, leave);
     canvas.addEventListener("wheel", wheel, { passive: false });
     for (const kind of ["focus", "blur"]) canvas.addEventListener(kind, redraw);
     stage.addEventListener("scroll", redraw);
