@@ -18,9 +18,10 @@ from typing import Any
 
 import attrs
 
-from perfcore_collect_papi.failure import ECNFLCT, PapiFailure
+from perfcore_collect_papi.failure import ECNFLCT, ENOEVNT, PapiFailure
 from perfcore_collect_papi.names import PERF_EVENT
 
+LONGEST = 500  # bytes of an event's name
 _VERSION = 0x06000000
 _OPT_DOMAIN, _OPT_LIB_VERSION, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 21, 27, 28
 _USER, _KERNEL = 1, 2
@@ -89,7 +90,7 @@ class EventSet:
         try:
             self._configure(component, cpu, pid, inherit, multiplex, domain)
             for event in self.events:
-                self._check(self._lib.PAPI_add_named_event(self.handle, event.encode()), event)
+                self._check(self._lib.PAPI_add_named_event(self.handle, _name(event)), event)
         except BaseException:
             self.close()
             raise
@@ -198,7 +199,7 @@ class Papi:
     def component_of(self, event: str) -> int:
         """The index of the component that an event belongs to. PapiFailure for a name that none knows."""
         code = self.ffi.new("int *")
-        self._check(self.lib.PAPI_event_name_to_code(event.encode(), code), event)
+        self._check(self.lib.PAPI_event_name_to_code(_name(event), code), event)
         index = self.lib.PAPI_get_event_component(code[0])
         self._check(index, event)
         return int(index)
@@ -254,6 +255,14 @@ def library() -> Papi:
 @functools.cache
 def _library_of(pid: int) -> Papi:
     return Papi()
+
+
+def _name(event: str) -> bytes:
+    """PAPI copies a name into a buffer without a look at its length."""
+    name = event.encode(errors="replace")
+    if len(name) > LONGEST or b"\0" in name:
+        raise PapiFailure(ENOEVNT, f"{name[:60]!r}")
+    return name
 
 
 def _leave_counters() -> None:

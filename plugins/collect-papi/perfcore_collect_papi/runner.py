@@ -89,13 +89,20 @@ class Counters:
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
         self.sets: list[tuple[int, int, Any]] = []
+        self.limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 
     def open(self) -> None:
         groups, options = self.options["groups"], self.options
         self._allow(sum(len(group["events"]) * len(self._streams(group)) for group in groups))
         for number, group in enumerate(groups):
             for stream in self._streams(group):
-                self.sets.append((number, stream, _open(group, stream, options)))
+                try:
+                    self.sets.append((number, stream, _open(group, stream, options)))
+                except Exception:
+                    if options["pid"] is None or os.path.exists(f"/proc/{options['pid']}/task/{stream}"):
+                        raise  # otherwise it is a thread that has just ended
+        if not self.sets:
+            raise FailedError("pid", 0, str(options["pid"]))
 
     def start(self) -> None:
         for _, _, counters in self.sets:
@@ -127,7 +134,7 @@ class Counters:
     def _allow(self, files: int) -> None:
         """As many open files as there are counters."""
         wanted = files + _SPARE
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        soft, hard = self.limit
         if soft != resource.RLIM_INFINITY and wanted > soft:
             if hard != resource.RLIM_INFINITY and wanted > hard:
                 raise FailedError("files", hard, str(wanted))
@@ -208,6 +215,8 @@ class Command:
             try:
                 self.counters.start()
                 start = clock()
+                raised = resource.getrlimit(resource.RLIMIT_NOFILE)
+                resource.setrlimit(resource.RLIMIT_NOFILE, self.counters.limit)
                 try:
                     self.pid = os.posix_spawn(
                         spec["path"],
@@ -220,6 +229,8 @@ class Command:
                     )
                 except OSError as error:
                     raise FailedError("start", error.errno or 0) from error
+                finally:
+                    resource.setrlimit(resource.RLIMIT_NOFILE, raised)
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
                 self.wall = clock() - start
                 with self.reading:

@@ -142,6 +142,9 @@ metrics.stop(events)
 assert 10e6 <= metrics.value("PAPI_TOT_CYC") < first + 10e6
 for wrong, code in (
     (lambda: EventSet(library(), ["PAPI_NONE"]), -7),
+    (lambda: EventSet(library(), ["A" * 100_000]), -7),
+    (lambda: library().component_of("A" * 100_000), -7),
+    (lambda: library().component_of("PAPI_TOT_INS\\0x"), -7),
     (events.stop, -9),
     (lambda: (events.start(), events.start()), -10),
 ):

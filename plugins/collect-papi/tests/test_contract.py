@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
+from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 from perfcore.testing.collector import CollectorContract
 
@@ -20,3 +21,12 @@ class TestTotal(CollectorContract):
     @pytest.fixture
     def driver(self) -> PapiCollector:
         return PapiCollector(PapiSettings(fallback=True, per_cpu=False, every=0.01, timeout=60, output="output"))
+
+
+@pytest.mark.usefixtures("processor")
+class TestProcessor(CollectorContract):
+    """By PAPI, on counters of the kernel, and with some of the kernel beside them."""
+
+    @pytest.fixture
+    def driver(self) -> PapiCollector:
+        return PapiCollector(PapiSettings(event=(*DEFAULT_EVENTS, "task-clock")))

@@ -202,6 +202,25 @@ def test_too_few_open_files_are_told() -> None:
     assert "open files, and this process may have 66; count fewer events, or without CPUs (--total)" in done.stdout
 
 
+SOME_FILES = """
+import resource, sys
+from pathlib import Path
+resource.setrlimit(resource.RLIMIT_NOFILE, (66, 4096))
+from perfcore_collect_papi import PapiCollector, PapiSettings
+from perfcore.model import Job
+from perfcore.testing.collector import Measuring
+events = ("task-clock", "page-faults", "minor-faults", "major-faults")
+job = Job(argv=("sh", "-c", "ulimit -n"), cmd="sh")
+with Measuring(PapiCollector(PapiSettings(event=events, output="limit")), job) as measuring:
+    measuring.run()
+"""
+
+
+def test_the_limit_of_open_files_is_raised_and_the_command_keeps_its_own(tmp_path: Path) -> None:
+    subprocess.run([sys.executable, "-c", SOME_FILES], check=True, cwd=tmp_path)
+    assert (tmp_path / "limit").read_text() == "66\n"
+
+
 MAIN = """
 import sys
 from collections.abc import Iterator
