@@ -37,6 +37,7 @@ from perfcore.trust import Trust
 
 DIRECTORY = ".perf"
 SNIFFED = 4096
+LAYOUT = 1  # of `.perf`
 _UNFINISHED = f"{DIRECTORY}-unfinished-"
 _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
@@ -102,6 +103,7 @@ class Repository:
         if home is None:
             raise NotFoundError(f"{start} is not inside a perfcore repository", hint="make one with `perf init`")
         local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
+        _refuse_newer(home / DIRECTORY, local)
         name = _text_of(local, "vcs", "name")
         root = _working_tree(home, start, name, plugins)
         config = load_config(root, places, local=local, overrides=overrides)
@@ -531,7 +533,7 @@ def _make_folder(perf: Path, vcs: str) -> None:
         for folder in _FOLDERS:
             (temporary / folder).mkdir()
         (temporary / ".gitignore").write_text("*\n")
-        set_value(temporary / LOCAL_FILE, "format", 1)
+        set_value(temporary / LOCAL_FILE, "format", LAYOUT)
         set_value(temporary / LOCAL_FILE, "vcs.name", vcs)
         (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)
         temporary.chmod(0o777 & ~_umask())
@@ -560,6 +562,15 @@ def _umask() -> int:
 
 def _is_own(data: bytes) -> bool:
     return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[: 1 << 20] and b'"format"' in data[:64]
+
+
+def _refuse_newer(perf: Path, local: Layer) -> None:
+    layout = local.values.get("format", LAYOUT)
+    if layout not in range(1, LAYOUT + 1):
+        raise FormatError(
+            f"{perf} has layout {layout}, and this perfcore knows {LAYOUT}",
+            hint="a newer perfcore made it: use that one, or `pip install --upgrade perfcore`",
+        )
 
 
 def _text_of(layer: Layer, section: str, key: str) -> str | None:

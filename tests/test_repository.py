@@ -48,6 +48,13 @@ def test_linked_trees_share_one_history(project: Project, repository: Repository
     assert opened.entries(opened.version()) == (entry,)
 
 
+def test_a_layout_of_a_newer_version_is_left_alone(project: Project, places: UserPlaces) -> None:
+    local = project.path / ".perf" / "local.yml"
+    local.write_text(local.read_text().replace("format: 1", "format: 2"))
+    with pytest.raises(FormatError, match="has layout 2, and this perfcore knows 1"):
+        Repository.open(project.path, places=places)
+
+
 def test_init_gives_the_opened_repository(empty_project: Project) -> None:
     home = empty_project.home
     places = UserPlaces(home / "config.yml", home / "trusted", home / "trees")
