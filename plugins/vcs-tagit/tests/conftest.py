@@ -18,10 +18,10 @@ from perfcore_vcs_tagit.cli import main
 
 pytest.register_assert_rewrite("perfcore.testing.vcs")
 
+from perfcore.testing.project import empty_project, project  # noqa: E402
 from perfcore.testing.vcs import Script  # noqa: E402
 
-pytest_plugins = ("perfcore.testing.project",)
-
+__all__ = ["empty_project", "project"]
 
 Snapshot = Callable[[Path], Mapping[bytes, tuple[str, int, bytes]]]
 _PROGRAM = "import sys; from perfcore_vcs_tagit.cli import main; sys.exit(main())"
