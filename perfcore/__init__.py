@@ -1,3 +1,27 @@
-"""perfcore, a performance version system."""
+"""perfcore, a performance version system.
+
+from perfcore import open_repository
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from perfcore.api import History as History
+    from perfcore.api import open_repository as open_repository
 
 __version__ = "0.1.0"
+_LIBRARY = ("History", "open_repository")
+
+
+def __getattr__(name: str) -> object:
+    """The library, imported when it is asked for: `perf --version` needs nothing of it."""
+    if name in _LIBRARY:
+        from perfcore import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted((*globals(), *_LIBRARY))

@@ -6,6 +6,7 @@ an optional validity bitmap: a missing value is absent, never 0 or NaN. Text is 
 
 from __future__ import annotations
 
+import importlib
 from array import array
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -213,6 +214,24 @@ class Table:
                 data = data.zip_with(there, polars.Series(column.name, [None] * self.rows, dtype=data.dtype))
             series.append(data)
         return polars.DataFrame(series)
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with the types of pandas that know missing values. Needs the packages `pandas` and
+        `numpy`."""
+        import numpy
+
+        pandas: Any = importlib.import_module("pandas")  # it tells type checkers nothing
+        arrays = pandas.arrays
+        kinds = {"f64": arrays.FloatingArray, "bool": arrays.BooleanArray}
+        series = {}
+        for column in self.columns:
+            if column.dtype == "str":
+                series[column.name] = pandas.array(list(column), dtype="string")
+                continue
+            there = None if column.valid is None else bitmap.flags(column.valid, self.rows)
+            missing = numpy.zeros(self.rows, bool) if there is None else ~numpy.frombuffer(there, dtype=bool)
+            series[column.name] = kinds.get(column.dtype, arrays.IntegerArray)(numpy.array(column.data), missing)
+        return pandas.DataFrame(series)
 
 
 def column(
