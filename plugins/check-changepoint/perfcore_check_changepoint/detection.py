@@ -55,7 +55,7 @@ def _region(values: Sequence[Point], start: int, end: int, penalty: float, confi
     points = read(values[start:end])
     if points is None or len(points) < SHORTEST:
         return []
-    found = sizes.changes(points, model.fit(points, penalty), confidence)
+    found = sizes.changes(points, model.fit(points, penalty), penalty, confidence)
     return [_moved(change, start) for change in found]
 
 

@@ -6,6 +6,7 @@ where that explains the residuals, else a kernel estimate, which also fits skewe
 
 from __future__ import annotations
 
+import functools
 import math
 
 import attrs
@@ -21,7 +22,21 @@ _BANDWIDTHS = (0.12, 0.2, 0.35, 0.55)  # in spreads
 _PREFERENCE = 3.0  # nats by which a kernel estimate must beat the normal density
 _HALF = int(_REACH * _FINE)
 _CELLS = np.arange(-_HALF, _HALF + 1) / _FINE  # distances in spreads
-_KERNELS = [np.exp(-0.5 * (np.arange(-_HALF, _HALF + 1) / (_FINE * width)) ** 2) for width in _BANDWIDTHS]
+_WIDTHS = np.array(_BANDWIDTHS)
+_PADDED = 1024  # cells for a convolution: no kernel reaches around
+
+
+def _kernels(widths: Floats) -> Floats:
+    """The kernels of these bandwidths around cell 0, in densities for noise of spread 1."""
+    distances = np.minimum(np.arange(_PADDED), _PADDED - np.arange(_PADDED)) / _FINE
+    shapes = np.exp(-0.5 * (distances / widths[:, None]) ** 2)
+    shapes[:, distances > _REACH] = 0.0
+    kernels: Floats = shapes * (_FINE / shapes.sum(axis=1, keepdims=True))
+    return kernels
+
+
+_STANDARD = _kernels(_WIDTHS)
+_TRANSFORMED = np.fft.rfft(_STANDARD)
 
 
 @attrs.frozen(eq=False)
@@ -53,6 +68,7 @@ class Density:
         return distinct(np.rint(centers / width)) * width
 
 
+@functools.lru_cache(maxsize=16)
 def normal(spread: float, bound: float) -> Density:
     """Normal noise, with strays."""
     return _table(_normal(0.0, 1.0), spread, 0.3, bound)
@@ -68,47 +84,31 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     scaled = residuals / spread
     cells = np.rint(scaled[np.abs(scaled) < _REACH] * _FINE).astype(np.intp) + _HALF
     counts = np.bincount(cells, minlength=len(_CELLS)).astype(float)
-    tried = [*_normals(scaled, counts), *_smoothed(counts, len(scaled), quantum / spread)]
-    best = max(tried, key=lambda attempt: attempt.likelihood)
-    deviation = None if best.deviation is None else best.deviation * spread
-    return attrs.evolve(_table(best.density, spread, best.width, bound), deviation=deviation)
+    widths, kernels, transformed = _WIDTHS, _STANDARD, _TRANSFORMED
+    if 0.4 * quantum > widths[0] * spread:
+        widths = np.maximum(widths, 0.4 * quantum / spread)
+        kernels = _kernels(widths)
+        transformed = np.fft.rfft(kernels)
+    smooth = np.fft.irfft(np.fft.rfft(counts, _PADDED) * transformed, _PADDED)[:, : len(counts)]
+    normals = _normals(scaled)
+    densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
+    # Every residual is left out of what predicts it; a normal density hardly notices.
+    others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
+    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals)], others]))) @ counts
+    likelihoods[: len(normals)] += _PREFERENCE
+    best = int(likelihoods.argmax())
+    if best >= len(normals):
+        return _table(densities[best], spread, float(widths[best - len(normals)]), bound)
+    deviation = normals[best][1]
+    return attrs.evolve(_table(densities[best], spread, 0.3 * deviation, bound), deviation=deviation * spread)
 
 
-@attrs.frozen(eq=False)
-class _Attempt:
-    """A density of noise with spread 1, how finely it is drawn, and the deviation of a normal one."""
-
-    likelihood: float
-    density: Floats
-    width: float
-    deviation: float | None = None
-
-
-def _normals(scaled: Floats, counts: Floats) -> list[_Attempt]:
-    """The normal densities of the middle, and of all but the far ones."""
-    clipped = np.clip(scaled, -3, 3)
+def _normals(scaled: Floats) -> list[tuple[float, float]]:
+    """Center and deviation of the normal densities to try: of the middle, and of all but the far ones."""
+    clipped = np.minimum(np.maximum(scaled, -3), 3)
     mean = float(clipped.sum()) / len(clipped)
-    deviation = max(math.sqrt(float(((clipped - mean) ** 2).sum()) / len(clipped)), 0.05)
-    return [_normal_attempt(counts, median(scaled), 1.0), _normal_attempt(counts, mean, deviation)]
-
-
-def _normal_attempt(counts: Floats, center: float, deviation: float) -> _Attempt:
-    density = _normal(center, deviation)
-    return _Attempt(_likelihood(counts, density) + _PREFERENCE, density, 0.3 * deviation, deviation)
-
-
-def _smoothed(counts: Floats, size: int, quantum: float) -> list[_Attempt]:
-    tried = []
-    for bandwidth, kernel in zip(_BANDWIDTHS, _KERNELS, strict=True):
-        width = max(bandwidth, 0.4 * quantum)
-        shape = kernel if width == bandwidth else np.exp(-0.5 * (_CELLS / width) ** 2)
-        reach = min(int(4 * width * _FINE) + 1, _HALF)
-        near = shape[_HALF - reach : _HALF + reach + 1]
-        near = near * (_FINE / near.sum())
-        density = np.convolve(counts, near, "same") / size
-        others = np.maximum(density * size - near[reach], 0.0) / max(size - 1, 1)
-        tried.append(_Attempt(_likelihood(counts, others), density, width))
-    return tried
+    deviation = math.sqrt(max(float(clipped @ clipped) / len(clipped) - mean * mean, 0.0))
+    return [(median(scaled), 1.0), (mean, max(deviation, 0.05))]
 
 
 def _normal(center: float, deviation: float) -> Floats:
@@ -119,10 +119,6 @@ def _normal(center: float, deviation: float) -> Floats:
 def _mixed(density: Floats) -> Floats:
     mixed: Floats = density * (1 - _STRAY) + _STRAY / (2 * _REACH)
     return mixed
-
-
-def _likelihood(counts: Floats, density: Floats) -> float:
-    return float(counts @ np.log(_mixed(density)))
 
 
 def _table(density: Floats, spread: float, width: float, bound: float) -> Density:

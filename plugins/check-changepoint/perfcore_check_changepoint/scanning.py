@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from perfcore_check_changepoint import ChangepointSettings
 
 _MOVES = 3  # versions that the estimate of a change may move
+_GONE = 100  # changes that are remembered though they are not seen any more
 _MACHINE = "machine"
 
 
@@ -141,15 +142,17 @@ def _shown(
     series: Series, found: Sequence[_Found], before: Sequence[Reported], settings: ChangepointSettings
 ) -> tuple[list[Change], tuple[Reported, ...]]:
     """The changes for people, and the names they were given."""
-    anchors = _anchors(series, found, before)
+    anchors, gone = _anchors(series, found, before)
     changes = [_change(series, one, anchor, settings) for one, anchor in zip(found, anchors, strict=True)]
-    reported = (Reported(f.environment, f.direction, anchor) for f, anchor in zip(found, anchors, strict=True))
-    return _in_order(series, [*changes, *_machines(series)]), tuple(reported)
+    reported = [Reported(f.environment, f.direction, anchor) for f, anchor in zip(found, anchors, strict=True)]
+    return _in_order(series, [*changes, *_machines(series)]), (*reported, *gone[:_GONE])
 
 
-def _anchors(series: Series, found: Sequence[_Found], before: Sequence[Reported]) -> list[str]:
+def _anchors(
+    series: Series, found: Sequence[_Found], before: Sequence[Reported]
+) -> tuple[list[str], tuple[Reported, ...]]:
     """The versions that changes are named after: those under which they were reported first, though more data may
-    have moved them since."""
+    have moved them since; and what was reported and is not seen now, but may be again."""
     order = {version: place for place, version in enumerate(series.versions)}
     free = [(r, order[r.anchor]) for r in before if r.anchor in order]
     anchors = []
@@ -161,7 +164,7 @@ def _anchors(series: Series, found: Sequence[_Found], before: Sequence[Reported]
             and one.span[0] - _MOVES <= place <= one.span[1] + _MOVES
         ]
         anchors.append(free.pop(min(near)[1])[0].anchor if near else series.versions[one.place])
-    return anchors
+    return anchors, tuple(reported for reported, _ in free)
 
 
 def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSettings) -> Change:

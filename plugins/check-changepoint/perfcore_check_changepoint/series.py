@@ -12,7 +12,6 @@ from typing import TypeAlias
 
 import attrs
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats
@@ -78,7 +77,9 @@ def read(values: Sequence[Point]) -> Points | None:
     unit = _spread(centers) or _spread(flat)
     if unit == 0:
         return None
-    flat, centers = _standard(flat, unit), _standard(centers, unit)
+    single = centers is flat
+    flat = _standard(flat, unit)
+    centers = flat if single else _standard(centers, unit)
     apart = np.diff(distinct(flat))
     weight = _weights(flat, centers, point)
     return Points(
@@ -87,7 +88,7 @@ def read(values: Sequence[Point]) -> Points | None:
         weight=weight,
         centers=centers,
         where=where,
-        origin=_as_float(origin),
+        origin=as_float(origin),
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
@@ -101,7 +102,7 @@ def median(values: Floats) -> float:
     if len(values) % 2:
         return float(np.partition(values, half)[half])
     parted = np.partition(values, (half - 1, half))
-    return float(parted[half - 1] + parted[half]) / 2
+    return float(parted[half - 1]) * 0.5 + float(parted[half]) * 0.5
 
 
 def distinct(values: Floats) -> Floats:
@@ -115,7 +116,7 @@ def running_medians(values: Floats, width: int) -> Floats:
     """Medians of `width` neighbours (an odd number), as many as fit."""
     if len(values) < width:
         return np.array([median(values)])
-    windows = sliding_window_view(values, width)
+    windows = values[np.arange(len(values) - width + 1)[:, None] + np.arange(width)]
     half = width // 2
     medians: Floats = np.partition(windows, half, axis=1)[:, half]
     return medians
@@ -123,7 +124,9 @@ def running_medians(values: Floats, width: int) -> Floats:
 
 def _standard(values: Floats, unit: float) -> Floats:
     """In units of the noise. What is farther off than integers of cells can count is as far as they can."""
-    return np.round(np.clip(values / unit, -_FARTHEST, _FARTHEST), _DIGITS)
+    near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)
+    standard: Floats = np.round(near, _DIGITS).astype(np.float64, copy=False)
+    return standard
 
 
 def finite_runs(values: Sequence[Point]) -> tuple[Sequence[float], Indexes]:
@@ -156,7 +159,7 @@ def _middle(runs: Sequence[float]) -> float:
 def _relative(runs: Sequence[float], origin: float) -> tuple[Floats, int]:
     """Distances from the origin, and the power of two that they were divided by so that they can be squared."""
     if not isinstance(runs, np.ndarray) and isinstance(origin, int):
-        runs, origin = [_as_float(run - origin) for run in runs], 0.0
+        runs, origin = [as_float(run - origin) for run in runs], 0.0
     floats = np.array(runs, dtype=float)
     power = _power(float(np.abs(floats).max()))
     return (np.ldexp(floats, -power) - math.ldexp(origin, -power), power) if power else (floats - origin, 0)
@@ -167,7 +170,8 @@ def _power(largest: float) -> int:
     return math.frexp(largest)[1] if largest > _LARGE or 0 < largest < _SMALL else 0
 
 
-def _as_float(run: float) -> float:
+def as_float(run: float) -> float:
+    """The nearest float that is finite."""
     try:
         return float(run)
     except OverflowError:

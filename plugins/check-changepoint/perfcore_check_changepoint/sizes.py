@@ -21,10 +21,11 @@ _BESIDE = 5  # points within which another noise comes with another level
 _LARGEST = 1.7e308
 
 
-def changes(points: Points, fit: Fit, confidence: float) -> list[ChangePoint]:
-    """All changes of a series, in order."""
+def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list[ChangePoint]:
+    """All changes of a series, in order. Those of the noise have to explain as much as those of the level."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
-    found = [*_level_changes(points, fit, confidence), *_noise_changes(points, fit, noisier, confidence)]
+    noise = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
+    found = [*_level_changes(points, fit, confidence), *noise]
     return sorted(found, key=lambda change: change.index)
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from perfcore_check_changepoint import detection, model
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
-from perfcore_check_changepoint.series import NORMAL, Indexes, Point, finite_runs, median, read
+from perfcore_check_changepoint.series import NORMAL, Indexes, Point, as_float, finite_runs, median, read
 
 FEWEST = 6  # series that are needed to tell the machine from the code
 TOGETHER = 0.3  # share of the series that change in one version if the machine does
@@ -70,7 +70,7 @@ class _Scaled:
     @classmethod
     def of(cls, values: Sequence[Point]) -> _Scaled:
         given, counts = finite_runs(values)
-        amounts = np.array(given, dtype=float)
+        amounts = np.array([as_float(amount) for amount in given], dtype=float)
         logarithmic = bool(len(amounts)) and float(amounts.min()) > 0
         typical = 1.0 if logarithmic else _typical(amounts)
         runs = np.log(amounts) if logarithmic else amounts / typical
@@ -231,8 +231,11 @@ def _together(found: Sequence[Sequence[ChangePoint]]) -> set[int]:
 
 
 def _is_remainder(change: ChangePoint, replaced: Sequence[ChangePoint]) -> bool:
+    """Whether a change may be at the place of a much larger one of the machine."""
     return change.kind == "level" and any(
-        abs(change.index - other.index) <= _BESIDE and abs(change.size) < _LEAK * abs(other.size) for other in replaced
+        change.earliest - _BESIDE <= other.index <= change.latest + _BESIDE
+        and abs(change.size) < _LEAK * abs(other.size)
+        for other in replaced
     )
 
 

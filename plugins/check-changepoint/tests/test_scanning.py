@@ -1,0 +1,282 @@
+"""Histories as perfcore gives them, and changes as it shows them."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import attrs
+import numpy as np
+import pytest
+from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+
+from perfcore.errors import UsageError
+from perfcore.model import Change, Series
+from perfcore.settings import structure
+
+from .histories import history, normal, series, version
+
+VALUES = history(normal, 1, 100, [(40, 6.0), (48, -6.0), (80, 3.0)])
+
+
+def _check(**options: float) -> ChangepointCheck:
+    return ChangepointCheck(structure(ChangepointSettings, options, where="check changepoint"))
+
+
+def _scan(given: Series, **options: float) -> list[Change]:
+    return list(_check(**options).scan(given, None)[0])
+
+
+def _first(given: Series, count: int) -> Series:
+    return attrs.evolve(
+        given,
+        versions=given.versions[:count],
+        environments=given.environments[:count],
+        values=given.values[:count],
+    )
+
+
+def test_a_change_has_everything_a_reader_needs() -> None:
+    up, down, last = _scan(series(VALUES))
+    assert [change.kind for change in (up, down, last)] == ["degradation", "optimization", "degradation"]
+    assert (up.baseline, up.target) == (version(39)[:10], version(40)[:10])
+    assert (up.metric, up.unit, up.config_id, up.primary, up.confidence) == ("cpu", "ns", "c" * 40, True, 0.95)
+    assert up.ratio == pytest.approx(1.06, abs=0.01)
+    assert up.low is not None
+    assert up.high is not None
+    assert up.low < up.ratio < up.high
+    assert up.evidence == (
+        "level 100 ns → 106 ns (95 %: +5.0 % to +6.1 %); came after 00000039ff, with 00000040ff; "
+        "evidence 29.8 nats, p=1.2e-12; undone in 00000048ff"
+    )
+    assert "undone" not in down.evidence
+
+
+def test_higher_may_be_better() -> None:
+    kinds = [change.kind for change in _scan(series(VALUES, better="higher"))]
+    assert kinds == ["optimization", "degradation", "optimization"]
+
+
+def test_another_noise_is_told_and_fails_no_build() -> None:
+    random = np.random.default_rng(1)
+    (change,) = _scan(series([*random.normal(100, 1, 60).tolist(), *random.normal(100, 4, 60).tolist()]))
+    assert (change.kind, change.primary) == ("variance", False)
+    assert change.evidence.startswith("noise ±0.806 ns → ±3.9 ns; came after")
+    assert change.ratio == pytest.approx(4, rel=0.4)
+
+
+def test_a_change_below_the_threshold_is_left_out() -> None:
+    counts = [10**6] * 30 + [10**6 + 2000] * 30
+    assert _scan(series(counts)) == []
+    assert [change.ratio for change in _scan(series(counts), threshold=0.001)] == [pytest.approx(1.002)]
+
+
+def test_the_more_series_are_looked_at_the_surer_a_change_has_to_be() -> None:
+    weak = series(history(normal, 2, 100, [(50, 1.0)]))
+    counts = [len(_scan(weak, series=count)) for count in (1, 10**4)]
+    assert counts == [1, 0]
+
+
+def test_another_machine_is_another_history() -> None:
+    """It is slower from version 60 on; the code from version 90 on."""
+    values = history(normal, 2, 120, [(60, 40.0), (90, 6.0)])
+    machine, change = _scan(series(values, environments=["1:a"] * 60 + ["1:b\x1b[31m"] * 60))
+    assert (machine.kind, machine.primary, machine.target) == ("cannot tell", False, version(60)[:10])
+    assert machine.evidence == (
+        "the machine changed here (environment 1:a → 1:b\\x1b[31m): amounts before and after are not compared"
+    )
+    assert (change.kind, change.target) == ("degradation", version(90)[:10])
+
+
+def test_machines_that_take_turns_are_two_histories_and_one_change() -> None:
+    values = history(normal, 3, 120, [(70, 8.0)])
+    turns = [value + (50 if number % 2 else 0) for number, value in enumerate(values)]
+    machine, change = _scan(series(turns, environments=["a", "b"] * 60))
+    assert (machine.kind, machine.target) == ("cannot tell", version(1)[:10])
+    assert change.kind == "degradation"
+    assert change.target in (version(70)[:10], version(71)[:10])
+
+
+def test_versions_that_were_not_measured_are_in_the_range() -> None:
+    values: list[list[float]] = [[value] for value in VALUES]
+    for place in range(74, 80):
+        values[place] = []
+    *_, change = _scan(series(values))
+    assert (change.baseline, change.target) == (version(73)[:10], version(80)[:10])
+    assert "came after 00000073ff, with 00000080ff; 6 versions before it not measured" in change.evidence
+
+
+def test_a_range_names_all_versions_that_may_have_brought_the_change() -> None:
+    (change,) = _scan(series(history(normal, 2, 100, [(50, 1.3)])))
+    assert "came after 00000044ff, between 00000045ff and 00000052ff" in change.evidence
+
+
+def test_amounts_of_zero_have_no_ratio() -> None:
+    (change,) = _scan(series([0] * 30 + [7] * 30))
+    assert (change.kind, change.ratio, change.low, change.confidence) == ("degradation", None, None, None)
+    assert (change.baseline_value, change.target_value) == (0, 7)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [],
+        [[]],
+        [[5.0]],
+        [[math.nan]] * 30,
+        [[math.inf, -math.inf]] * 30,
+        [[]] * 30,
+        [[1.7e308], [-1.7e308]] * 15,
+        [[5e-324], [0.0]] * 15,
+        [[2.0**63]] * 30,
+    ],
+    ids=repr,
+)
+def test_hopeless_histories_have_no_changes(values: list[list[float]]) -> None:
+    assert _scan(series(values)) == []
+
+
+def test_a_series_that_is_no_table_is_refused() -> None:
+    broken = attrs.evolve(series(VALUES), environments=("e",))
+    with pytest.raises(UsageError, match="100 versions, 1 environments and 100 values"):
+        _scan(broken)
+
+
+# ------------------------------------------------------------------------------------------- state
+
+
+def test_growing_by_one_gives_what_all_at_once_gives() -> None:
+    """Through more than a window. Ids may be of where a change was first seen."""
+    steps = [(200, 5.0), (420, -4.0), (560, 6.0)]
+    whole = series(history(normal, 5, 620, steps))
+    state = None
+    for count in range(500, 621):
+        changes, state = _check().scan(_first(whole, count), state)
+    at_once = _check().scan(whole, None)[0]
+    assert [attrs.evolve(c, id="") for c in changes] == [attrs.evolve(c, id="") for c in at_once]
+    assert [change.target for change in at_once] == [version(place)[:10] for place, _ in steps]
+
+
+def test_a_change_keeps_its_id_when_more_data_move_it() -> None:
+    whole = series(history(normal, 15, 120, [(80, 1.6)]))
+    state, seen = None, []
+    for count in range(82, 121):
+        changes, state = _check().scan(_first(whole, count), state)
+        seen += [(change.target, change.id) for change in changes]
+    assert len({target for target, _ in seen}) > 1
+    assert len({id for _, id in seen}) == 1
+
+
+def test_the_state_is_small_and_the_past_is_not_recomputed() -> None:
+    whole = series(history(normal, 5, 3000, [(200, 5.0)]))
+    changes, state = _check().scan(whole, None)
+    assert len(state) < 2000
+    settled = json.loads(state)["environments"]["e" * 40]["start"]
+    spoilt = attrs.evolve(whole, values=((0.0,),) * settled + whole.values[settled:])
+    assert _check().scan(spoilt, state)[0] == changes
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        b"",
+        b"nonsense",
+        b"\xff\xfe",
+        b"{}",
+        b"[]",
+        b"null",
+        b'{"format":2}',
+        b'{"format":1,"key":"","environments":[],"reported":[]}',
+    ],
+)
+def test_a_damaged_state_is_as_good_as_none(state: bytes) -> None:
+    assert _check().scan(series(VALUES), state) == _check().scan(series(VALUES), None)
+
+
+@pytest.mark.parametrize("entry", [{"start": -1}, {"start": "x"}, {"start": 10**9}, {"changes": [{"index": 1}]}, {}])
+def test_a_state_with_a_damaged_entry_is_as_good_as_none(entry: dict[str, object]) -> None:
+    given = series(VALUES)
+    expected = _check().scan(given, None)
+    document = json.loads(expected[1])
+    environment = "e" * 40
+    document["environments"][environment] = {**document["environments"][environment], **entry} if entry else {}
+    assert _check().scan(given, json.dumps(document).encode())[0] == expected[0]
+
+
+def test_the_state_of_another_history_or_of_other_settings_is_not_used() -> None:
+    long = series(history(normal, 5, 700, [(200, 5.0)]))
+    _, state = _check().scan(long, None)
+    other = attrs.evolve(series(history(normal, 6, 700, [(100, 5.0)])), versions=tuple(v[::-1] for v in long.versions))
+    assert [c.evidence for c in _check().scan(other, state)[0]] == [c.evidence for c in _scan(other)]
+    strict = _check(penalty=2000)
+    assert strict.scan(long, state)[0] == []
+
+
+# ------------------------------------------------------------------------------------------- many
+
+
+def _suite() -> list[Series]:
+    random = np.random.default_rng(1)
+    machine = np.where(np.arange(90) >= 60, 1.1, 1.0)
+    made = []
+    for number in range(12):
+        amounts = 100 * machine * np.exp(random.normal(0, 0.008, 90))
+        if number == 4:
+            amounts[30:] *= 1.06
+        made.append(series(amounts.tolist(), metric=f"m{number}"))
+    return made
+
+
+def test_what_moves_all_series_is_the_machine() -> None:
+    found = _check().scan_many(_suite())
+    told = {number: [(c.kind, c.target) for c in some] for number, some in enumerate(found)}
+    machine = ("cannot tell", version(60)[:10])
+    assert told.pop(4) == [("degradation", version(30)[:10]), machine]
+    assert all(changes == [machine] for changes in told.values())
+    assert found[0][0].evidence.startswith("the machine changed here: +10.")
+
+
+def test_series_over_other_versions_are_refused() -> None:
+    with pytest.raises(UsageError, match="not over the same versions"):
+        _check().scan_many([series(VALUES), series(VALUES[1:])])
+
+
+def test_no_series_have_no_changes() -> None:
+    assert _check().scan_many([]) == []
+
+
+def test_a_suite_on_two_machines_is_two_suites() -> None:
+    """The new machine is 30 % slower, and known to be another one."""
+    suite = [
+        attrs.evolve(
+            one,
+            environments=("a",) * 60 + ("b",) * 30,
+            values=tuple((v[0] * (1.3 if place >= 60 else 1),) for place, v in enumerate(one.values)),
+        )
+        for one in _suite()
+    ]
+    found = _check().scan_many(suite)
+    assert [c.kind for c in found[4]] == ["degradation", "cannot tell"]
+    assert all([c.kind for c in some] == ["cannot tell"] for number, some in enumerate(found) if number != 4)
+    assert "environment a → b" in found[0][0].evidence
+
+
+# ------------------------------------------------------------------------------------------- imports
+
+
+def test_importing_the_plugin_loads_no_numpy() -> None:
+    script = "import sys, perfcore_check_changepoint; sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
+
+
+def test_detecting_loads_no_scipy() -> None:
+    script = """\
+import sys
+from perfcore_check_changepoint import detect, detect_many
+assert detect([1.0, 1.1] * 9 + [5.0, 5.1] * 9)
+detect_many([[1.0, 1.1] * 9] * 9)
+sys.exit("scipy" in sys.modules)
+"""
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
