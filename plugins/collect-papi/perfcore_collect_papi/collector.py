@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import statistics
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +15,7 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageErr
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
 from perfcore.settings import option
-from perfcore.text import clip, printable, printable_lines
+from perfcore.text import clip, printable, printable_lines, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
@@ -98,6 +100,7 @@ class _State:
     spec: Spec
     known: frozenset[int] | None
     facts: dict[str, Any]
+    derived: dict[str, list[float]] = attrs.field(factory=dict)
 
 
 class PapiCollector:
@@ -167,7 +170,7 @@ class PapiCollector:
             events=list(choice.events),
             **{name: fact for name, fact in state.facts.items() if fact is not None},
         )
-        for note in choice.notes:
+        for note in (*choice.notes, *_medians(state.derived)):
             session.note(note)
 
     def _wanted(self) -> Wanted:
@@ -234,6 +237,8 @@ class PapiCollector:
         found += [(-1, *pair) for pair in derived.ratios(sets, everything)]
         found += [(-1, *pair) for pair in derived.rates(everything, wall, of_kernel=of_kernel)]
         for cpu, metric, value in found:
+            if cpu < 0:
+                session.state.derived.setdefault(metric, []).append(value)
             table.add(
                 run=run.index,
                 cpu=None if cpu < 0 else cpu,
@@ -302,6 +307,13 @@ def _explained(error: FailedError, job: Job) -> PerfError:
         why = diagnosis.of_software(diagnosis.machine(), diagnosis.Probed(), number)
         return PluginError(why.text, hint=why.hint)
     return PluginError(f"counting failed: {clip(printable(detail), 300)}", hint="`perf papi doctor` tells what can be")
+
+
+def _medians(derived: dict[str, list[float]]) -> Iterator[str]:
+    """What was computed from the counts, in one line."""
+    words = [f"{metric} {quantity(statistics.median(values))}" for metric, values in derived.items()]
+    if words:
+        yield f"computed from the counts, medians: {', '.join(words)}"
 
 
 def _used(result: Result) -> Snapshot:

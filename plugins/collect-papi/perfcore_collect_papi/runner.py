@@ -101,7 +101,7 @@ class Counters:
                 except Exception:
                     if options["pid"] is None or os.path.exists(f"/proc/{options['pid']}/task/{stream}"):
                         raise  # otherwise it is a thread that has just ended
-        if not self.sets:
+        if groups and not self.sets:
             raise FailedError("pid", 0, str(options["pid"]))
 
     def start(self) -> None:
@@ -212,11 +212,11 @@ class Command:
         clock, signals = time.monotonic_ns, [signal.SIGPIPE, signal.SIGXFSZ]
         try:
             self.counters.open()
+            raised = resource.getrlimit(resource.RLIMIT_NOFILE)
+            resource.setrlimit(resource.RLIMIT_NOFILE, self.counters.limit)  # the command has the one we had
             try:
                 self.counters.start()
                 start = clock()
-                raised = resource.getrlimit(resource.RLIMIT_NOFILE)
-                resource.setrlimit(resource.RLIMIT_NOFILE, self.counters.limit)
                 try:
                     self.pid = os.posix_spawn(
                         spec["path"],
@@ -229,8 +229,7 @@ class Command:
                     )
                 except OSError as error:
                     raise FailedError("start", error.errno or 0) from error
-                finally:
-                    resource.setrlimit(resource.RLIMIT_NOFILE, raised)
+                resource.setrlimit(resource.RLIMIT_NOFILE, raised)
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
                 self.wall = clock() - start
                 with self.reading:
