@@ -10,6 +10,10 @@ refused when it is loaded. A method has the arguments shown here, in this order;
 postprocessors and checks, those at the end that it does not need may be left out. What it adds of its own has a
 default. Methods marked optional may be missing. A driver does not inherit from its Protocol.
 
+Every kind has laws: a test class in `perfcore.testing`, which `perf plugins check` tries on an installed plugin. A
+driver that has to say more for that (what its files are called, what it is not made for) names a subclass of it:
+`contract = "my_company.laws:MyContract"`.
+
 An observer of another distribution wraps a phase of collectors, postprocessors or checks, whichever is in use.
 It is a generator function under the group `perfcore.hooks`, and its entry point's name says what it wraps:
 

@@ -54,4 +54,4 @@ def test_the_first_collector_works_as_the_page_says(
         if hasattr(step, "typed"):
             shell.type(step)
         else:
-            (start / "acme-wall" / step.name).write_text(step.text)
+            (start / "perfcore-collect-wall" / step.name).write_text(step.text)
