@@ -202,9 +202,11 @@ def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
 
 
 def verify(profile: Profile) -> None:
-    """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing."""
+    """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing, and for
+    call stacks that cannot be followed."""
     for name in profile.tables:
         profile.tables[name]
+    stacks.verify(profile.tables)
 
 
 def piece_ids(data: bytes, where: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
-from perfcore.profile.table import Table, column, from_buffer, table
+from perfcore.profile.table import Column, Table, column, from_buffer, table
 from perfcore.text import printable
 
 if TYPE_CHECKING:
@@ -153,21 +153,41 @@ def has_stacks(tables: Mapping[str, Table]) -> bool:
     return all(name in tables for name in NAMES)
 
 
+def verify(tables: Mapping[str, Table]) -> None:
+    """FormatError where call stacks cannot be followed: at a row that is not there, or around in a circle."""
+    if not has_stacks(tables):
+        return
+    references(tables["frames"], "function", tables)
+    references(tables["stacks"], "frame", tables)
+    parent = references(tables["stacks"], "parent", tables)
+    reached(range(len(parent)), parent)
+    for user in _users(tables):
+        for name in referring(tables[user]):
+            _referring_column(tables[user], name, tables)
+
+
 def references(source: Table, name: str, tables: Mapping[str, Table]) -> Sequence[int]:
     """The rows that a column refers to, -1 where the value is missing. FormatError for a row that is not there."""
     target = _required(tables, _TARGETS[name])
-    refers = source.get(name)
-    if refers is None or refers.dtype not in ("i64", "u64"):
-        raise FormatError(f"table {printable(source.name)!r} has no column {name!r} of whole numbers")
+    refers = _referring_column(source, name, tables)
     rows: list[int] = refers.data.tolist()
-    if rows and (min(rows) < 0 or max(rows) >= max(1, target.rows)):
-        raise FormatError(f"table {printable(source.name)!r} refers to rows that {target.name!r} does not have")
     if refers.valid is not None:
         there = bitmap.flags(refers.valid, len(rows))
         rows = [row if is_there else NOWHERE for row, is_there in zip(rows, there, strict=True)]
     if target.rows == 0 and any(row != NOWHERE for row in rows):
         raise FormatError(f"table {printable(source.name)!r} refers to rows of {target.name!r}, which is empty")
     return rows
+
+
+def _referring_column(source: Table, name: str, tables: Mapping[str, Table]) -> Column:
+    """A column whose numbers all are rows of the table it refers to; what stands where one is missing is 0."""
+    target = _required(tables, _TARGETS[name])
+    refers = source.get(name)
+    if refers is None or refers.dtype not in ("i64", "u64"):
+        raise FormatError(f"table {printable(source.name)!r} has no column {name!r} of whole numbers")
+    if len(refers) and (min(refers.data) < 0 or max(refers.data) >= max(1, target.rows)):
+        raise FormatError(f"table {printable(source.name)!r} refers to rows that {target.name!r} does not have")
+    return refers
 
 
 def reached(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:

@@ -14,7 +14,7 @@ from perfcore.errors import FormatError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec, sharing, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
-from perfcore.profile.table import Table, column, table
+from perfcore.profile.table import Column, Table, column, table
 from perfcore.store import pending, sweep
 from perfcore.store.recent import Recent
 from perfcore.store.store import Store
@@ -287,11 +287,11 @@ def test_an_exported_profile_is_shared_again_when_it_is_registered(shelf: Store)
 @pytest.mark.parametrize(
     ("name", "changed"),
     [
-        ("stacks", column("parent", "i64", [1, 0, 1])),  # in a circle
-        ("stacks", column("parent", "i64", [None, 0, 7])),
-        ("stacks", column("frame", "i64", [0, -1, 2])),
-        ("frames", column("function", "i64", [0, 1, 3])),
-        ("resources", column("stack", "i64", [3])),
+        ("stacks", column("parent", [1, 0, 1], dtype="i64")),  # in a circle
+        ("stacks", column("parent", [None, 0, 7], dtype="i64")),
+        ("stacks", column("frame", [0, -1, 2], dtype="i64")),
+        ("frames", column("function", [0, 1, 3], dtype="i64")),
+        ("resources", column("stack", [3], dtype="i64")),
     ],
 )
 def test_stacks_that_cannot_be_followed_are_damage(name: str, changed: Column) -> None:
