@@ -54,6 +54,12 @@ class StorageError(PerfError):
     exit_code = 4
 
 
+class OutputClosedError(PerfError):
+    """Nobody reads what is printed any more, as in `perf log | head`: the end, without a word."""
+
+    exit_code = 141
+
+
 class KeyMissingError(StorageError):
     """A storage has nothing under this key."""
 

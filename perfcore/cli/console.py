@@ -15,9 +15,10 @@ from typing import Any, Self
 
 import typer
 
+from perfcore.cli.outcome import silence_output
 from perfcore.cli.verbs import VERBS
 from perfcore.config import Config
-from perfcore.errors import NotFoundError, PerfError, StorageError, UsageError
+from perfcore.errors import NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository, UserPlaces, load_config
 from perfcore.store.lookup import Ref
@@ -101,21 +102,36 @@ class Console:
 
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""
-        if self._partial is not None:
-            with self._partial.open("a", encoding="utf-8", newline="") as file:
-                file.write(text)
-        else:
-            self.clear_progress()
-            sys.stdout.write(text)
+        with self._writing():
+            if self._partial is not None:
+                with self._partial.open("a", encoding="utf-8", newline="") as file:
+                    file.write(text)
+            else:
+                self.clear_progress()
+                sys.stdout.write(text)
 
     def write_bytes(self, data: bytes) -> None:
-        if self._partial is not None:
-            with self._partial.open("ab") as file:
-                file.write(data)
-        else:
-            sys.stdout.flush()
-            sys.stdout.buffer.write(data)
-            sys.stdout.buffer.flush()
+        with self._writing():
+            if self._partial is not None:
+                with self._partial.open("ab") as file:
+                    file.write(data)
+            else:
+                sys.stdout.flush()
+                sys.stdout.buffer.write(data)
+                sys.stdout.buffer.flush()
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A full disk or a reader that went away is no failure of the plugin that happens to write."""
+        try:
+            yield
+        except OSError as error:
+            if self._partial is None:
+                silence_output()
+            if isinstance(error, BrokenPipeError):
+                raise OutputClosedError("whoever read the output went away") from error
+            place = "standard output" if self.path is None else printable(str(self.path))
+            raise StorageError(f"cannot write {place}: {error.strerror or error}") from error
 
     def line(self, text: str = "") -> None:
         self.write(text + "\n")

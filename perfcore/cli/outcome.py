@@ -13,12 +13,11 @@ from typing import Any
 
 import typer
 
-from perfcore.errors import PerfError, UsageError
+from perfcore.errors import OutputClosedError, PerfError, UsageError
 from perfcore.text import printable, printable_lines
 
 INTERNAL = 70
 SIGNALLED = 128
-BROKEN_PIPE = 141
 _NUMBERS = {"a valid int range": "a whole number", "a valid float range": "a number"}
 
 
@@ -32,16 +31,18 @@ def finished(command: Callable[[], int], *, debug: bool = False) -> int:
     try:
         with _terminations():
             return command()
+    except OutputClosedError as error:
+        return error.exit_code
     except PerfError as error:
         return _tell(error, debug, error)
     except typer.TyperException as error:
         return _tell_usage(error)
-    except BrokenPipeError:
-        _silence()
-        return BROKEN_PIPE
+    except BrokenPipeError:  # when what is left is written
+        silence_output()
+        return OutputClosedError.exit_code
     except OSError as error:
         if error.filename is None:  # it may be what is left to be written
-            _silence()
+            silence_output()
         return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug, error)
     except (KeyboardInterrupt, typer.Abort) as error:
         return _tell_signal(error)
@@ -86,7 +87,7 @@ def _open_closed_streams() -> None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
 
 
-def _silence() -> None:
+def silence_output() -> None:
     """Throw away what standard output still holds: at exit, Python would try to write it again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import os
 import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from perfcore.errors import OutputClosedError, StorageError
+from perfcore.profile.table import column, table
 from perfcore.testing import hostile, profiles
 from perfcore.testing.distributions import Site
 
@@ -103,6 +107,25 @@ def test_an_output_that_cannot_be_written_is_an_error(here) -> None:
     done = here.perf("show", "0@i", "--output", "missing/out", code=None)
     assert done.code not in (0, 1, 70)
     assert "missing/out" in done.err
+
+
+def test_a_full_disk_is_no_failure_of_the_view(here) -> None:
+    here.register()
+    done = here.perf("show", "0@i", "--output", "/dev/full", "--force", code=StorageError.exit_code)
+    assert "cannot write /dev/full: No space left on device" in done.err
+
+
+def test_a_reader_that_goes_away_is_no_failure_of_the_view(here) -> None:
+    rows = range(50_000)
+    here.save(profiles.profile({"resources": table("resources", (column("x", rows, role="value"),))}))
+    command = [sys.executable, "-m", "perfcore", "show", "0@p", "table", "--format", "csv"]
+    with subprocess.Popen(command, cwd=here.path, env=here.env, stdout=-1, stderr=-1) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline().strip() == b"x"
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == OutputClosedError.exit_code
 
 
 def test_an_unknown_view_names_the_nearest(here) -> None:

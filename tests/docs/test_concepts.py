@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perfcore import environment, errors
 from perfcore.cli.measuring import TOGETHER
-from perfcore.cli.outcome import BROKEN_PIPE, INTERNAL
+from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
 from perfcore.jobs.schedule import LEAST_RUNS, Schedule
 from perfcore.profile.recording import RUNS
@@ -20,7 +20,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     raised = {e.exit_code for e in vars(errors).values() if isinstance(e, type) and issubclass(e, PerfError)}
-    assert told == {0, 1, *raised, INTERNAL, BROKEN_PIPE}
+    assert told == {0, 1, *raised, INTERNAL}
 
 
 def test_numbers_are_those_of_the_code() -> None:
