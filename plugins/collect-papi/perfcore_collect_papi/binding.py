@@ -23,7 +23,7 @@ from perfcore_collect_papi.names import PERF_EVENT
 
 LONGEST = 500  # bytes of an event's name
 _VERSION = 0x06000000
-_OPT_DOMAIN, _OPT_LIB_VERSION, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 21, 27, 28
+_OPT_DOMAIN, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 27, 28
 _USER, _KERNEL = 1, 2
 _PRESET, _PRESETS = -(1 << 31), 128  # the code of the first, and how many there can be
 _NATIVE, _FIRST, _NEXT = 1 << 30, 1, 0
@@ -193,8 +193,10 @@ class Papi:
 
     @property
     def version(self) -> str:
-        number = self.symbols.PAPI_get_opt(_OPT_LIB_VERSION, None)
-        return ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))
+        """Of the PAPI inside python_papi, as that says; PAPI itself tells the first two numbers only."""
+        from pypapi import consts
+
+        return ".".join(str(consts.PAPI_VERSION >> shift & 255) for shift in (24, 16, 8, 0))
 
     def component_of(self, event: str) -> int:
         """The index of the component that an event belongs to. PapiFailure for a name that none knows."""

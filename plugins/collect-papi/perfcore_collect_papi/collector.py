@@ -35,13 +35,6 @@ SNAPSHOTS = (
     ColumnSpec("time", "f64", "s", "order"),
     ColumnSpec("timestamp", "i64", "ns", "order"),
 )
-DERIVED = (
-    ColumnSpec("run", "i64", role="order"),
-    ColumnSpec("cpu", "i64"),
-    ColumnSpec("metric", "str"),
-    ColumnSpec("value", "f64"),
-    ColumnSpec("estimate", "bool"),
-)
 _LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
 
 
@@ -194,14 +187,14 @@ class PapiCollector:
         return [*order, *where, *(ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events)]
 
     def _describe(self, session: Session, cpus: tuple[Cpu, ...]) -> None:
-        from perfcore_collect_papi import topology
+        from perfcore_collect_papi import derived, topology
 
         table = session.table("topology", topology.COLUMNS)
         for cpu in cpus:
             table.add(**attrs.asdict(cpu))
         if self.settings.every:
             session.table("snapshots", SNAPSHOTS)
-        session.table("derived", DERIVED)
+        session.table("derived", derived.COLUMNS)
 
     def _topology(self) -> tuple[Cpu, ...]:
         from perfcore_collect_papi import topology

@@ -6,6 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
+from perfcore.profile.table import ColumnSpec
+
+# The table of a profile. No CPU: of all together.
+COLUMNS = (
+    ColumnSpec("run", "i64", role="order"),
+    ColumnSpec("cpu", "i64"),
+    ColumnSpec("metric", "str"),
+    ColumnSpec("value", "f64"),
+    ColumnSpec("estimate", "bool"),
+)
+
 
 @attrs.frozen
 class Ratio:

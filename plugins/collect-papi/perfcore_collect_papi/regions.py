@@ -253,16 +253,24 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
 def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     from perfcore.profile.recording import RUN, RUNS
     from perfcore.profile.table import ColumnSpec, TableBuilder
+    from perfcore_collect_papi import derived, topology
 
     values = [ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events]
     where = [ColumnSpec("region", "str"), ColumnSpec("cpu", "i64")]
     resources = TableBuilder("resources", [RUN, *where, *values, ColumnSpec("wall", "i64", "ns", "value")])
-    runs = TableBuilder("runs", RUNS)
+    runs, computed = TableBuilder("runs", RUNS), TableBuilder("derived", derived.COLUMNS)
+    places = TableBuilder("topology", topology.COLUMNS)
+    sets = [group.events for group in choice.groups]
     for number, one in enumerate(passes):
         counts = dict(zip(choice.events, one.values, strict=True))
-        resources.add(run=number, region=one.path, cpu=one.cpu if one.cpu >= 0 else None, wall=one.wall, **counts)
+        cpu = one.cpu if one.cpu >= 0 else None
+        resources.add(run=number, region=one.path, cpu=cpu, wall=one.wall, **counts)
         runs.add(run=number, started=one.started, warmup=False, disturbed=False)
-    return {"resources": resources.build(), "runs": runs.build()}
+        for metric, value in derived.ratios(sets, counts):
+            computed.add(run=number, metric=metric, value=value, estimate=False)
+    for place in topology.of_system():
+        places.add(**attrs.asdict(place))
+    return {table.name: table.build() for table in (resources, runs, computed, places)}
 
 
 def _prepare(state: _Thread, what: Events) -> None:

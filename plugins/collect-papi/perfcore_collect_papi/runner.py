@@ -369,8 +369,10 @@ def listing(options: dict[str, Any]) -> dict[str, Any]:
     be counted here, which is tried)."""
     from perfcore_collect_papi import software
 
-    units, numbers = software.UNITS, software.errors(list(software.EVENTS))
-    found = [(name, "", units.get(name, ""), "kernel", False, number == 0) for name, number in numbers.items()]
+    found = [
+        (name, software.DESCRIPTIONS[name], software.UNITS.get(name, ""), "kernel", False, number == 0)
+        for name, number in software.errors(list(software.EVENTS)).items()
+    ]
     try:
         from perfcore_collect_papi import binding
 

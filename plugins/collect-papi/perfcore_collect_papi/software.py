@@ -19,6 +19,14 @@ EVENTS = {
     "minor-faults": (5, False),
     "major-faults": (6, False),
 }
+DESCRIPTIONS = {
+    "task-clock": "Time on a CPU",
+    "page-faults": "Pages that were not mapped yet",
+    "context-switches": "Changes to another thread on the CPU",
+    "cpu-migrations": "Moves to another CPU",
+    "minor-faults": "Page faults that needed no disk",
+    "major-faults": "Page faults that needed a disk",
+}
 UNITS = {"task-clock": "ns"}
 USUAL = ("task-clock", "page-faults", "context-switches", "cpu-migrations")
 

@@ -41,7 +41,7 @@ def test_events_tell_presets_with_descriptions_and_those_of_the_kernel() -> None
     assert events["PAPI_TOT_INS"]["preset"] is True
     assert events["task-clock"] == {
         "name": "task-clock",
-        "description": "",
+        "description": "Time on a CPU",
         "unit": "ns",
         "component": "kernel",
         "preset": False,

@@ -301,3 +301,18 @@ def test_a_process_that_ends_meanwhile_keeps_its_counts(measure: Measure, tmp_pa
         measured = measure("sh", "go.sh", "input", event=("task-clock",), pid=short.pid, timeout=30)
     os.close(feeding)
     assert totals(measured)["task-clock"] >= 0.1e9
+
+
+def test_what_a_running_process_starts_is_counted_too(measure: Measure, tmp_path: Path) -> None:
+    code = BURN + (
+        "input()\nthread = threading.Thread(target=burn, args=(.1,))\nthread.start()\nthread.join()\n"
+        "os.fork() or os._exit(burn(.1) or 0)\nos.wait()\nopen('done', 'w').close()\ninput()"
+    )
+    os.mkfifo(tmp_path / "input")
+    feeding = os.open(tmp_path / "input", os.O_RDWR)
+    with subprocess.Popen([sys.executable, "-I", "-S", "-c", code], stdin=feeding, cwd=tmp_path) as process:
+        (tmp_path / "go.sh").write_text("echo > $1; while ! [ -e done ]; do sleep 0.05; done\n")
+        measured = measure("sh", "go.sh", "input", event=("task-clock",), pid=process.pid, timeout=30)
+        os.write(feeding, b"\n")
+    os.close(feeding)
+    assert totals(measured)["task-clock"] >= 0.2e9

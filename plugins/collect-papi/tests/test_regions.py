@@ -164,6 +164,7 @@ def test_a_profile_has_a_run_for_each_pass() -> None:
     assert profile.header.type == "papi.software.sampled.region"
     assert profile.collector.sampling["attribution"] == "sampled"
     assert profile.config_id
+    assert profile.tables["topology"].rows
     assert survives_storing(profile)
 
 
@@ -219,7 +220,8 @@ try:
 except Exception as error:
     said = str(error)
 found = {one.name: one.counts["PAPI_TOT_CYC"] for one in (outer, inner, forked, threads)}
-print(json.dumps([found, code, said, outer.profile.header.type]))
+metrics = set(outer.profile.tables["derived"]["metric"])
+print(json.dumps([found, code, said, outer.profile.header.type, *metrics]))
 """
 
 
@@ -227,7 +229,8 @@ print(json.dumps([found, code, said, outer.profile.header.type]))
 def test_regions_are_counted_by_papi(tmp_path: Path) -> None:
     """Cycles are nanoseconds here. A fork counts for itself and leaves the counters of its parent alone."""
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, cwd=tmp_path)
-    found, code, said, type_ = json.loads(done.stdout)
+    found, code, said, type_, metric = json.loads(done.stdout)
+    assert metric == "ipc"
     assert found["outer"] >= found["inner"] + 20e6
     assert found["inner"] >= 30e6
     assert found["forked"] >= 50e6
