@@ -1,0 +1,133 @@
+"""Histories with known changes: every kind of noise that timings, sizes and counters have been seen with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Random = np.random.Generator
+
+
+@attrs.frozen(eq=False)
+class Made:
+    """A history, and the first versions of its new levels."""
+
+    kind: str
+    values: list[float]
+    truth: tuple[int, ...]
+
+
+def _normal(random: Random, count: int) -> Floats:
+    return random.standard_normal(count)
+
+
+def _skewed(random: Random, count: int) -> Floats:
+    shape = random.uniform(0.7, 3.0)
+    return (random.gamma(shape, 1.0, count) - shape) / np.sqrt(shape)
+
+
+def _spiky(random: Random, count: int) -> Floats:
+    noise = random.standard_normal(count)
+    hit = random.random(count) < random.uniform(0.01, 0.05)
+    return np.where(hit, noise + random.uniform(5, 40, count), noise)
+
+
+def _remembering(random: Random, count: int) -> Floats:
+    memory = random.uniform(0.3, 0.75)
+    noise = random.standard_normal(count)
+    for i in range(1, count):
+        noise[i] = memory * noise[i - 1] + np.sqrt(1 - memory**2) * noise[i]
+    return noise
+
+
+def _two_modes(random: Random, count: int) -> Floats:
+    share, apart = random.uniform(0.1, 0.5), random.uniform(2.5, 6.0)
+    noise = random.normal(0, 1, count) + apart * (random.random(count) < share)
+    return (noise - np.median(noise)) / noise.std()
+
+
+def _periodic(random: Random, count: int) -> Floats:
+    angle = 2 * np.pi * np.arange(count) / random.uniform(6, 25)
+    return random.standard_normal(count) + random.uniform(0.8, 1.8) * np.sin(angle + random.uniform(0, 6))
+
+
+def _drifting(random: Random, count: int) -> Floats:
+    return random.standard_normal(count) + random.choice([-1, 1]) * np.linspace(0, random.uniform(1.5, 3.5), count)
+
+
+NOISES: dict[str, Callable[[Random, int], Floats]] = {
+    "normal": _normal,
+    "skewed": _skewed,
+    "spiky": _spiky,
+    "memory": _remembering,
+    "two modes": _two_modes,
+    "periodic": _periodic,
+    "drifting": _drifting,
+}
+
+
+def _levels(random: Random, count: int) -> tuple[Floats, list[int]]:
+    """Steps of one to eight spreads, at least ten versions apart; a third of the histories has a short excursion
+    or a fresh step at its end."""
+    levels, places = np.zeros(count), []
+    place = int(random.integers(10, max(11, count // 3)))
+    while place < count - 10:
+        places.append(place)
+        levels[place:] += random.choice([-1, 1]) * 2 ** random.uniform(0, 3)
+        place += int(random.integers(10, count))
+    end = random.random()
+    if end < 0.15 and (not places or places[-1] < count - 20):
+        places.append(count - int(random.integers(4, 10)))
+        levels[places[-1] :] += 2 ** random.uniform(1, 3)
+    elif end < 0.3 and places and places[0] > 25:
+        first = places[0] - int(random.integers(12, 15))
+        last = first + int(random.integers(5, 9))
+        places += [first, last]
+        levels[first:last] += 2 ** random.uniform(1, 3)
+    return levels, sorted(places)
+
+
+def histories(seed: int, each: int) -> list[Made]:
+    """For every noise so many histories without a change and twice as many with, and some integers."""
+    made = []
+    for kind, noise in NOISES.items():
+        for number in range(3 * each):
+            random = np.random.default_rng([seed, number, *kind.encode()])
+            count = int(random.integers(60, 300))
+            levels, places = _levels(random, count) if number >= each else (np.zeros(count), [])
+            base, spread = 10 ** random.uniform(-2, 6), 10 ** random.uniform(-2.3, -1.3)
+            values = base * (1 + spread * (levels + noise(random, count)))
+            made.append(Made(kind if places else f"{kind}, unchanged", values.tolist(), tuple(places)))
+    return made + [_integers(seed, number) for number in range(2 * each)]
+
+
+def _integers(seed: int, number: int) -> Made:
+    """Counters that hardly vary, and clocks that are coarse."""
+    random = np.random.default_rng([seed, number, 1])
+    count = int(random.integers(60, 300))
+    levels, places = _levels(random, count)
+    if number % 2:
+        values = np.rint(1e7 + 300 * levels + 100 * _normal(random, count) * (random.random(count) < 0.6))
+        return Made("counter", values.tolist(), tuple(places))
+    return Made("coarse clock", np.rint(30 + 0.8 * (levels + _normal(random, count))).tolist(), tuple(places))
+
+
+def suite(seed: int, series: int = 40, versions: int = 150) -> list[Made]:
+    """Benchmarks on one machine that is replaced twice and now and then slow; a quarter of them changes."""
+    random = np.random.default_rng([seed, series])
+    machine = random.normal(0, 0.003, versions)
+    machine[random.random(versions) < 0.1] += np.log(random.uniform(1.07, 1.3))
+    for place in random.choice(np.arange(20, versions - 20), 2, replace=False):
+        machine[place:] += random.choice([-1, 1]) * random.uniform(0.05, 0.12)
+    made = []
+    for number in range(series):
+        own = machine * random.uniform(0.75, 1.25) + random.normal(0, random.uniform(0.005, 0.02), versions)
+        places: Sequence[int] = [int(random.integers(15, versions - 15))] if number < series // 4 else []
+        for place in places:
+            own[place:] += random.choice([-1, 1]) * random.uniform(0.03, 0.15)
+        made.append(Made("suite", (10 ** random.uniform(-2, 3) * np.exp(own)).tolist(), tuple(places)))
+    return made
