@@ -136,16 +136,15 @@ class PapiCollector:
 
         state: _State = session.state
         choice = state.choice
+        reducer = reduction.Reducer(choice.groups, state.known)
         try:
-            result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every)
+            result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every, reducer.take)
         except FailedError as error:
             raise _explained(error, session.job) from error
         run.exitcode = self._checked(result, session.job)
-        taken, metrics = reduction.snapshots(choice.groups, result.samples, state.known)
-        for warning in metrics.warnings:
+        for warning in reducer.warnings:
             session.note(warning)
-        if not choice.groups:
-            taken = [_used(result)]
+        taken = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
         self._write(session, run, taken)
         if not run.warmup:
             self._derive(session, run, taken, result.wall)
@@ -309,10 +308,9 @@ def _medians(derived: dict[str, list[float]]) -> Iterator[str]:
         yield f"computed from the counts, medians: {', '.join(words)}"
 
 
-def _used(result: Result) -> Snapshot:
-    from perfcore_collect_papi.reduction import Snapshot
-
-    return Snapshot(timestamp=result.samples[-1].timestamp, elapsed=result.wall, counts={-1: dict(result.used)})
+def _used(result: Result, last: Snapshot) -> Snapshot:
+    """What the kernel says of the ended process, in the place of counters."""
+    return attrs.evolve(last, counts={-1: dict(result.used)})
 
 
 def _total(snapshot: Snapshot) -> dict[str, int]:

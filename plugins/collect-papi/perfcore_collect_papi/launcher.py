@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Generator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import attrs
 
@@ -20,6 +22,7 @@ from perfcore_collect_papi.runner import FailedError, Frame, GoneError, Wire
 if TYPE_CHECKING:
     from perfcore_collect_time.launcher import Spec
 
+_SAID = 4096  # bytes of what a runner said before it ended
 PATIENCE = 10.0  # seconds until a runner that does not end is killed; it needs about one to end a command
 _CODE = "import sys; sys.path[:] = sys.argv[1:]; from perfcore_collect_papi import runner; runner.main()"
 
@@ -48,11 +51,12 @@ class Wanted:
 @attrs.frozen(kw_only=True)
 class Sample:
     """Raw values at a moment: (group, stream, CPU, values) each; `elapsed` is nanoseconds since the start. `kept`
-    says that it was asked for, and not only taken to see where a thread is."""
+    says that it was asked for, and not only taken to see where a thread is; `last` that the run is over."""
 
     timestamp: int
     elapsed: int
     kept: bool
+    last: bool
     values: tuple[tuple[int, int, int, tuple[int, ...]], ...]
 
 
@@ -66,7 +70,6 @@ class Result:
     wall: int
     words: bytes
     used: Mapping[str, int]
-    samples: tuple[Sample, ...]
 
 
 def online() -> tuple[int, ...]:
@@ -89,9 +92,11 @@ def events(force: str = "") -> list[tuple[str, str, str, str, bool, bool]]:
     return listed
 
 
-def run(wanted: Wanted, groups: Sequence[Group], spec: Spec, every: float | None) -> Result:
-    """One run of a command. Interrupted (Ctrl-C), everything that it started is ended before the interrupt goes
-    on."""
+def run(
+    wanted: Wanted, groups: Sequence[Group], spec: Spec, every: float | None, take: Callable[[Sample], None]
+) -> Result:
+    """One run of a command; `take` gets each sample as it comes. Interrupted (Ctrl-C), everything that the command
+    started is ended before the interrupt goes on."""
     options = {
         **attrs.asdict(wanted),
         "groups": [attrs.asdict(group) for group in groups],
@@ -99,27 +104,28 @@ def run(wanted: Wanted, groups: Sequence[Group], spec: Spec, every: float | None
         "every": every,
         "timeout": spec.timeout,
     }
-    samples: list[Sample] = []
-    for kind, *rest in _frames(("run", options)):
-        if kind == "ended":
-            return _result(rest[0], tuple(samples))
-        timestamp, elapsed, kept, values = rest
-        samples.append(Sample(timestamp=timestamp, elapsed=elapsed, kept=kept, values=values))
+    with contextlib.closing(_frames(("run", options))) as frames:
+        for kind, *rest in frames:
+            if kind == "ended":
+                return _result(rest[0])
+            timestamp, elapsed, kept, last, values = rest
+            take(Sample(timestamp=timestamp, elapsed=elapsed, kept=kept, last=last, values=values))
     raise AssertionError("unreachable: a run ends, or it fails")
 
 
 def _facts(request: Frame) -> dict[str, Any]:
-    facts: dict[str, Any] = next(_frames(request))[1]
+    with contextlib.closing(_frames(request)) as frames:
+        facts: dict[str, Any] = next(frames)[1]
     return facts
 
 
-def _frames(request: Frame) -> Iterator[Frame]:
+def _frames(request: Frame) -> Generator[Frame, None, None]:
     """What the runner answers, up to its last frame."""
     near, far = socket.socketpair()
-    process = _start(near, far)
-    try:
-        wire = Wire(near)
+    with tempfile.TemporaryFile() as said:
+        process = _start(near, far, said)
         try:
+            wire = Wire(near)
             wire.send(request)
             while True:
                 frame = wire.receive()
@@ -129,16 +135,16 @@ def _frames(request: Frame) -> Iterator[Frame]:
                 if frame[0] != "reading":
                     return
         except GoneError as error:
-            raise _gone(process) from error
-    finally:
-        near.close()
-        _end(process)
+            raise _gone(process, said) from error
+        finally:
+            near.close()
+            _end(process)
 
 
-def _start(near: socket.socket, far: socket.socket) -> subprocess.Popen[bytes]:
+def _start(near: socket.socket, far: socket.socket, said: IO[bytes]) -> subprocess.Popen[bytes]:
     command = [sys.executable, "-I", "-S", "-c", _CODE, *sys.path]
     try:
-        return subprocess.Popen(command, stdin=far.fileno(), stderr=subprocess.PIPE, start_new_session=True)
+        return subprocess.Popen(command, stdin=far.fileno(), stderr=said, start_new_session=True)
     except OSError as error:
         near.close()
         raise PluginError(f"cannot start {sys.executable}: {error.strerror}") from error
@@ -153,25 +159,21 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.kill()
         process.wait()
         raise
-    finally:
-        if process.stderr is not None:
-            process.stderr.close()
 
 
-def _gone(process: subprocess.Popen[bytes]) -> PluginError:
-    _, said = process.communicate()
-    status = process.returncode
+def _gone(process: subprocess.Popen[bytes], said: IO[bytes]) -> PluginError:
+    status = process.wait()
     how = f"was killed by signal {-status}" if status < 0 else "has ended"
-    last = clip(printable(said.decode(errors="replace").strip().rpartition("\n")[2]), 200)
+    said.seek(max(0, said.seek(0, os.SEEK_END) - _SAID))
+    last = clip(printable(said.read().decode(errors="replace").strip().rpartition("\n")[2]), 200)
     return PluginError(f"the process that counts {how}" + (f": {last}" if last else ""))
 
 
-def _result(facts: dict[str, Any], samples: tuple[Sample, ...]) -> Result:
+def _result(facts: dict[str, Any]) -> Result:
     return Result(
         exitcode=os.waitstatus_to_exitcode(facts.pop("status")),
         timed_out=facts.pop("why") == "timeout",
         wall=facts.pop("wall"),
         words=facts.pop("words"),
         used=facts,
-        samples=samples,
     )

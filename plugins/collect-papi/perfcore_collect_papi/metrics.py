@@ -77,7 +77,8 @@ class Metrics:
 
     `cpus` are those that are known to exist: what is counted on another one is kept under the CPU -1, and a line of
     `warnings` says so. Timestamps are nanoseconds, or any other numbers that rise: one that is not later than the
-    one before is taken as the next number after it, so that no two readings share one.
+    one before is taken as the next number after it, so that no two readings share one. `journal` has every
+    operation, unless none is wanted.
 
         metrics = Metrics()
         metrics.start()
@@ -87,8 +88,9 @@ class Metrics:
         assert metrics.value("PAPI_TOT_INS", cpu=1) == 50
     """
 
-    def __init__(self, cpus: Collection[int] | None = None) -> None:
+    def __init__(self, cpus: Collection[int] | None = None, *, journal: bool = True) -> None:
         self.journal: list[Reading] = []
+        self._writes_journal = journal
         self.warnings: list[str] = []
         self.latest_cpu = UNKNOWN
         self._known = None if cpus is None else frozenset(cpus)
@@ -119,12 +121,12 @@ class Metrics:
             raise PapiFailure(failure.EISRUN, f"event set {event_set!r} cannot be started")
         state.running, state.fresh, state.events = True, True, frozenset()
         state.started = max(timestamp, self._last)
-        self.journal.append(Reading(op="start", event_set=event_set, timestamp=state.started))
+        self._note(Reading(op="start", event_set=event_set, timestamp=state.started))
 
     def reset(self, *, event_set: Hashable = 0, timestamp: int = 0) -> None:
         """The set counts from 0 again. What it has is left until its first READ."""
         self._state(event_set, "reset").fresh = True
-        self.journal.append(Reading(op="reset", event_set=event_set, timestamp=max(timestamp, self._last)))
+        self._note(Reading(op="reset", event_set=event_set, timestamp=max(timestamp, self._last)))
 
     def read(
         self,
@@ -270,11 +272,15 @@ class Metrics:
             self.warnings.append(warning)
         return UNKNOWN
 
+    def _note(self, reading: Reading) -> None:
+        if self._writes_journal:
+            self.journal.append(reading)
+
     def _done(self, state: _Set, reading: Reading) -> int:
         self._last = state.latest = reading.timestamp
         self.latest_cpu = state.latest_cpu = reading.cpu
         state.events = frozenset(event for event, _ in reading.values)
-        self.journal.append(reading)
+        self._note(reading)
         return reading.timestamp
 
 

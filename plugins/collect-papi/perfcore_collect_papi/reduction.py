@@ -22,45 +22,41 @@ class Snapshot:
     counts: dict[int, dict[str, int]]
 
 
-def snapshots(
-    groups: Sequence[Group], samples: Sequence[Sample], cpus: Collection[int] | None
-) -> tuple[list[Snapshot], Metrics]:
-    """A snapshot for every reading that was asked for; their sum is what the whole run counted."""
-    metrics = Metrics(cpus)
-    before: dict[tuple[int, str], int] = {}
-    made = []
-    for sample in samples:
-        _take(metrics, groups, sample, last=sample is samples[-1])
-        if not sample.kept:
-            continue
-        now = _totals(metrics)
+class Reducer:
+    """Takes the readings of a run one by one. `snapshots` has one for each reading that was asked for; their sum is
+    what the whole run counted."""
+
+    def __init__(self, groups: Sequence[Group], cpus: Collection[int] | None) -> None:
+        self.snapshots: list[Snapshot] = []
+        self._groups = groups
+        self._metrics = Metrics(cpus, journal=False)
+        self._before: dict[tuple[int, str], int] = {}
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        return self._metrics.warnings
+
+    def take(self, sample: Sample) -> None:
+        for number, stream, cpu, values in sample.values:
+            name = (number, stream)
+            if name not in self._metrics.event_sets:
+                self._metrics.start(event_set=name)
+            operation = self._metrics.stop if sample.last else self._metrics.read
+            named = dict(zip(self._groups[number].events, values, strict=True))
+            operation(self._place(name, cpu), named, timestamp=sample.timestamp, event_set=name)
+        if sample.kept:
+            self._keep(sample)
+
+    def _keep(self, sample: Sample) -> None:
+        now = {
+            (cpu, event): value for event in self._metrics.events for cpu, value in self._metrics.by_cpu(event).items()
+        }
         counts: dict[int, dict[str, int]] = {}
         for (cpu, event), value in now.items():
-            counts.setdefault(cpu, {})[event] = value - before.get((cpu, event), 0)
-        made.append(Snapshot(timestamp=sample.timestamp, elapsed=sample.elapsed, counts=counts))
-        before = now
-    return made, metrics
+            counts.setdefault(cpu, {})[event] = value - self._before.get((cpu, event), 0)
+        self.snapshots.append(Snapshot(timestamp=sample.timestamp, elapsed=sample.elapsed, counts=counts))
+        self._before = now
 
-
-def _take(metrics: Metrics, groups: Sequence[Group], sample: Sample, *, last: bool) -> None:
-    for number, stream, cpu, values in sample.values:
-        name = (number, stream)
-        if name not in metrics.event_sets:
-            metrics.start(event_set=name)
-        operation = metrics.stop if last else metrics.read
-        named = dict(zip(groups[number].events, values, strict=True))
-        operation(_place(metrics, name, cpu), named, timestamp=sample.timestamp, event_set=name)
-
-
-def _place(metrics: Metrics, name: tuple[int, int], cpu: int) -> int:
-    """A thread that is no more was last on the CPU where it was seen last."""
-    return cpu if cpu != UNKNOWN else metrics.latest_cpu_of(name)
-
-
-def _totals(metrics: Metrics) -> dict[tuple[int, str], int]:
-    """(CPU, event): value, of every set's latest reading."""
-    found: dict[tuple[int, str], int] = {}
-    for event in metrics.events:
-        for cpu, value in metrics.by_cpu(event).items():
-            found[cpu, event] = value
-    return found
+    def _place(self, name: tuple[int, int], cpu: int) -> int:
+        """A thread that is no more was last on the CPU where it was seen last."""
+        return cpu if cpu != UNKNOWN else self._metrics.latest_cpu_of(name)

@@ -172,7 +172,7 @@ class Command:
             raise self.failure
         os.close(self.complaining)
         self._listen()
-        self.wire.send(("reading", time.time_ns(), self.wall, True, tuple(self.last)))
+        self.wire.send(("reading", time.time_ns(), self.wall, True, True, tuple(self.last)))
         self.wire.send(("ended", self._facts(*self.ended)))
 
     def _facts(self, status: int, used: resource.struct_rusage) -> dict[str, Any]:
@@ -277,7 +277,8 @@ class Command:
         with self.reading:
             if self.pid and not self.last:
                 read = tuple(self.counters.read())
-                self.wire.send(("reading", time.time_ns(), round((time.monotonic() - begin) * 1e9), tick, read))
+                elapsed = round((time.monotonic() - begin) * 1e9)
+                self.wire.send(("reading", time.time_ns(), elapsed, tick, False, read))
 
     def _listen(self) -> None:
         for _ in range(16):
