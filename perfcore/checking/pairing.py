@@ -73,6 +73,28 @@ def of_profiles(
     return _paired(baseline, target, thresholds or {})
 
 
+def unlike(baseline: Profile, target: Profile) -> str | None:
+    """In what two profiles were not measured alike, in words; None where they are of one configuration."""
+    if baseline.config_id == target.config_id:
+        return None
+    if baseline.label != target.label:
+        return f"{baseline.label} and {target.label}"
+    ours, theirs = baseline.collector.params, target.collector.params
+    options = [key for key in ours if key in theirs and ours[key] != theirs[key]]
+    if baseline.collector.name != target.collector.name:
+        return f"{baseline.label} by {baseline.collector.name} and {target.collector.name}"
+    return f"{target.label}: " + (
+        ", ".join(f"{key} {ours[key]} and {theirs[key]}" for key in options)
+        or "the workload's content, variables or postprocessors differ"
+    )
+
+
+def measured_runs(profile: Profile) -> int | None:
+    """How many runs a profile's amounts are of, where it says so."""
+    runs = profile.table("runs")
+    return None if runs is None or "warmup" not in runs.names else sum(not warmup for warmup in runs["warmup"])
+
+
 def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
     """A profile of an uncommitted tree against its origin or the nearest ancestor."""
     version = profile.origin or repository.version()

@@ -112,9 +112,8 @@ def _of_profile(repository: Repository, ref: Ref) -> Iterable[Pairing | Unpaired
 
 
 def _of_two(console: Console, baseline: Sample, target: Sample) -> Pairing:
-    old, new = baseline.profiles[0], target.profiles[0]
-    if old.config_id != new.config_id:
-        console.say(f"note: these were not measured alike: {printable(old.label)} and {printable(new.label)}")
+    if unlike := pairings.unlike(baseline.profiles[0], target.profiles[0]):
+        console.say(f"note: these were not measured alike: {unlike}")
     return pairings.of_profiles(console.repository, baseline, target)
 
 

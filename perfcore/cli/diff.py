@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import attrs
 import typer
 
-from perfcore.checking import differences
+from perfcore.checking import differences, pairing
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
@@ -79,6 +79,7 @@ def diff(
                 f"a difference is between two profiles, and {len(refs)} are named", hint="perf diff BASELINE TARGET"
             )
         baseline, target = (repository.load(ref) for ref in refs)
+        _tell_unlike(console, baseline, target)
         found, driver = console.plugins.make("diff", name, {**repository.plugin_options("diff", name), **values})
         with guard(found, "diff"):
             made = attrs.evolve(driver.diff(baseline, target), sources=sources(refs))
@@ -95,6 +96,15 @@ def diff(
                 console.line(line)
 
     run_plugin_command(console.plugins, "diff", name, rest, compare, f"perf diff {name}")
+
+
+def _tell_unlike(console: Console, baseline: Profile, target: Profile) -> None:
+    """Amounts are of all runs together, so they differ without any change where one side was measured more."""
+    if unlike := pairing.unlike(baseline, target):
+        console.say(f"note: these were not measured alike: {unlike}")
+    runs = pairing.measured_runs(baseline), pairing.measured_runs(target)
+    if None not in runs and runs[0] != runs[1]:
+        console.say(f"note: the amounts are those of {runs[0]} runs and of {runs[1]}")
 
 
 def _render(console: Console, view: str, made: Profile, refs: Sequence[Ref]) -> None:

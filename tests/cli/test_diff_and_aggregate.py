@@ -103,3 +103,13 @@ def test_aggregate_keeps_the_version_that_all_are_of(two: Project) -> None:
 
 def test_aggregate_needs_profiles(project: Project) -> None:
     assert "say which profiles" in project.perf("aggregate", code=2).err
+
+
+def test_diff_says_what_was_not_measured_alike(project: Project) -> None:
+    for rate, runs in (("100", 1), ("200", 2)):
+        project.perf("collect", "sample", "--tool", "py-spy", "--rate", rate, "--repeat", str(runs), "--", "true")
+    told = project.perf("diff", "0@p", "1@p").err
+    assert "not measured alike: true: " in told
+    assert "rate 100 and 200" in told
+    assert "those of 1 runs and of 2" in told
+    assert "note" not in project.perf("diff", "0@p", "0@p").err
