@@ -60,8 +60,9 @@ def _short(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) 
 
 def _print_long(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> None:
     console.line(console.paint(f"version {version.id}", "yellow"))
-    address = f" <{printable(version.email)}>" if version.email else ""
-    console.line(f"Author: {printable(version.author)}{address}")
+    address = f"<{printable(version.email)}>" if version.email else ""
+    if author := " ".join(filter(None, (printable(version.author), address))):
+        console.line(f"Author: {author}")
     console.line(f"Date:   {listing.moment(version.date * 1_000_000_000)}")
     console.line(f"\n    {printable(version.subject)}\n")
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
