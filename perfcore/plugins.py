@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import json
+import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,12 +20,14 @@ from typing import Any, Literal
 
 import attrs
 
-from perfcore import installed
-from perfcore.errors import PerfError, PluginError, UsageError, nearest
+from perfcore import inhouse, installed
+from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
 from perfcore.hookspecs import KINDS, Kind
+from perfcore.inhouse import Own
 from perfcore.installed import HOOK, Found, brief
 from perfcore.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of, wrapper
 from perfcore.settings import options_of, structure
+from perfcore.trust import Trust
 
 PROJECT = "perfcore"
 
@@ -34,7 +37,7 @@ class Described:
     """A plugin for `perf plugins`: `state` is what would happen if it were used."""
 
     found: Found
-    state: Literal["ok", "disabled", "broken", "conflict"]
+    state: Literal["ok", "disabled", "broken", "conflict", "untrusted"]
     reason: str = ""
     help: str = ""
     settings: type[Any] | None = None
@@ -62,6 +65,32 @@ class Plugins:
         self.warn = warn
         self._observers: dict[str, list[tuple[Found, Observer]]] = {}
         self._loaded: dict[tuple[str, str], tuple[Found, type[Any]]] = {}
+        self._own: dict[Found, Own] = {}
+        self._trust: Trust | None = None
+
+    def bring(self, own: Sequence[Own], trust: Trust) -> None:
+        """Take plugins that a configuration names beside those that are installed, in the place of those of an
+        earlier call."""
+        if not own and not self._own:
+            return
+        self._own = {each.found(trust): each for each in own}
+        self._trust = trust
+        self._loaded.clear()
+        self._observers.clear()
+        self.__dict__.pop("_announced", None)
+
+    @property
+    def _own_names(self) -> set[tuple[str, str]]:
+        return {(found.kind, found.name) for found in self._own}
+
+    @property
+    def own(self) -> tuple[Own, ...]:
+        """Those that a configuration names."""
+        return tuple(self._own.values())
+
+    def is_own(self, found: Found) -> bool:
+        """Whether a configuration names it, so that nobody else can import it."""
+        return found in self._own
 
     def found(self, kind: str) -> tuple[Found, ...]:
         """Every plugin of a kind that is not disabled, sorted by name."""
@@ -92,7 +121,8 @@ class Plugins:
         """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
         known = self._loaded.get((kind, name))
         if known is None or self.is_disabled(known[0]):
-            found = (None if self.disabled else _find_by_stevedore(kind, name)) or self.find(kind, name)
+            asked_directly = self.disabled or (kind, name) in self._own_names
+            found = (None if asked_directly else _find_by_stevedore(kind, name)) or self.find(kind, name)
             driver = self.imported(found)
             _check(found, driver)
             known = self._loaded[kind, name] = found, driver
@@ -150,8 +180,11 @@ class Plugins:
         return self._observers[target]
 
     def imported(self, found: Found) -> Any:
-        """What the entry point names, unchecked."""
-        return installed.import_target(found)
+        """What the entry point or the configuration names, unchecked."""
+        own = self._own.get(found)
+        if own is None or self._trust is None:
+            return installed.import_target(found)
+        return inhouse.imported(own, self._trust)
 
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
         """Every plugin there is, imported to see whether it works."""
@@ -161,7 +194,20 @@ class Plugins:
 
     @functools.cached_property
     def _announced(self) -> Mapping[str, tuple[Found, ...]]:
-        return installed.announced()
+        announced = installed.announced()
+        if not self._own:
+            return announced
+        return {
+            kind: tuple(sorted((*found, *self._own_beside(kind, found)), key=lambda each: each.name))
+            for kind, found in announced.items()
+        }
+
+    def _own_beside(self, kind: str, found: Sequence[Found]) -> Iterator[Found]:
+        """Those of a kind; one that nobody has trusted is no rival of what is installed."""
+        names = {each.name for each in found}
+        for each, own in self._own.items():
+            if each.kind == kind and (each.name not in names or (self._trust and self._trust.covers(own.layer))):
+                yield each
 
     def _describe(self, found: Found) -> Described:
         if self.is_disabled(found):
@@ -173,6 +219,8 @@ class Plugins:
         try:
             plugin = self.imported(found)
             (check_observer if found.kind == HOOK else _check)(found, plugin)
+        except UntrustedError as error:
+            return Described(found=found, state="untrusted", reason=f"{error.message} ({error.hint})")
         except PluginError as error:
             hint = f" ({error.hint})" if error.hint and found.kind == HOOK else ""
             return Described(found=found, state="broken", reason=error.message + hint)
@@ -186,7 +234,7 @@ class Plugins:
             try:
                 observer = self.imported(found)
                 check_observer(found, observer)
-            except PluginError as error:
+            except (PluginError, UntrustedError) as error:
                 self.warn(f"{error} (left out{'; ' + error.hint if error.hint else ''})")
             else:
                 yield found, observer
@@ -245,6 +293,9 @@ def owner_of(error: BaseException) -> str | None:
     while trace is not None:
         packages.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         trace = trace.tb_next
+    own = [package for package in packages if package.startswith(inhouse.PREFIX) and package in sys.modules]
+    if own:
+        return str(sys.modules[own[-1]].__file__)
     owners = {f.target.partition(":")[0].partition(".")[0]: f for kind in installed.announced().values() for f in kind}
     theirs = [owners[package] for package in reversed(packages) if package in owners and package != PROJECT]
     return f"{theirs[0].distribution} {theirs[0].version}" if theirs else None

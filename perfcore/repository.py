@@ -19,8 +19,8 @@ from typing import Any
 
 import attrs
 
-from perfcore import environment, files
-from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, read_layer, set_value
+from perfcore import environment, files, inhouse
+from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer, set_value
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import Storage, Vcs
 from perfcore.model import Entry, MinorVersion, Profile, Subject
@@ -105,9 +105,18 @@ class Repository:
         local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
         _refuse_newer(home / DIRECTORY, local)
         name = _text_of(local, "vcs", "name")
+        trust = Trust(places.trust)
+        plugins.bring(inhouse.named_in(Config((local,)), {"local": home}), trust)  # one of them may be the VCS
         root = _working_tree(home, start, name, plugins)
         config = load_config(root, places, local=local, overrides=overrides)
         plugins.disabled |= frozenset(config.get("plugins.disabled"))
+        folders: dict[LayerName, Path] = {
+            "user": places.config.parent,
+            "project": root,
+            "local": home,
+            "command line": start,
+        }
+        plugins.bring(inhouse.named_in(config, folders), trust)
         return cls(home=home, root=root, cwd=start, config=config, plugins=plugins, places=places)
 
     @classmethod

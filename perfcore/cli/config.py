@@ -11,7 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore import config as configuration
-from perfcore import documents
+from perfcore import documents, inhouse
 from perfcore.cli.console import Console
 from perfcore.config import LOCAL_FILE, PROJECT_FILE
 from perfcore.errors import NotFoundError, PerfError, UsageError
@@ -124,16 +124,13 @@ def trust(
     ctx: typer.Context,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
 ) -> None:
-    """Show what the project's files want to run, and trust exactly this content of them."""
+    """Show what the project's files want to run, with the plugins in them, and trust exactly this content."""
     console: Console = ctx.obj
     repository = console.repository
     waiting = [layer for layer in repository.config.layers if not repository.trust.covers(layer)]
-    if not waiting:
-        console.say("there is nothing that needs to be trusted")
-        return
     for layer in waiting:
         assert layer.path is not None
-        console.line(f"{layer.path}:")
+        console.line(f"{printable(str(layer.path))}:")
         data = configuration.read_bytes(layer.path) or b""
         if configuration.digest(data) != layer.digest:
             raise UsageError(f"{layer.path} has just changed; look again")
@@ -142,6 +139,32 @@ def trust(
             raise PerfError("nothing was trusted", hint="--yes trusts without a question")
         repository.trust.add(layer.digest)
         console.say(f"trusted {layer.path}")
+    if not _trust_own(console, yes) and not waiting:
+        console.say("there is nothing that needs to be trusted")
+
+
+def _trust_own(console: Console, yes: bool) -> int:
+    """Show the files of plugins that a trusted configuration names, and trust them; gives how many."""
+    repository = console.repository
+    shown: set[Path] = set()
+    for own in repository.plugins.own:
+        if own.path in shown:
+            continue
+        try:
+            data = own.read()
+        except PerfError as error:
+            console.warn(f"{error} (named by {inhouse.KEY})")
+            continue
+        if own.is_trusted(data, repository.trust):
+            continue
+        shown.add(own.path)
+        console.line(f"{printable(str(own.path))}:")
+        console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
+        if not yes and not console.confirm("use the plugins in this?"):
+            raise PerfError("nothing was trusted", hint="--yes trusts without a question")
+        repository.trust.add(inhouse.trust_digest(data))
+        console.say(f"trusted {own.path}")
+    return len(shown)
 
 
 def _set(console: Console, path: Path, key: str, value: Any) -> None:

@@ -50,6 +50,8 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
         "test_a_spec_that_makes_no_sense_is_refused",
     ),
 }
+_ELSEWHERE: Mapping[str, tuple[str, ...]] = {"check": ("test_says_the_same_in_another_process",)}
+_HERE = "other processes cannot import a plugin that is no distribution"
 _GIVEN: Mapping[str, tuple[str, ...]] = {"vcs": ("script",), "notifier": ("delivered",)}
 
 
@@ -65,9 +67,13 @@ def contract_of(kind: str, name: str, options: Mapping[str, Any], folder: Path) 
         return _imported(str(declared), str(found))
     base = _class(kind)
     fixtures = {given: _missing(given) for given in _GIVEN.get(kind, ())}
-    laws = {law: pytest.mark.skip(reason=_UNKNOWN)(_copied(getattr(base, law))) for law in _ASKED.get(kind, ())}
-    specs: dict[str, Any] = {"specs": ({},)} if kind == "workload" else {}
-    return type("TestPlugin", (base,), {"driver": _driver(plugins, kind, name, options), **fixtures, **laws, **specs})
+    flags: dict[str, Any] = {"specs": ({},)} if kind == "workload" else {}
+    left_out = dict.fromkeys(_ASKED.get(kind, ()), _UNKNOWN)
+    if plugins.is_own(found):
+        left_out |= dict.fromkeys(_ELSEWHERE.get(kind, ()), _HERE)
+        flags |= {"processes": False} if kind == "storage" else {}
+    laws = {law: pytest.mark.skip(reason=why)(_copied(getattr(base, law))) for law, why in left_out.items()}
+    return type("TestPlugin", (base,), {"driver": _driver(plugins, kind, name, options), **fixtures, **laws, **flags})
 
 
 class Recorder:

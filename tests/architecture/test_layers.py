@@ -22,6 +22,7 @@ LAYERS = (
     ("config", "environment"),
     ("hookspecs", "trust"),
     ("installed",),
+    ("inhouse",),
     ("observers",),
     ("plugins",),
     ("profile", "store"),
