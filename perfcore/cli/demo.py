@@ -17,6 +17,7 @@ from perfcore.errors import PerfError, PluginError, UsageError
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 _SLOW = 9
+_NEEDED = {"vcs": "git", "collector": "time", "check": "pair"}
 _LONG = 200_000  # words: long enough to be sampled some hundred times
 _FAST_INDEX = """def index(words):
     places = {}
@@ -80,8 +81,9 @@ def demo(
     place = console.directory / directory
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise UsageError(f"{directory} is there already", hint="name another folder: perf demo FOLDER")
-    if "git" not in console.plugins.names("vcs"):
-        raise PerfError("the demo needs the git plugin", hint="pip install perfcore-vcs-git")
+    for kind, name in _NEEDED.items():
+        if name not in console.plugins.names(kind):
+            raise PerfError(f"the demo needs the {kind} {name}", hint='pip install "perfcore[standard]"')
     place.mkdir(parents=True, exist_ok=True)
     _make_history(place)
     console.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")

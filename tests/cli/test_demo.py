@@ -26,3 +26,9 @@ def test_it_never_touches_a_folder_that_holds_something(bare) -> None:
     assert "is there already" in done.err
     assert "perf demo FOLDER" in done.err
     assert [path.name for path in (bare.path / "perf-demo").iterdir()] == ["mine"]
+
+
+def test_it_makes_nothing_where_a_plugin_that_it_needs_is_missing(bare) -> None:
+    done = bare.perf("demo", env={"PERF_DISABLED_PLUGINS": "collector:time"}, code=3)
+    assert "the demo needs the collector time" in done.err
+    assert not (bare.path / "perf-demo").exists()
