@@ -20,8 +20,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
+from perfcore_collect_papi.counters import last_cpu
 from perfcore_collect_papi.metrics import CpuPerf, Metrics, Reading
-from perfcore_collect_papi.runner import last_cpu
 
 if TYPE_CHECKING:
     from perfcore_collect_papi.binding import EventSet

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from perfcore_collect_papi.choice import Choice
     from perfcore_collect_papi.launcher import Result, Wanted
     from perfcore_collect_papi.reduction import Snapshot
-    from perfcore_collect_papi.runner import FailedError
     from perfcore_collect_papi.topology import Cpu
+    from perfcore_collect_papi.wire import FailedError
 
 SNAPSHOTS = (
     ColumnSpec("run", "i64", role="order"),
@@ -112,7 +112,7 @@ class PapiCollector:
         from perfcore_collect_time import command
 
         from perfcore_collect_papi import choice, diagnosis, launcher
-        from perfcore_collect_papi.runner import FailedError
+        from perfcore_collect_papi.wire import FailedError
 
         command.check(job)
         spec = command.spec(job, stdout=self._output(job), timeout=self.settings.timeout)
@@ -132,7 +132,7 @@ class PapiCollector:
     def collect(self, session: Session, run: Run) -> None:
         """One run; its rows are written when it went well."""
         from perfcore_collect_papi import launcher, reduction
-        from perfcore_collect_papi.runner import FailedError
+        from perfcore_collect_papi.wire import FailedError
 
         state: _State = session.state
         choice = state.choice

@@ -127,7 +127,7 @@ def _probe() -> Probed:
 
 
 def _asked(function: Any, *arguments: Any) -> Any:
-    from perfcore_collect_papi.runner import FailedError
+    from perfcore_collect_papi.wire import FailedError
 
     try:
         return function(*arguments)

@@ -17,7 +17,7 @@ import attrs
 from perfcore.errors import PluginError
 from perfcore.text import clip, printable
 from perfcore_collect_papi import topology
-from perfcore_collect_papi.runner import FailedError, Frame, GoneError, Wire
+from perfcore_collect_papi.wire import FailedError, Frame, GoneError, Wire
 
 if TYPE_CHECKING:
     from perfcore_collect_time.launcher import Spec
@@ -82,7 +82,7 @@ def online() -> tuple[int, ...]:
 
 
 def probe(wanted: Wanted, events: Sequence[str]) -> dict[str, Any]:
-    """What can be counted here, tried in a process of its own. `runner.FailedError` where it cannot be tried."""
+    """What can be counted here, tried in a process of its own. `FailedError` where it cannot be tried."""
     return _facts(("probe", {**attrs.asdict(wanted), "events": list(events)}))
 
 

@@ -307,7 +307,7 @@ def _chosen(what: Events) -> Choice:
     cannot be."""
     from perfcore_collect_papi import choice, diagnosis, launcher
     from perfcore_collect_papi.collector import PapiSettings
-    from perfcore_collect_papi.runner import FailedError
+    from perfcore_collect_papi.wire import FailedError
 
     settings = PapiSettings(event=what.events, domain=what.domain, fallback=what.fallback, per_cpu=False)
     force = os.environ.get("LIBPFM_FORCE_PMU", "")
