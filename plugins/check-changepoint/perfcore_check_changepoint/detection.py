@@ -1,8 +1,9 @@
 """The changes of a whole series, at once or as it grows.
 
-A series is looked at through a window. When it has filled, what was found in its first half is settled, and the
-window moves on to the last settled change, or to a stretch before its middle. So the time a series takes is in
-proportion to its length, a new point costs one window whatever came before, and both ways give the same answer.
+A series is looked at through a window. When it has filled, what was found in its first three quarters is settled, and
+the window moves on to where the last settled change is over, or to a stretch before the rest. So the time a series
+takes is in proportion to its length, a new point costs one window whatever came before, and both ways give the same
+answer.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.series import Point, read
 
 WINDOW = 512  # points
-CONTEXT = 96  # points before the middle of the window that the next one still sees
+HINDSIGHT = 128  # points that follow a change before it is settled
+CONTEXT = 96  # points before these that the next window still sees
 SHORTEST = 4  # points in which anything can be found
 
 
@@ -44,10 +46,10 @@ def resume(
 
 
 def _settle(values: Sequence[Point], settled: Settled, penalty: float, confidence: float) -> Settled:
-    middle = settled.start + WINDOW // 2
+    sure = settled.start + WINDOW - HINDSIGHT
     found = _region(values, settled.start, settled.start + WINDOW, penalty, confidence)
-    kept = [change for change in found if change.index <= middle]
-    start = max([middle - CONTEXT, *(change.index for change in kept)])
+    kept = [change for change in found if change.index <= sure]
+    start = max([sure - CONTEXT, *(change.latest for change in kept)])
     return Settled(start, (*settled.changes, *kept))
 
 

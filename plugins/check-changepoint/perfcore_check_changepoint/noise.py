@@ -23,7 +23,7 @@ _PREFERENCE = 3.0  # nats by which a kernel estimate must beat the normal densit
 _HALF = int(_REACH * _FINE)
 _CELLS = np.arange(-_HALF, _HALF + 1) / _FINE  # distances in spreads
 _WIDTHS = np.array(_BANDWIDTHS)
-_PADDED = 1024  # cells for a convolution: no kernel reaches around
+_PADDED = 600  # cells for a convolution: no kernel reaches around
 
 
 def _kernels(widths: Floats) -> Floats:
@@ -94,7 +94,8 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
     # Every residual is left out of what predicts it; a normal density hardly notices.
     others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
-    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals)], others]))) @ counts
+    seen = np.flatnonzero(counts)
+    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals), seen], others[:, seen]]))) @ counts[seen]
     likelihoods[: len(normals)] += _PREFERENCE
     best = int(likelihoods.argmax())
     if best >= len(normals):

@@ -276,4 +276,4 @@ def _identity(series: Series, environment: str, what: str, version: str) -> str:
 
 def _key(settings: ChangepointSettings) -> str:
     """What of the settings decides about what is settled."""
-    return json.dumps([settings.penalty, settings.series, settings.confidence, detection.WINDOW, detection.CONTEXT])
+    return json.dumps([settings.penalty, settings.series, settings.confidence, detection.WINDOW])

@@ -152,6 +152,6 @@ def test_a_settled_history_is_not_looked_at_again() -> None:
 
 def test_what_is_settled_is_found_also_at_the_seams() -> None:
     """Wherever a step is in a long history, it is found once."""
-    for place in range(200, 480, 20):
-        found = detect(history(normal, place, 900, [(place, 6.0)]))
-        assert [change.index for change in found] == pytest.approx([place], abs=2)
+    for place in range(200, 480, 10):
+        found = detect(history(normal, place, 900, [(place, 3.0)]))
+        assert len([change for change in found if abs(change.index - place) <= 5]) == 1
