@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 Probe = Callable[[Wanted, Sequence[str]], dict[str, Any]]
 RUSAGE = ("cpu-time", "minor-faults", "major-faults", "context-switches")
 _UNITS = {**software.UNITS, "cpu-time": "ns"}
-_SHOWN = 60
+_SHOWN = 60  # columns of a name in a message
+_ALIKE = 0.75
 
 
 @attrs.frozen(kw_only=True)
@@ -57,12 +59,21 @@ def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Prob
     probed = probed_of(probe(wanted, hardware), wanted)
     if not hardware:
         return _software(wanted, machine, probed, kernels)
+    for event in hardware:
+        _check_spelling(event, probed)
     why = diagnosis.cause(machine, probed, hardware)
     if why is None:
         return _papi(wanted, machine, probed, hardware, kernels)
     if not settings.fallback or not why.whole:
         raise PluginError(why.text, hint=why.hint)
     return next(_next_best(why, wanted, machine, probe, probed, hardware, kernels))
+
+
+def _check_spelling(event: str, probed: Probed) -> None:
+    """PluginError for a name that PAPI does not know and that is nearly one of the kernel's counters."""
+    near = difflib.get_close_matches(event, software.EVENTS, n=1, cutoff=_ALIKE)
+    if near and event not in probed.component:
+        raise PluginError(f"there is no event {clip(printable(event), _SHOWN)}", hint=f"did you mean {near[0]!r}?")
 
 
 def _next_best(

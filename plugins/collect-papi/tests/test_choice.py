@@ -57,3 +57,11 @@ def test_without_cpus_the_kernel_is_not_asked_where() -> None:
 
 def test_an_event_that_was_asked_for_twice_is_counted_once() -> None:
     assert chosen(NEWER, event=("task-clock", "page-faults", "task-clock")).events == ("task-clock", "page-faults")
+
+
+@pytest.mark.parametrize("fallback", [False, True])
+@pytest.mark.parametrize("name", ["task-clok", "page_faults", "contextswitches"])
+def test_a_mistyped_counter_of_the_kernel_is_answered_with_the_nearest(name: str, fallback: bool) -> None:
+    with pytest.raises(PluginError, match=f"there is no event {name}") as caught:
+        chosen(diagnosis.machine(), event=("task-clock", name), fallback=fallback)
+    assert (caught.value.hint or "").startswith("did you mean '")
