@@ -12,6 +12,7 @@ from perfcore.profile import bitmap
 from perfcore.profile.expression import matching, parse
 from perfcore.profile.table import Table
 from perfcore.text import printable
+from perfcore_view_table.functions import with_functions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,7 +39,7 @@ class Selection:
 
 def select(profile: Profile, name: str, settings: TableSettings, most: int | None) -> Selection:
     """The selection that the settings ask for; at most the first `most` rows where they do not say."""
-    table = _with_units(profile.tables[settings.table], profile)
+    table = with_functions(_with_units(profile.tables[settings.table], profile), profile)
     rows: Sequence[int] = range(table.rows)
     if settings.filter is not None:
         rows = matching(parse(settings.filter), table)

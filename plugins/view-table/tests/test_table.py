@@ -17,6 +17,7 @@ from perfcore_view_table import TableSettings, TableView
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Header, Profile
 from perfcore.plugins import Plugins
+from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 from perfcore.testing import hostile, profiles
 from perfcore.testing.output import FakeOutput
@@ -124,6 +125,21 @@ def test_sorting_is_stable_and_puts_what_has_no_order_last(rows: list[Any], desc
         return (text is None, text or "", *by_value)
 
     assert [row for (row,) in output["profiles"][0]["rows"]] == sorted(range(len(rows)), key=place)
+
+
+def test_the_function_that_a_stack_ends_in_stands_beside_it() -> None:
+    builder = StackBuilder()
+    main, parse = builder.add((Frame("main"),)), builder.add((Frame("main"), Frame("parse;<b>")))
+    columns = column("stack", [parse, main, None], dtype="i64"), column("samples", [3, 4, 5], role="value")
+    profile = profiles.profile({"resources": table("resources", columns), **builder.tables()})
+    assert parsed(shown(profile, format="csv")) == [
+        ["stack", "function", "samples"],
+        [str(parse), "parse;<b>", "3"],
+        [str(main), "main", "4"],
+        ["", "", "5"],
+    ]
+    found = shown(profile, format="csv", filter="function like 'parse%'", columns=("function",))
+    assert parsed(found) == [["function"], ["parse;<b>"]]
 
 
 def test_head_and_tail_together_are_refused() -> None:
