@@ -99,8 +99,10 @@ def brief(error: BaseException) -> str:
 
 
 def first_line(item: Any) -> str:
-    """Of its documentation."""
-    return (inspect.getdoc(item) or "").strip().split("\n")[0]
+    """The first sentence of its documentation, in one line however it is wrapped there."""
+    paragraph = " ".join((inspect.getdoc(item) or "").strip().split("\n\n")[0].split())
+    sentence, stop, _ = paragraph.partition(". ")
+    return sentence + stop.strip()
 
 
 def _found(kind: str, point: metadata.EntryPoint, distribution: str, version: str) -> Found:

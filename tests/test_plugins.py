@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from perfcore import installed
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import Plugins, _find_by_stevedore, owner_of
@@ -444,6 +445,16 @@ def test_the_first_line_of_the_documentation_and_the_settings_are_shown(site: Si
     found = {d.found.name: d for d in Plugins().describe(["view"])}
     assert found["acme"].settings is sys.modules["acme"].Settings
     assert (found["other"].help, found["other"].settings) == ("Shows nothing.", None)
+
+
+def test_a_first_sentence_is_told_whole_however_it_is_wrapped() -> None:
+    class Wrapped:
+        """Shows what there is, in
+        3.5 colours. On Linux.
+
+        And more."""
+
+    assert installed.first_line(Wrapped) == "Shows what there is, in 3.5 colours."
 
 
 def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> None:
