@@ -244,3 +244,24 @@ def test_their_laws_are_tried(trusted: Project) -> None:
     assert trusted.perf("plugins", "check", "mine", code=5).out.startswith("collector 'mine' (tools/plugins.py")
     observer = trusted.perf("plugins", "check", "hook:collector.after:note").out
     assert "passed          it works" in observer
+
+
+def test_a_verb_can_be_one_of_them(project: Project) -> None:
+    source = """
+import typer
+class Hello:
+    '''Says hello.'''
+    def app(self):
+        app = typer.Typer()
+        @app.command()
+        def hello(ctx: typer.Context):
+            ctx.obj.write("hello\\n")
+        return app
+"""
+    project.write("tools/plugins.py", source)
+    project.write(".perfcore.yml", "plugins: {own: {command: {hello: 'tools/plugins.py:Hello', log: 'a.py:A'}}}\n")
+    assert "perf config trust" in project.perf("hello", code=7).err
+    project.perf("config", "trust", "--yes")
+    assert project.perf("hello").out == "hello\n"
+    project.perf("log")
+    assert "no command" in project.perf("--no-plugins", "hello", code=2).err

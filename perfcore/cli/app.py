@@ -33,7 +33,7 @@ class Verbs(TyperGroup):
             module = importlib.import_module(f"perfcore.cli.{VERBS[name].module}")
             return named(module.app, name)
         console = _console(ctx)
-        if name in console.plugin_verbs():
+        if name in console.configured_verbs():
             found, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
             with guard(found, "app"):
                 return named(driver.app(), name)

@@ -81,6 +81,12 @@ class Console:
         """The commands that plugins add. The configuration is only read where there are any."""
         if not self._plugins.observers or not self._plugins.names("command"):
             return ()
+        return self.configured_verbs()
+
+    def configured_verbs(self) -> tuple[str, ...]:
+        """The same with those in files that the configuration names, for which it is read in any case."""
+        if not self._plugins.observers:
+            return ()
         return tuple(name for name in self.plugins.names("command") if name not in VERBS)
 
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
