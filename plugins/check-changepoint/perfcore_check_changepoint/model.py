@@ -101,14 +101,14 @@ def _unchanged(points: Points, penalty: float) -> Fit:
     level = np.array([median(points.values)])
     residuals = points.values - level
     density = _density(points, residuals, penalty)
-    costs = _costs(points, density.cost(points.values, level, points.spread))
+    costs = _costs(points, density, density.cost(points.values, level, points.spread))
     return Fit([], [0], costs, residuals, float(costs.sum()) + density.floor * points.total_weight)
 
 
 def _independent(points: Points, centers: Floats, density: Density, penalty: float) -> Fit:
     """Every point has noise of its own."""
     grid = density.grid(centers)
-    costs = _costs(points, density.cost(points.values, grid, points.spread))
+    costs = _costs(points, density, density.cost(points.values, grid, points.spread))
     return _cut(points, grid, costs, None, density, penalty)
 
 
@@ -136,9 +136,9 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     density = _density(points, innovations, penalty)
     grid = density.grid(centers)
     fresh = math.sqrt(1 - memory**2)
-    move = _costs(points, density.cost(points.values * fresh, grid * fresh, points.spread) - math.log(fresh))
+    move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread)) - math.log(fresh)
     predicted = memory * _previous(points.centers)[points.point]
-    stay = _costs(points, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
+    stay = _costs(points, density, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
     stay[0] = move[0]
     fitted = _cut(points, grid, stay, move, density, penalty)
     return attrs.evolve(fitted, memory=memory, total=fitted.total + MEMORY)
@@ -183,12 +183,15 @@ def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, densit
     return Fit(found.starts, found.levels, stay, residuals, found.cost + density.floor * points.total_weight)
 
 
-def _costs(points: Points, costs: Floats) -> Floats:
-    """The costs of points from those of runs."""
+def _costs(points: Points, density: Density, costs: Floats) -> Floats:
+    """The costs of points from those of runs. They are bounded alike, above what a point costs at the best level: else
+    one version that was disturbed in all its runs would be a level of its own."""
     if points.single:
         return costs
-    summed: Floats = np.add.reduceat(costs * points.weight[:, None], points.first)
-    return summed
+    summed = np.add.reduceat(costs * points.weight[:, None], points.first)
+    least = summed.min(axis=1, keepdims=True)
+    bounded: Floats = np.minimum(summed, least + density.excess.max())
+    return bounded
 
 
 def _previous(centers: Floats) -> Floats:

@@ -148,6 +148,13 @@ def test_runs_that_share_a_bad_version_are_not_independent() -> None:
     assert alarms <= 1
 
 
+def test_one_version_of_which_every_run_was_disturbed_is_no_change() -> None:
+    random = np.random.default_rng(5)
+    versions = [random.normal(100, 1, 10).tolist() for _ in range(60)]
+    versions[30] = [value * 1.3 for value in versions[30]]
+    assert detect(versions) == []
+
+
 def test_versions_without_values_are_passed_over() -> None:
     values: list[float | list[float]] = [*history(normal, 6, 100, [(50, 6.0)])]
     for place in (*range(0, 100, 7), 50, 51):
