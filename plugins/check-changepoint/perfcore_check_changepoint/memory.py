@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -59,7 +60,8 @@ def decode(state: bytes | None, key: str, versions: tuple[str, ...], places: Pla
         settled = {
             environment: _settled(entry)
             for environment, entry in document["environments"].items()
-            if _version(versions, places.get(environment, []), entry["start"]) == entry["version"]
+            if entry["version"] is not None
+            and entry["version"] == _version(versions, places.get(environment, []), entry["start"])
         }
         return Memory(settled, tuple(Reported(*map(str, entry)) for entry in document["reported"]))
     except (ValueError, TypeError, KeyError, AttributeError):
@@ -67,9 +69,21 @@ def decode(state: bytes | None, key: str, versions: tuple[str, ...], places: Pla
 
 
 def _settled(entry: Mapping[str, Any]) -> Settled:
-    if type(entry["start"]) is not int or entry["start"] < 0:
-        raise ValueError("no number of points")
-    return Settled(entry["start"], tuple(ChangePoint(**change) for change in entry["changes"]))
+    changes = tuple(ChangePoint(**change) for change in entry["changes"])
+    if not all(_is_sound(change, entry["start"]) for change in changes):
+        raise ValueError("no change of a history")
+    return Settled(entry["start"], changes)
+
+
+def _is_sound(change: ChangePoint, start: int) -> bool:
+    places = (change.earliest, change.index, change.latest)
+    numbers = (change.before, change.after, change.low, change.high, change.gain, change.p_value)
+    return (
+        all(type(place) is int for place in places)
+        and 0 < change.earliest <= change.index <= change.latest <= start
+        and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
+        and change.kind in ("level", "noise")
+    )
 
 
 def _version(versions: tuple[str, ...], places: list[int], start: int) -> str | None:

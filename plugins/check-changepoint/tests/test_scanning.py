@@ -195,14 +195,53 @@ def test_a_damaged_state_is_as_good_as_none(state: bytes) -> None:
     assert _check().scan(series(VALUES), state) == _check().scan(series(VALUES), None)
 
 
-@pytest.mark.parametrize("entry", [{"start": -1}, {"start": "x"}, {"start": 10**9}, {"changes": [{"index": 1}]}, {}])
+CHANGE = {
+    "index": 5,
+    "earliest": 5,
+    "latest": 5,
+    "kind": "level",
+    "before": 1.0,
+    "after": 2.0,
+    "low": 0.5,
+    "high": 1.5,
+    "gain": 9.0,
+    "p_value": 0.01,
+    "undone": None,
+}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"start": -1},
+        {"start": "x"},
+        {"start": 10**9},
+        {"start": 10**9, "version": None},
+        {"changes": [{"index": 1}]},
+        {"changes": [CHANGE | {"index": "5"}]},
+        {"changes": [CHANGE | {"before": "x"}]},
+        {"changes": [CHANGE | {"gain": math.nan}]},
+        {"changes": [CHANGE | {"index": 10**6, "latest": 10**6}]},
+        {"changes": [CHANGE | {"kind": "\x1b"}]},
+        {"changes": 7},
+    ],
+    ids=repr,
+)
 def test_a_state_with_a_damaged_entry_is_as_good_as_none(entry: dict[str, object]) -> None:
-    given = series(VALUES)
-    expected = _check().scan(given, None)
-    document = json.loads(expected[1])
-    environment = "e" * 40
-    document["environments"][environment] = {**document["environments"][environment], **entry} if entry else {}
-    assert _check().scan(given, json.dumps(document).encode())[0] == expected[0]
+    given = series(history(normal, 5, 700, [(200, 5.0)]))
+    expected, state = _check().scan(given, None)
+    document = json.loads(state)
+    document["environments"]["e" * 40] |= entry
+    assert _check().scan(given, json.dumps(document).encode())[0] == expected
+
+
+def test_a_history_that_lost_its_end_is_looked_at_again() -> None:
+    given = series(history(normal, 5, 900, [(200, 5.0), (500, -5.0)]))
+    _, state = _check().scan(given, None)
+    for count in (0, 3, 150, 400, 899):
+        shorter = _first(given, count)
+        told = [attrs.evolve(change, id="") for change in _check().scan(shorter, state)[0]]
+        assert [change.evidence for change in told] == [change.evidence for change in _scan(shorter)]
 
 
 def test_the_state_of_another_history_or_of_other_settings_is_not_used() -> None:
