@@ -446,7 +446,7 @@ def _conflict(rivals: Sequence[Found]) -> PluginError:
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
-    usual = {"collector": "collect", "notifier": "notify"}.get(kind, kind)
+    usual = {"collector": "collect", "postprocessor": "postprocess", "notifier": "notify"}.get(kind, kind)
     return PluginError(
         f"there is no {kind} {name!r}",
         hint=f"{hint}{'' if hint.endswith('?') else ';'} it may be in a distribution such as perfcore-{usual}-{name}",

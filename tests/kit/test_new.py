@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.errors import UsageError
+from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
 from perfcore.installed import HOOK
 from perfcore.kit import scaffold
 from perfcore.kit.names import LONGEST, named
+from perfcore.plugins import Plugins
 from perfcore.testing.project import Project
 
 ALL = (*KINDS, HOOK)
@@ -46,6 +47,13 @@ def test_a_kind_that_there_is_not_is_refused_with_the_nearest() -> None:
         named("collecter", "wall")
     assert "collector" in (caught.value.hint or "")
     assert named("hooks", "wall").kind == HOOK
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_its_distribution_is_called_as_the_hint_for_a_missing_one_says(kind: str) -> None:
+    with pytest.raises(PluginError) as caught:
+        Plugins().find(kind, "zzz")
+    assert (caught.value.hint or "").endswith(f" {named(kind, 'zzz').distribution}")
 
 
 @pytest.mark.parametrize("kind", ALL)
