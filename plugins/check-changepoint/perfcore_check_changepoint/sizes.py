@@ -41,7 +41,7 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
     found = []
     for number, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
         start, index, end = bounds[number : number + 3]
-        error = _standard_error(left, start, index, end, fit.memory, confidence)
+        error = _half_interval(left, start, index, end, fit.memory, confidence)
         size, base = levels[number + 1] - levels[number], levels[number] + trend[index]
         found.append(
             ChangePoint(
@@ -87,7 +87,7 @@ def _trimmed_mean(values: Floats) -> float:
     return float(ordered[cut : len(ordered) - cut].mean())
 
 
-def _standard_error(left: Floats, start: int, index: int, end: int, memory: float, confidence: float) -> float:
+def _half_interval(left: Floats, start: int, index: int, end: int, memory: float, confidence: float) -> float:
     """Half the interval of a difference of two trimmed means (Tukey and McLaughlin, 1963, Sankhya A 25): their
     variance is that of the winsorised values. Few points borrow the noise of the whole series. Memory makes every
     point tell less: the variance of a mean is (1 + m) / (1 - m) times as large."""
