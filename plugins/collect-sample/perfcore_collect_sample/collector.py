@@ -115,7 +115,7 @@ class SampleCollector:
             table.extend({column.name: list(column) for column in made.columns})
         session.sampling.update(tool=state.tool.name, version=state.tool.version, rate=self.settings.rate)
         if outcome.status == "ok" and state.samples < _FEW:
-            session.note(f"only {state.samples} samples: take more with a higher --rate, a longer run, or --repeat")
+            session.note(_too_few(state.samples, state.tool.name))
         seen = state.samples / self.settings.rate
         if not self.settings.idle and self._counts_time and seen < _MOST * state.cpu:
             session.note(
@@ -138,7 +138,7 @@ class SampleCollector:
         if ended.timed_out:
             raise CommandFailedError(
                 f"{what} was ended: it took longer than {self.settings.timeout:g} s",
-                hint="the option `timeout` says how long is allowed",
+                hint="--timeout (in a matrix: timeout) says how long is allowed",
             )
         if ended.exitcode is None:
             raise tool.failure(ended.complaint)
@@ -147,9 +147,16 @@ class SampleCollector:
                 f"exited with code {ended.exitcode}" if ended.exitcode > 0 else f"was ended by signal {-ended.exitcode}"
             )
             raise CommandFailedError(
-                f"{what} {how}{_last_words(ended.words)}", hint="to sample it all the same, set on_failure=ignore"
+                f"{what} {how}{_last_words(ended.words)}",
+                hint="to sample it all the same: --on-failure ignore (in a matrix: on_failure: ignore)",
             )
         return ended.exitcode
+
+
+def _too_few(samples: int, tool: str) -> str:
+    if not samples and tool == "py-spy":
+        return "no samples: the run was too short, or this is no Python program: --tool perf sees native ones"
+    return f"only {samples} samples: take more with a higher --rate, a longer run, or --repeat"
 
 
 def _last_words(words: bytes) -> str:

@@ -161,7 +161,8 @@ def test_a_command_that_never_ends_is_ended_with_its_children(tmp_path: Path) ->
 
 
 def test_few_samples_are_told(tmp_path: Path) -> None:
-    measuring = sample(tmp_path, sys.executable, "-c", "pass")
+    script = "import time; end = time.process_time() + 0.2\nwhile time.process_time() < end: pass"
+    measuring = sample(tmp_path, sys.executable, "-c", script, rate=50)
     assert any("samples: take more" in note for note in measuring.session.notes)
 
 
@@ -232,3 +233,8 @@ def test_what_was_not_seen_of_a_command_is_told(tmp_path: Path) -> None:
     loop = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
     measuring = sample(tmp_path, sys.executable, "-c", f"import subprocess; subprocess.run(['sh', '-c', {loop!r}])")
     assert any("of CPU time that the command took" in note for note in measuring.session.notes)
+
+
+def test_py_spy_of_what_is_no_python_program_says_what_to_use(tmp_path: Path) -> None:
+    measuring = sample(tmp_path, "sleep", "0.2", tool="py-spy")
+    assert any("--tool perf sees native ones" in note for note in measuring.session.notes)

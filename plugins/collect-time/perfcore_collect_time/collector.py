@@ -236,13 +236,13 @@ class TimeCollector:
 
 
 def _of(run: Run) -> str:
-    return "warm-up run" if run.warmup else f"run {run.index + 1}"
+    return "the warm-up run" if run.warmup else f"run {run.index + 1}"
 
 
 def _too_long(what: str, when: str, timeout: float | None) -> CommandFailedError:
     return CommandFailedError(
         f"{what} was ended in {when}: it took longer than {timeout:g} s",
-        hint="the option `timeout` says how long is allowed",
+        hint="--timeout (in a matrix: timeout) says how long is allowed",
     )
 
 
@@ -250,7 +250,7 @@ def _failed(what: str, when: str, result: Result, shell: bool, hint: str | None 
     code = result.exitcode
     how = f"exited with code {code}" if code > 0 else f"was ended by signal {-code} ({_signal_name(-code)})"
     if hint is None:
-        hint = "to measure it all the same, set on_failure=ignore"
+        hint = "to measure it all the same: --on-failure ignore (in a matrix: on_failure: ignore)"
     if code == -signal.SIGKILL:
         hint = "perhaps the system ran out of memory; " + hint
     if shell and code in (126, 127):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -23,8 +24,8 @@ _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
 def shown(words: Sequence[str]) -> str:
-    """A command in a message: on one line, and not too long."""
-    return f"`{clip(printable(' '.join(words)), _SHOWN)}`"
+    """A command in a message: as one would type it, on one line, and not too long. A shell's script stays as it is."""
+    return f"`{clip(printable(words[0] if len(words) == 1 else shlex.join(words)), _SHOWN)}`"
 
 
 def check(job: Job) -> None:

@@ -26,9 +26,9 @@ def test_a_failure_tells_command_code_run_and_last_words(measure: Measure) -> No
     with pytest.raises(CommandFailedError) as caught:
         measure("sh", "-c", script, runs=2)
     message = caught.value.message
-    assert message.startswith("`sh -c test -e once")
+    assert message.startswith("`sh -c 'test -e once")
     assert "` exited with code 3 in run 2; its last words:\n  first\n  no \\x1b[31mmore" in message
-    assert "on_failure=ignore" in (caught.value.hint or "")
+    assert "--on-failure ignore" in (caught.value.hint or "")
 
 
 def test_last_words_are_short_whatever_was_said(measure: Measure) -> None:
@@ -54,7 +54,7 @@ def test_a_signal_is_told_by_name(measure: Measure) -> None:
 
 def test_a_failed_warm_up_is_called_so(tmp_path: Path) -> None:
     job = Job(argv=("false",), cmd="false", cwd=tmp_path)
-    with Measuring(TimeCollector(), job) as measuring, pytest.raises(CommandFailedError, match="in warm-up run"):
+    with Measuring(TimeCollector(), job) as measuring, pytest.raises(CommandFailedError, match="in the warm-up run"):
         measuring.run(warmup=True)
 
 
