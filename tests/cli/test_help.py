@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 
 import pytest
 
 from perfcore import __version__
 from perfcore.cli.verbs import VERBS
+from perfcore.errors import PerfError
 
 GROUPS = {
     "run": ("matrix", "job"),
@@ -122,3 +124,11 @@ def test_everything_that_is_listed_can_be_read_by_a_program(here) -> None:
         end = words.index("--") if "--" in words else len(words)
         document = json.loads(here.perf(*words[:end], "--json", *words[end:]).out)
         assert document["schema"] == 1, words
+
+
+def test_a_version_that_cannot_be_written_is_an_error_in_one_line(bare) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "perfcore", "--version"], env=bare.env, stdout=full, stderr=-1, check=False
+        )
+    assert (done.returncode, done.stderr) == (PerfError.exit_code, b"perf: input or output: No space left on device\n")
