@@ -37,6 +37,7 @@ class Key:
     default: Any
     help: str
     runs: bool = False
+    minimum: float | None = None
 
 
 KEYS: Mapping[str, Key] = {
@@ -56,7 +57,7 @@ KEYS: Mapping[str, Key] = {
     "workloads": Key("list", [], "Workloads of the job matrix.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
-    "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric."),
+    "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
@@ -209,6 +210,17 @@ def check_keys(values: Mapping[str, Any], where: Source) -> None:
                 raise UsageError(f"{where.at(key)}: unknown key {unknown}", hint=nearest(str(key), inner))
 
 
+def check_values(layer: Layer) -> None:
+    """UsageError for the first key of perfcore's own whose value is not what it holds."""
+    for key in KEYS:
+        section, _, name = key.partition(".")
+        values = layer.values.get(section)
+        if not name:
+            _checked(key, values, layer.path)
+        elif isinstance(values, Mapping):
+            _checked(key, values.get(name), layer.path)
+
+
 def check_key(key: str) -> None:
     """UsageError for a dotted key that nobody reads."""
     kind, _, rest = key.partition(".")
@@ -299,6 +311,12 @@ def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str,
             yield name, value
 
 
+def _at_least(minimum: float | None, value: float) -> float:
+    if minimum is not None and value < minimum:
+        raise ValueError
+    return value
+
+
 def _checked(key: str, value: Any, path: Path | None) -> Any:
     if key not in KEYS or value is None:
         return value
@@ -309,7 +327,7 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
         if kind == "texts":
             return [value] if isinstance(value, str) else [_text(item) for item in value]
         if kind == "number":
-            return _number(value)
+            return _at_least(KEYS[key].minimum, _number(value))
         if kind == "list":
             return list(value) if isinstance(value, list | tuple) else [value]
         if kind == "mapping" and isinstance(value, Mapping):

@@ -101,7 +101,7 @@ class Repository:
         plugins, places, start = plugins or Plugins(), places or UserPlaces.default(), start.resolve()
         home = _home_above(start) or _home_by_vcs(start, plugins)
         if home is None:
-            raise NotFoundError(f"{start} is not inside a perfcore repository", hint="make one with `perf init`")
+            raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))
         local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
         _refuse_newer(home / DIRECTORY, local)
         name = _text_of(local, "vcs", "name")
@@ -461,6 +461,14 @@ def _verify(profile: Profile, name: str) -> None:
         codec.verify(profile)
     except FormatError as error:
         raise FormatError(f"{printable(name)}: {error.message}", hint=error.hint) from error
+
+
+def _without_file(start: Path) -> str:
+    """What to do where there is no repository, or one that lost its file."""
+    for folder in (start, *start.parents):
+        if (folder / DIRECTORY / "objects").is_dir():
+            return f"{folder / DIRECTORY} has lost its {LOCAL_FILE}: write `vcs: {{name: git}}` into it, or what it was"
+    return "make one with `perf init`"
 
 
 def _home_above(start: Path) -> Path | None:

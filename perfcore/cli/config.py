@@ -107,7 +107,10 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     if code:
         raise PerfError(f"{editor} ended with {code}; {path} is as it was, your draft is {draft}")
     try:
-        configuration.read_layer("local", draft)
+        layer = configuration.read_layer("local", draft)
+        configuration.check_values(layer)
+        if not (user or project) and not configuration.Config((layer,)).get("vcs.name"):
+            raise UsageError("it has to say which VCS this is, such as `vcs: {name: git}`")
     except PerfError as error:
         raise type(error)(
             f"{error}; {path} is as it was", hint="run the command again to go on with your draft"

@@ -13,6 +13,7 @@ from perfcore.errors import PluginError, UsageError, nearest
 from perfcore.installed import Found
 from perfcore.plugins import Plugins, settings_of
 from perfcore.settings import Option, options_of
+from perfcore.text import printable
 
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 
@@ -55,7 +56,9 @@ def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str
     if default is None:
         close = next(filter(None, (nearest(word, names) for word in reversed(words))), None)
         listed = f"there are {', '.join(names)}" if names else f"no {kind} is installed"
-        raise UsageError(f"say which {kind}", hint=close or listed)
+        named = [printable(word) for word in words if not word.startswith("-")]
+        wrong = f": none of these is one: {', '.join(named)}" if named else ""
+        raise UsageError(f"say which {kind}{wrong}", hint=close or listed)
     return default, list(words)
 
 

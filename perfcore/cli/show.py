@@ -81,4 +81,7 @@ def _find(console: Console, name: str) -> list[Ref]:
         return console.find(name)
     except NotFoundError as error:
         view = nearest(name, console.plugins.names("view"))
-        raise NotFoundError(error.message, hint=f"if it is a view: {view}" if view else error.hint) from error
+        hint = f"if it is a view: {view}" if view else error.hint
+        if view is None and name.isidentifier():
+            hint = f"if it is a view, it is not installed: it may be in perfcore-view-{name}; else {error.hint}"
+        raise NotFoundError(error.message, hint=hint) from error

@@ -234,6 +234,8 @@ def _checked(wire: _WireProfile, where: str) -> _WireProfile:
     for name, table in wire.tables.items():
         if (table.columns is None) == (table.pieces is None):
             raise FormatError(f"{where}: table {name!r} needs either columns or pieces")
+        if table.columns == [] and table.rows > pieces.MAX_CELLS:
+            raise FormatError(f"{where}: table {name!r} claims {table.rows:,} rows and has no columns")
         if table.rows < 0:
             raise FormatError(f"{where}: table {name!r} claims {table.rows} rows")
     for id in (*wire.sources, *_ids(wire)):

@@ -28,6 +28,7 @@ _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000
 _RESTORES = 20
 _SLACK = 1 << 20
+_LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
 
 
 def object_key(id: str) -> str:
@@ -232,7 +233,10 @@ class Store:
             data, tag = self.storage.read(key)
         except KeyMissingError:
             return Index(vcs=vcs, version=version), None
-        found = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
+        try:
+            found = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
+        except FormatError as error:
+            raise FormatError(error.message, hint=error.hint or _LOST_INDEX) from error
         if (found.vcs, found.version) not in ((vcs, version), ("", version)):
             raise FormatError(f"{key} is the index of {found.version}, not of {version}")
         return found, tag

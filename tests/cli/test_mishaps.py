@@ -1,0 +1,73 @@
+"""What people run into by mistake or by accident, and what they are told then."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from perfcore.testing.project import Project
+
+
+def editor(project: Project, text: str) -> None:
+    """An editor that writes this over the file."""
+    script = project.home / "editor"
+    script.parent.mkdir(exist_ok=True)
+    script.write_text(f'#!/bin/sh\ncat >"$1" <<"END"\n{text}\nEND\n')
+    script.chmod(0o755)
+    project.env["EDITOR"] = str(script)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("vcs: {name: git}\ngc: {grace: x}", "gc.grace"),
+        ("vcs: {name: git}\ncheck: {threshold: -1}", "check.threshold"),
+        ("gc: {grace: 3d}", "which VCS this is"),
+    ],
+)
+def test_an_edited_configuration_is_kept_only_if_it_can_be_used(project: Project, text: str, told: str) -> None:
+    before = (project.path / ".perf" / "local.yml").read_bytes()
+    editor(project, text)
+    done = project.perf("config", "edit", code=2)
+    assert told in done.err
+    assert "is as it was" in done.err
+    assert (project.path / ".perf" / "local.yml").read_bytes() == before
+    project.perf("status")
+
+
+def test_a_folder_that_lost_its_file_says_what_to_write_into_it(project: Project) -> None:
+    (project.path / ".perf" / "local.yml").unlink()
+    done = project.perf("status", code=3)
+    assert "has lost its local.yml" in done.err
+    (project.path / ".perf" / "local.yml").write_text("vcs: {name: git}\n")
+    project.perf("status")
+
+
+def test_a_damaged_index_says_how_to_go_on(project: Project) -> None:
+    project.collect("true")
+    project.perf("add", "0@p")
+    head = project.git("rev-parse", "HEAD").out.strip()
+    index = project.path / ".perf" / "objects" / head[:2] / head[2:]
+    index.write_bytes(index.read_bytes()[:-3])
+    project.collect("true")
+    done = project.perf("add", "0@p", code=4)
+    assert "move it away" in done.err
+    index.unlink()
+    project.perf("add", "0@p")
+
+
+def test_rows_without_columns_are_bounded(project: Project, tmp_path: Path) -> None:
+    project.collect("true")
+    project.perf("export", "0@p", "-o", str(tmp_path / "x.perf"))
+    wire = json.loads((tmp_path / "x.perf").read_text())
+    wire["tables"]["nothing"] = {"rows": 2**60, "columns": []}
+    (tmp_path / "x.perf").write_text(json.dumps(wire))
+    assert "has no columns" in project.perf("add", str(tmp_path / "x.perf"), code=4).err
+
+
+def test_a_plugin_that_is_not_installed_is_told_as_such(project: Project) -> None:
+    project.collect("true")
+    assert "none of these is one: 0@p, nosuch" in project.perf("postprocess", "0@p", "nosuch", code=2).err
+    assert "perfcore-view-fireworks" in project.perf("show", "0@p", "fireworks", code=3).err
