@@ -14,8 +14,11 @@ from perfcore import config as configuration
 from perfcore import documents, inhouse
 from perfcore.cli.console import Console
 from perfcore.config import LOCAL_FILE, PROJECT_FILE
-from perfcore.errors import NotFoundError, PerfError, UsageError
+from perfcore.errors import NotFoundError, PerfError, PluginError, UsageError, nearest
+from perfcore.jobs.schedule import SCHEDULE_KEYS
+from perfcore.plugins import settings_of
 from perfcore.repository import load_config
+from perfcore.settings import options_of
 from perfcore.text import printable, printable_lines
 
 app = typer.Typer(
@@ -73,8 +76,25 @@ def set_(
     """
     console: Console = ctx.obj
     configuration.check_key(key)
+    _check_option(console, key)
     path = _path(console, user, project)
     _set(console, path, key, documents.parse(value.encode(errors="surrogateescape"), key))
+
+
+def _check_option(console: Console, key: str) -> None:
+    """UsageError for an option that an installed plugin does not have; of others nothing is known."""
+    kind, _, rest = key.partition(".")
+    name, _, option = rest.partition(".")
+    if key in configuration.KEYS or name not in console.plugins.names(kind):
+        return
+    try:
+        settings = settings_of(console.plugins.load(kind, name)[1])
+    except PluginError:
+        return
+    known = [each.name for each in options_of(settings)] if settings else []
+    known += SCHEDULE_KEYS if kind == "collector" else []
+    if option not in known:
+        raise UsageError(f"{kind} {name}: unknown option {option!r}", hint=nearest(option, known))
 
 
 @app.command("unset")

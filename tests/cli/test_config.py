@@ -50,7 +50,8 @@ def test_options_of_plugins_are_keys_too(here) -> None:
     here.perf("config", "set", "collector.time.warmup", "0")
     row = here.perf("collect", "time", "--json", "--", "true").json["profiles"][0]
     assert {metric["runs"] for metric in row["metrics"] if metric["metric"] == "cpu"} == {2}
-    here.perf("config", "set", "collector.time.repaet", "2")
+    assert "did you mean 'repeat'?" in here.perf("config", "set", "collector.time.repaet", "2", code=2).err
+    here.write(".perf/local.yml", "vcs: {name: git}\ncollector: {time: {repaet: 2}}\n")
     done = here.perf("collect", "time", "--", "true", code=2)
     assert "unknown option 'repaet'" in done.err
     assert "did you mean 'repeat'?" in done.err

@@ -71,3 +71,12 @@ def test_a_plugin_that_is_not_installed_is_told_as_such(project: Project) -> Non
     project.collect("true")
     assert "none of these is one: 0@p, nosuch" in project.perf("postprocess", "0@p", "nosuch", code=2).err
     assert "perfcore-view-fireworks" in project.perf("show", "0@p", "fireworks", code=3).err
+
+
+def test_an_option_that_a_plugin_does_not_have_is_not_set(project: Project) -> None:
+    done = project.perf("config", "set", "collector.time.repat", "3", code=2)
+    assert "unknown option 'repat'" in done.err
+    assert "repeat" in done.err
+    project.perf("config", "set", "collector.time.repeat", "3")
+    project.perf("config", "set", "collector.time.timeout", "9")
+    project.perf("config", "set", "collector.elsewhere.anything", "9")
