@@ -52,6 +52,7 @@ def test_options_of_plugins_are_keys_too(here) -> None:
     assert {metric["runs"] for metric in row["metrics"] if metric["metric"] == "cpu"} == {2}
     assert "did you mean 'repeat'?" in here.perf("config", "set", "collector.time.repaet", "2", code=2).err
     here.write(".perf/local.yml", "vcs: {name: git}\ncollector: {time: {repaet: 2}}\n")
+    here.perf("config", "trust", "--yes")
     done = here.perf("collect", "time", "--", "true", code=2)
     assert "unknown option 'repaet'" in done.err
     assert "did you mean 'repeat'?" in done.err
