@@ -64,9 +64,9 @@ def imports(path: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize(("name", "path"), list(modules()), ids=lambda value: str(value).rpartition("/")[2])
 def test_imports_go_down_only(name: str, path: Path) -> None:
-    own = (name.split(".") + [""])[1]
+    own = [*name.split("."), ""][1]
     for target in imports(path):
-        other = (target.split(".") + [""])[1]
+        other = [*target.split("."), ""][1]
         if other in RANK and own in RANK and other != own:
             assert RANK[other] < RANK[own] or {own, other} == {"profile", "store"}, f"{name} imports {target}"
 

@@ -161,7 +161,7 @@ def test_what_is_stored_on_top_of_others_is_read_back_as_it_was(versions: list[S
         whole = {**shared.others, **kept, "functions": kept["functions"].with_columns(*beside.columns)}
         assert stacks.renumbered(whole) == stacks.renumbered(tables)
         earlier = chains_of(shared)
-        data, ids = codec.encode(made(tables, number), store.put_piece, inline=0, earlier=lambda: {})
+        data, ids = codec.encode(made(tables, number), store.put_piece, inline=0, earlier=dict)
         assert dict(store.decode_profile(data, "x").tables) == stacks.renumbered(tables)
         assert ids == codec.piece_ids(data, "x")
 

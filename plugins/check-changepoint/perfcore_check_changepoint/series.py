@@ -124,7 +124,8 @@ def running_medians(values: Floats, width: int) -> Floats:
 
 def _standard(values: Floats, unit: float) -> Floats:
     """In units of the noise. What is farther off than integers of cells can count is as far as they can."""
-    near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)
+    with np.errstate(over="ignore"):
+        near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)
     standard: Floats = np.round(near, _DIGITS).astype(np.float64, copy=False)
     return standard
 

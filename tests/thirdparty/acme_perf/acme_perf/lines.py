@@ -27,7 +27,9 @@ class Settings:
     most: int = option(100, help="How many different words are told apart.", minimum=1)
     timeout: float | None = option(None, help="End a run that takes longer.", unit="s", minimum=0.001)
     strict: bool = option(True, help="A command that fails is no measurement.")
-    keep: Path | None = option(None, help="Write what the last run printed to this file.", metavar="FILE")
+    keep: Path | None = option(  # noqa: RUF009  (it makes a field)
+        None, help="Write what the last run printed to this file.", metavar="FILE"
+    )
 
 
 class Lines:
