@@ -137,7 +137,10 @@ def _perf(console: Console, place: Path, words: str, allowed: tuple[int, ...] = 
     console.line()
     console.line(console.paint(f"$ perf {words}", "bold"))
     sys.stdout.flush()
-    code = subprocess.call([sys.executable, "-m", "perfcore", *shlex.split(words)], cwd=place)
+    # The same Python whatever else is called so: a wrapper in PATH would take longer than the program.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    argv = [sys.executable, "-m", "perfcore", *shlex.split(words)]
+    code = subprocess.call(argv, cwd=place, env={**os.environ, "PATH": path})
     if code not in allowed:
         raise PerfError(f"`perf {words}` ended with exit code {code}")
     return code
