@@ -17,7 +17,6 @@ from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginEr
 from perfcore.profile.stacks import Frame
 from perfcore.text import clip, encodable, printable
 from perfcore_collect_sample.source import Places
-from perfcore_collect_sample.tools import is_starter
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -92,15 +91,14 @@ class PySpy:
         places = Places(job.cwd)
         known = recording.shared.frames
         processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in known]
-        starters = [process and is_starter(frame.name) for process, frame in zip(processes, known, strict=True)]
         frames = [places.frame(encodable(f.name), encodable(f.file or ""), f.line) for f in known]
         for thread in recording.profiles:
             outer = self._outer(thread.name)
             for sample in thread.samples:
-                # A frame for each process stands outermost, the starter's first; its number is of this run alone.
+                # A frame for each process stands outermost: the starter's, which is not sampled for itself, then the
+                # command's. Their numbers are of this run alone.
                 stack = [frames[number] for number in sample if not processes[number]]
-                own = sum(processes[number] for number in sample) == 1 and starters[sample[0]]
-                if stack and not own:
+                if stack and len(sample) - len(stack) > 1:
                     yield (*outer, *stack), 1
 
     def failure(self, complaint: str) -> PerfError:

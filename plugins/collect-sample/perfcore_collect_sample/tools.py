@@ -126,11 +126,6 @@ def starter_pid(folder: Path) -> int | None:
     return None
 
 
-def is_starter(words: str) -> bool:
-    """Whether a command line, as a tool writes it down, is that of the starter."""
-    return _STARTER.name in words and " -I -S " in words
-
-
 def _told(spec: Spec, ready: str) -> dict[str, object]:
     """What the starter is told of a command: bytes as text that ASCII can hold."""
     return {
