@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 NAMES = ("functions", "frames", "stacks")
 NOWHERE = -1
 _TARGETS = {"function": "functions", "frame": "frames", "stack": "stacks", "parent": "stacks"}
-_WALKED = -2
 
 
 @attrs.frozen(slots=True)
