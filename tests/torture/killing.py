@@ -98,14 +98,13 @@ class Killing:
     def _attempts(self, state: State) -> list[Attempt]:
         added = self.random.choice(state.pending)
         registered = self.random.sample(sorted(set(state.registered) - {added}), 2)
-        numbered = self.world.repository.entries(self.world.head)
-        place = {int(e.args): f"{i}@i" for i, e in enumerate(numbered) if e.cmd == "work"}
-        ids = {int(e.args): e.profile for e in numbered if e.cmd == "work"}
+        entries = self.world.repository.entries(self.world.head)
+        ids = {int(e.args): e.profile for e in entries if e.cmd == "work"}  # `N@i` moves when another takes one off
         tag = f"t{self.random.randrange(1_000_000)}"
         found = [
             Attempt(kind="add", words=("add", *self._names(added)), number=added),
             Attempt(kind="rm", words=("rm", ids[registered[0]]), number=registered[0]),
-            Attempt(kind="tag", words=("tag", tag, place[registered[1]]), number=registered[1], tag=tag),
+            Attempt(kind="tag", words=("tag", tag, ids[registered[1]]), number=registered[1], tag=tag),
             Attempt(kind="gc", words=("gc", "--grace", "0s")),
             Attempt(kind="collect", words=("collect", "time", *MEASURED, "--", "true")),
             Attempt(kind="run", words=("run", "job", "-v", "HEAD", "--add", "--cmd", "true", *MEASURED)),
