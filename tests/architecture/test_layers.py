@@ -19,7 +19,7 @@ ROOT = Path(perfcore.__file__).parent
 LAYERS = (
     ("errors", "text"),
     ("settings", "model", "files", "documents"),
-    ("config", "environment"),
+    ("config", "environment", "programs"),
     ("hookspecs", "trust"),
     ("installed",),
     ("inhouse",),
@@ -88,6 +88,8 @@ def test_only_plugins_knows_the_plugin_libraries() -> None:
 def test_only_the_command_line_reads_arguments_and_exits() -> None:
     for name, path in modules():
         if name.startswith(("perfcore.cli", "perfcore.testing")) or name == "perfcore.__main__":
+            continue
+        if name == "perfcore.programs.starting":  # a command gets the environment that perf has
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):

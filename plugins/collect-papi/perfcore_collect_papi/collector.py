@@ -14,15 +14,15 @@ import attrs
 from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
+from perfcore.programs import options
 from perfcore.settings import option
-from perfcore.text import clip, printable, printable_lines, quantity
+from perfcore.text import clip, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
-    from perfcore_collect_time.launcher import Spec
-
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
+    from perfcore.programs.starting import Spec
     from perfcore_collect_papi.choice import Choice
     from perfcore_collect_papi.launcher import Result, Wanted
     from perfcore_collect_papi.reduction import Snapshot
@@ -35,7 +35,6 @@ SNAPSHOTS = (
     ColumnSpec("time", "f64", "s", "order"),
     ColumnSpec("timestamp", "i64", "ns", "order"),
 )
-_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
 
 
 def _check_events(instance: Any, attribute: Any, value: tuple[str, ...]) -> None:
@@ -73,16 +72,9 @@ class PapiSettings:
     topology: Path | None = option(  # noqa: RUF009  (it makes a field)
         None, help="The machine as hwloc described it (lstopo --of xml), instead of /sys.", metavar="FILE"
     )
-    timeout: float | None = option(None, help="End a run that takes longer.", unit="s", minimum=0.001)
-    on_failure: str = option(
-        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
-    )
-    output: str = option(
-        "null",
-        help="Where standard output goes: `null`, `inherit`, or a file, written anew by every run.",
-        identity=True,
-        metavar="null|inherit|FILE",
-    )
+    timeout: float | None = options.timeout()
+    on_failure: str = options.on_failure()
+    output: str = options.output()
 
 
 @attrs.define(kw_only=True)
@@ -109,13 +101,13 @@ class PapiCollector:
         """Finds the command, and a source that can count; says why where there is none."""
         if sys.platform != "linux":
             raise PluginError("it counts on Linux only", hint="collect with another collector")
-        from perfcore_collect_time import command
-
-        from perfcore_collect_papi import choice, diagnosis, launcher
+        from perfcore.programs import starting
+        from perfcore_collect_papi import choice, diagnosis, launcher, runner
         from perfcore_collect_papi.wire import FailedError
 
-        command.check(job)
-        spec = command.spec(job, stdout=self._output(job), timeout=self.settings.timeout)
+        starting.check(job)
+        stdout = starting.output(job, self.settings.output, runner.OURS)
+        spec = starting.spec(job, stdout=stdout, timeout=self.settings.timeout)
         cpus = self._topology()
         machine = diagnosis.machine()
         try:
@@ -141,7 +133,7 @@ class PapiCollector:
             result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every, reducer.take)
         except FailedError as error:
             raise _explained(error, session.job) from error
-        run.exitcode = self._checked(result, session.job)
+        run.exitcode = self._checked(result, session.job, run)
         for warning in reducer.warnings:
             session.note(warning)
         taken = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
@@ -239,31 +231,16 @@ class PapiCollector:
                 estimate=choice.wanted.multiplex,
             )
 
-    def _checked(self, result: Result, job: Job) -> int:
+    def _checked(self, result: Result, job: Job, run: Run) -> int:
         """The command's exit code, unless it failed and may not."""
-        from perfcore_collect_time.command import shown
+        from perfcore.programs import ending
 
-        what = shown(job.argv)
+        what = ending.shown(job.argv)
         if result.timed_out:
-            raise CommandFailedError(
-                f"{what} was ended: it took longer than {self.settings.timeout:g} s",
-                hint="the option `timeout` says how long is allowed",
-            )
-        code = result.exitcode
-        if code and self.settings.on_failure == "fail":
-            how = f"exited with code {code}" if code > 0 else f"was ended by signal {-code}"
-            raise CommandFailedError(
-                f"{what} {how}{_last_words(result.words)}", hint="to count it all the same, set on_failure=ignore"
-            )
-        return code
-
-    def _output(self, job: Job) -> bytes | int:
-        from perfcore_collect_papi import runner
-
-        chosen = self.settings.output
-        if chosen == "inherit":
-            return runner.OURS
-        return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
+            raise ending.too_long(what, run, self.settings.timeout)
+        if result.exitcode and self.settings.on_failure == "fail":
+            raise ending.failed(what, run, result.exitcode, result.words, shell=job.shell)
+        return result.exitcode
 
 
 def _check_pid(pid: int) -> None:
@@ -280,14 +257,12 @@ def _check_pid(pid: int) -> None:
 
 def _explained(error: FailedError, job: Job) -> PerfError:
     """What the process that counts could not do."""
-    from perfcore_collect_time import command
-    from perfcore_collect_time.launcher import StartError
-
+    from perfcore.programs import ending
     from perfcore_collect_papi import diagnosis
 
     _, step, number, detail = error.frame
     if step in ("cwd", "stdin", "output", "start"):
-        return command.explain(job, StartError(step, number), ())
+        return ending.explain(job, ending.StartError(step, number))
     if step == "files":
         return PluginError(
             f"counting needs {detail} open files, and this process may have {number}",
@@ -334,9 +309,3 @@ def _summed(taken: list[Snapshot]) -> dict[int, dict[str, int]]:
             for event, value in counts.items():
                 sums[event] = sums.get(event, 0) + value
     return found
-
-
-def _last_words(words: bytes) -> str:
-    lines = printable_lines(words.decode(errors="replace")).split("\n")
-    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
-    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""

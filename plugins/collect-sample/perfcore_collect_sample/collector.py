@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.errors import CommandFailedError, PluginError
+from perfcore.errors import PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.stacks import StackBuilder
 from perfcore.profile.table import ColumnSpec
+from perfcore.programs import options
 from perfcore.settings import option
-from perfcore.text import clip, printable_lines
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from perfcore_collect_sample.tools import Ended, Tool
 
 COLUMNS = (ColumnSpec("stack", "i64"), ColumnSpec("samples", "i64", "", "value"))
-_LINES, _LINE = 6, 200  # how much of a tool's complaint a message holds
 _FEW = 100
 _MOST = 0.8  # of the CPU time: what is seen of a command without a word about the rest
 
@@ -46,10 +45,8 @@ class SampleSettings:
         choices=("fp", "dwarf", "lbr"),
         identity=True,
     )
-    timeout: float | None = option(None, help="End a run that takes longer.", unit="s", minimum=0.001)
-    on_failure: str = option(
-        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
-    )
+    timeout: float | None = options.timeout()
+    on_failure: str = options.on_failure()
 
 
 @attrs.define(kw_only=True)
@@ -76,11 +73,10 @@ class SampleCollector:
         """Finds the command, and the tool that can look into it."""
         if sys.platform != "linux":
             raise PluginError("it samples on Linux only", hint="import what another tool recorded: perf import folded")
-        from perfcore_collect_time import command
-
+        from perfcore.programs import starting
         from perfcore_collect_sample import tools
 
-        command.check(job)
+        starting.check(job)
         return Session(job, columns=COLUMNS, state=_State(tool=tools.choose(job, self.settings)))
 
     def collect(self, session: Session, run: Run) -> None:
@@ -90,7 +86,7 @@ class SampleCollector:
         state: _State = session.state
         assert session.workspace is not None
         ended = tools.record(state.tool, session.job, session.workspace, self.settings.timeout)
-        run.exitcode = self._checked(ended, state.tool, session.job)
+        run.exitcode = self._checked(ended, state.tool, session.job, run)
         counts: dict[int, int] = {}
         for frames, count in state.tool.read(session.workspace, session.job):
             stack = state.stacks.add(frames)
@@ -130,26 +126,17 @@ class SampleCollector:
         """Whether a sample stands for a share of CPU time."""
         return self.settings.tool != "perf" or self.settings.event == "cpu-clock"
 
-    def _checked(self, ended: Ended, tool: Tool, job: Job) -> int:
+    def _checked(self, ended: Ended, tool: Tool, job: Job, run: Run) -> int:
         """The command's exit code, unless the tool failed or the command did and may not."""
-        from perfcore_collect_time.command import shown
+        from perfcore.programs import ending
 
-        what = shown(job.argv)
+        what = ending.shown(job.argv)
         if ended.timed_out:
-            raise CommandFailedError(
-                f"{what} was ended: it took longer than {self.settings.timeout:g} s",
-                hint="--timeout (in a matrix: timeout) says how long is allowed",
-            )
+            raise ending.too_long(what, run, self.settings.timeout)
         if ended.exitcode is None:
             raise tool.failure(ended.complaint)
         if ended.exitcode and self.settings.on_failure == "fail":
-            how = (
-                f"exited with code {ended.exitcode}" if ended.exitcode > 0 else f"was ended by signal {-ended.exitcode}"
-            )
-            raise CommandFailedError(
-                f"{what} {how}{_last_words(ended.words)}",
-                hint="to sample it all the same: --on-failure ignore (in a matrix: on_failure: ignore)",
-            )
+            raise ending.failed(what, run, ended.exitcode, ended.words, shell=job.shell)
         return ended.exitcode
 
 
@@ -157,9 +144,3 @@ def _too_few(samples: int, tool: str) -> str:
     if not samples and tool == "py-spy":
         return "no samples: the run was too short, or this is no Python program: --tool perf sees native ones"
     return f"only {samples} samples: take more with a higher --rate, a longer run, or --repeat"
-
-
-def _last_words(words: bytes) -> str:
-    lines = printable_lines(words.decode(errors="replace")).split("\n")
-    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
-    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""

@@ -15,15 +15,14 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import msgspec
-from perfcore_collect_time import command
 
 from perfcore.profile.stacks import Frame
+from perfcore.programs import starting
 
 if TYPE_CHECKING:
-    from perfcore_collect_time.launcher import Spec
-
     from perfcore.errors import PerfError
     from perfcore.model import Job
+    from perfcore.programs.starting import Spec
     from perfcore_collect_sample.collector import SampleSettings
 
 _JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"
@@ -80,7 +79,7 @@ def choose(job: Job, settings: SampleSettings) -> Tool:
     from perfcore_collect_sample.kernel import KernelPerf
     from perfcore_collect_sample.pyspy import PySpy
 
-    program = command.spec(job).path
+    program = starting.spec(job).path
     wanted = settings.tool
     if wanted == "auto":
         wanted = "py-spy" if not job.shell and _is_python(Path(os.fsdecode(program))) else "perf"
@@ -92,7 +91,7 @@ def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
     folder = folder.absolute()
     for name in (_PID, _ENDED, _WORDS):
         (folder / name).unlink(missing_ok=True)
-    spec = command.spec(job)
+    spec = starting.spec(job)
     (folder / _JOB).write_text(json.dumps(_told(spec, tool.ready)), encoding="ascii")
     with (folder / _TALK).open("wb") as talk:
         process = subprocess.Popen(

@@ -5,24 +5,24 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.errors import CommandFailedError, PerfError, PluginError
+from perfcore.errors import PerfError, PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
+from perfcore.programs import options
 from perfcore.settings import option
-from perfcore.text import clip, printable_lines
 from perfcore_collect_time.tally import Tally
 
 if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore_collect_time.launcher import Helper, Result, Spec
+    from perfcore.programs.starting import Spec
+    from perfcore_collect_time.launcher import Helper, Result
     from perfcore_collect_time.machine import Frequency, Snapshot
 
 COLUMNS = (
@@ -37,7 +37,6 @@ COLUMNS = (
     ColumnSpec("major_faults", "i64", "", "value"),
     ColumnSpec("run_delay", "i64", "ns", "value"),
 )
-_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
 
 
 def parse_cpus(text: str) -> tuple[int, ...]:
@@ -60,9 +59,7 @@ def _check_cpus(instance: Any, attribute: Any, value: str | None) -> None:
 class TimeSettings:
     """Shell, folder and environment of the command belong to the job; repeats and order to the schedule."""
 
-    timeout: float | None = option(
-        None, help="End a run that takes longer, and a setup or cleanup command too.", unit="s", minimum=0.001
-    )
+    timeout: float | None = options.timeout("End a run that takes longer, and a setup or cleanup command too.")
     stdin: Path | None = option(  # noqa: RUF009  (it makes a field)
         None,
         help="File that every run gets as its standard input, seen from the command's folder; else /dev/null.",
@@ -85,15 +82,8 @@ class TimeSettings:
         metavar="LIST",
         validator=_check_cpus,
     )
-    on_failure: str = option(
-        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
-    )
-    output: str = option(
-        "null",
-        help="Where standard output goes: `null`, `inherit`, or a file, written anew by every run.",
-        identity=True,
-        metavar="null|inherit|FILE",
-    )
+    on_failure: str = options.on_failure()
+    output: str = options.output()
 
 
 @attrs.define(kw_only=True)
@@ -124,9 +114,10 @@ class TimeCollector:
         input, the command is looked for after the first setup."""
         if sys.platform != "linux":
             raise PluginError("it measures on Linux only", hint="collect with another collector")
-        from perfcore_collect_time import command, launcher, machine
+        from perfcore.programs import starting
+        from perfcore_collect_time import launcher, machine
 
-        command.check(job)
+        starting.check(job)
         helper = launcher.lease()
         try:
             state = _State(job=job, helper=helper, before=machine.snapshot(), frequency=machine.frequency())
@@ -173,38 +164,39 @@ class TimeCollector:
             session.note(note)
 
     def _measure(self, state: _State, run: Run) -> Result:
-        from perfcore_collect_time.command import shown
+        from perfcore.programs import ending
 
         result = self._run(state, "run")
-        what = shown(state.job.argv)
+        what = ending.shown(state.job.argv)
         if result.why:
-            raise _too_long(what, _of(run), self.settings.timeout)
+            raise ending.too_long(what, run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise _failed(what, _of(run), result, state.job.shell)
+            raise ending.failed(what, run, result.exitcode, result.words, shell=state.job.shell)
         return result
 
     def _side_step(self, state: _State, name: str, run: Run) -> None:
         """The setup or cleanup command, if there is one. Its failure is an error whatever `on_failure` says."""
-        from perfcore_collect_time.command import shown
+        from perfcore.programs import ending
 
         script = getattr(self.settings, name)
         if not script:
             return
         result = self._run(state, name)
-        what = f"the {name} command {shown([script])}"
+        what = f"the {name} command {ending.shown([script])}"
         if result.why:
-            raise _too_long(what, _of(run), self.settings.timeout)
+            raise ending.too_long(what, run, self.settings.timeout)
         if result.exitcode:
-            raise _failed(what, _of(run), result, shell=True, hint=f"{name} has to end with exit code 0")
+            hint = f"{name} has to end with exit code 0"
+            raise ending.failed(what, run, result.exitcode, result.words, shell=True, hint=hint)
 
     def _run(self, state: _State, name: str) -> Result:
-        from perfcore_collect_time import command, launcher
+        from perfcore.programs import ending
 
         key = self._key(state, name)
         try:
             return state.helper.run(key)
-        except launcher.StartError as error:
-            raise command.explain(state.job, error, self.cpus) from error
+        except ending.StartError as error:
+            raise ending.explain(state.job, error, self.cpus) from error
 
     def _key(self, state: _State, name: str) -> int:
         """The helper's key of the run, setup or cleanup command, which is told to it when it is first needed."""
@@ -213,59 +205,16 @@ class TimeCollector:
         return state.keys[name]
 
     def _spec(self, job: Job, name: str) -> Spec:
-        from perfcore_collect_time import command, helper
-
-        timeout = self.settings.timeout
-        if name != "run":
-            return command.shell(job, getattr(self.settings, name), stdout=helper.COMPLAINTS, timeout=timeout)
-        return command.spec(
-            job,
-            stdin=self.settings.stdin,
-            stdout=self._output(job),
-            cpus=self.cpus,
-            timeout=timeout,
-        )
-
-    def _output(self, job: Job) -> bytes | int:
+        from perfcore.programs import starting
         from perfcore_collect_time import helper
 
-        chosen = self.settings.output
-        if chosen == "inherit":
-            return helper.OURS
-        return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
-
-
-def _of(run: Run) -> str:
-    return "the warm-up run" if run.warmup else f"run {run.index + 1}"
-
-
-def _too_long(what: str, when: str, timeout: float | None) -> CommandFailedError:
-    return CommandFailedError(
-        f"{what} was ended in {when}: it took longer than {timeout:g} s",
-        hint="--timeout (in a matrix: timeout) says how long is allowed",
-    )
-
-
-def _failed(what: str, when: str, result: Result, shell: bool, hint: str | None = None) -> CommandFailedError:
-    code = result.exitcode
-    how = f"exited with code {code}" if code > 0 else f"was ended by signal {-code} ({_signal_name(-code)})"
-    if hint is None:
-        hint = "to measure it all the same: --on-failure ignore (in a matrix: on_failure: ignore)"
-    if code == -signal.SIGKILL:
-        hint = "perhaps the system ran out of memory; " + hint
-    if shell and code in (126, 127):
-        hint = f"{code} is how a shell says that it {'found no such' if code == 127 else 'may not execute the'} command"
-    return CommandFailedError(f"{what} {how} in {when}{_last_words(result.words)}", hint=hint)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return "real-time"
-
-
-def _last_words(words: bytes) -> str:
-    lines = printable_lines(words.decode(errors="replace")).split("\n")
-    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
-    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""
+        settings = self.settings
+        if name != "run":
+            return starting.shell(job, getattr(settings, name), stdout=helper.COMPLAINTS, timeout=settings.timeout)
+        return starting.spec(
+            job,
+            stdin=settings.stdin,
+            stdout=starting.output(job, settings.output, helper.OURS),
+            cpus=self.cpus,
+            timeout=settings.timeout,
+        )

@@ -16,13 +16,17 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.errors import PluginError
+from perfcore.programs.ending import StartError
 from perfcore.text import printable
 from perfcore_collect_time import helper
+
+if TYPE_CHECKING:
+    from perfcore.programs.starting import Spec
 
 KEPT = 8 * 1024  # bytes of a command's last words
 PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command
@@ -37,20 +41,6 @@ while len(d)<{size}:
 exec(marshal.loads(d))"""
 
 
-class Spec(NamedTuple):
-    """A command as the helper is told it. `stdout` is a path, `helper.OURS` or `helper.COMPLAINTS`; without
-    `cpus` the command runs where the collecting process may."""
-
-    path: bytes
-    argv: list[bytes]
-    environment: list[bytes]
-    cwd: bytes
-    stdin: bytes
-    stdout: bytes | int
-    cpus: tuple[int, ...]
-    timeout: float | None
-
-
 @attrs.frozen(kw_only=True)
 class Result:
     """What came of one command. `exitcode` is negative for a signal; `why` is `timeout` where it was ended for
@@ -62,15 +52,6 @@ class Result:
     floor: int
     numbers: Mapping[str, int | None]
     words: bytes
-
-
-class StartError(Exception):
-    """A command could not be started: `step` is cwd, stdin, output, cpus or start."""
-
-    def __init__(self, step: str, errno: int) -> None:
-        super().__init__(f"{step}: {os.strerror(errno)}")
-        self.step = step
-        self.errno = errno
 
 
 class Helper:

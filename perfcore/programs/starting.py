@@ -1,31 +1,36 @@
-"""From a job to what is started: the program found, words and environment checked, failures in words."""
+"""From a job to what is started: the program found, words and environment checked."""
 
 from __future__ import annotations
 
-import errno
 import os
-import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from perfcore.errors import CommandFailedError, PerfError, UsageError, nearest
+from perfcore.errors import CommandFailedError, UsageError, nearest
+from perfcore.programs.ending import SHOWN, shown
 from perfcore.text import clip, printable
-from perfcore_collect_time.launcher import Spec
 
 if TYPE_CHECKING:
     from perfcore.model import Job
-    from perfcore_collect_time.launcher import StartError
 
 SHELL = "/bin/sh"
-_SHOWN = 100  # columns of a command in a message
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-def shown(words: Sequence[str]) -> str:
-    """A command in a message: as one would type it, on one line, and not too long. A shell's script stays as it is."""
-    return f"`{clip(printable(words[0] if len(words) == 1 else shlex.join(words)), _SHOWN)}`"
+class Spec(NamedTuple):
+    """A command as it is started. `stdout` is a path, or a number that the collector gives a meaning; without `cpus`
+    the command runs where the collecting process may."""
+
+    path: bytes
+    argv: list[bytes]
+    environment: list[bytes]
+    cwd: bytes
+    stdin: bytes
+    stdout: bytes | int
+    cpus: tuple[int, ...]
+    timeout: float | None
 
 
 def check(job: Job) -> None:
@@ -34,7 +39,7 @@ def check(job: Job) -> None:
         raise UsageError("there is no command to be measured")
     for text in (*job.argv, *job.env, *job.env.values(), str(job.cwd)):
         if "\0" in text or not _encodable(text):
-            raise UsageError(f"{shown(job.argv)}: no command can be given {clip(printable(repr(text)), _SHOWN)}")
+            raise UsageError(f"{shown(job.argv)}: no command can be given {clip(printable(repr(text)), SHOWN)}")
     for name in job.env:
         if not name or "=" in name:
             raise UsageError(f"{printable(name)!r} cannot be the name of an environment variable")
@@ -69,22 +74,11 @@ def shell(job: Job, script: str, *, stdout: bytes | int = os.devnull.encode(), t
     )
 
 
-def explain(job: Job, error: StartError, cpus: Sequence[int]) -> PerfError:
-    """What a failure to start means."""
-    what, why = shown(job.argv), os.strerror(error.errno)
-    if error.step == "cpus":
-        return UsageError(
-            f"{what} cannot be pinned to {', '.join(map(str, cpus))}: this process may not use all of these CPUs",
-            hint=f"there are {_ranges(sorted(os.sched_getaffinity(0)))}",
-        )
-    if error.step == "start" and error.errno == errno.ENOEXEC:
-        hint = "a script begins with a line such as `#!/bin/sh`; or run it in a shell"
-        return CommandFailedError(f"{what} cannot be started: no program of this machine, and no script", hint=hint)
-    if error.step == "start" and error.errno == errno.ENOENT:
-        hint = "the interpreter or loader that it names is missing, or it was removed since the last run"
-        return CommandFailedError(f"{what} cannot be started: {why}", hint=hint)
-    part = {"cwd": f"its folder {printable(str(job.cwd))}: ", "stdin": "its input: ", "output": "its output: "}
-    return CommandFailedError(f"{what} cannot be started: {part.get(error.step, '')}{why}")
+def output(job: Job, chosen: str, inherit: int) -> bytes | int:
+    """Where standard output goes, for the option `output`. `inherit` is how the collector says that it is ours."""
+    if chosen == "inherit":
+        return inherit
+    return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
 
 
 def _plain(job: Job) -> Spec:
@@ -151,7 +145,7 @@ def _missing(job: Job) -> Path:
 
 
 def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedError:
-    name = clip(printable(job.argv[0]), _SHOWN)
+    name = clip(printable(job.argv[0]), SHOWN)
     return CommandFailedError(f"cannot start `{name}`: {why[0].lower()}{why[1:]}", hint=hint)
 
 
@@ -175,14 +169,3 @@ def _commands(job: Job) -> Iterator[str]:
             yield from os.listdir(folder)
         except OSError:
             continue
-
-
-def _ranges(numbers: Sequence[int]) -> str:
-    """`0-3,8` for 0 1 2 3 8."""
-    parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
-        else:
-            parts.append([number])
-    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)

@@ -1,0 +1,1 @@
+"""Commands that collectors run: found and checked before they start, their ends put into words."""

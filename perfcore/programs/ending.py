@@ -1,0 +1,102 @@
+"""Why a command could not be started, took too long, or failed: in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shlex
+import signal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from perfcore.errors import CommandFailedError, PerfError, UsageError
+from perfcore.text import clip, printable, printable_lines
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+    from perfcore.profile.recording import Run
+
+SHOWN = 100  # columns of a command in a message
+_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
+_KEEP = "to keep such a run: --on-failure ignore (in a matrix: on_failure: ignore)"
+
+
+class StartError(Exception):
+    """A command could not be started: `step` is cwd, stdin, output, cpus or start."""
+
+    def __init__(self, step: str, errno: int) -> None:
+        super().__init__(f"{step}: {os.strerror(errno)}")
+        self.step = step
+        self.errno = errno
+
+
+def shown(words: Sequence[str]) -> str:
+    """A command in a message: as one would type it, on one line, and not too long. A shell's script stays as it is."""
+    return f"`{clip(printable(words[0] if len(words) == 1 else shlex.join(words)), SHOWN)}`"
+
+
+def explain(job: Job, error: StartError, cpus: Sequence[int] = ()) -> PerfError:
+    """What a failure to start means."""
+    what, why = shown(job.argv), os.strerror(error.errno)
+    if error.step == "cpus":
+        return UsageError(
+            f"{what} cannot be pinned to {', '.join(map(str, cpus))}: this process may not use all of these CPUs",
+            hint=f"there are {_ranges(sorted(os.sched_getaffinity(0)))}",
+        )
+    if error.step == "start" and error.errno == errno.ENOEXEC:
+        hint = "a script begins with a line such as `#!/bin/sh`; or run it in a shell"
+        return CommandFailedError(f"{what} cannot be started: no program of this machine, and no script", hint=hint)
+    if error.step == "start" and error.errno == errno.ENOENT:
+        hint = "the interpreter or loader that it names is missing, or it was removed since the last run"
+        return CommandFailedError(f"{what} cannot be started: {why}", hint=hint)
+    part = {"cwd": f"its folder {printable(str(job.cwd))}: ", "stdin": "its input: ", "output": "its output: "}
+    return CommandFailedError(f"{what} cannot be started: {part.get(error.step, '')}{why}")
+
+
+def too_long(what: str, run: Run, timeout: float | None) -> CommandFailedError:
+    """A command that was ended because its time was over."""
+    return CommandFailedError(
+        f"{what} was ended in {_when(run)}: it took longer than {timeout:g} s",
+        hint="--timeout (in a matrix: timeout) says how long is allowed",
+    )
+
+
+def failed(
+    what: str, run: Run, exitcode: int, words: bytes, *, shell: bool = False, hint: str = _KEEP
+) -> CommandFailedError:
+    """A command that ended with this exit code, negative for a signal, after these last words."""
+    how = f"exited with code {exitcode}" if exitcode > 0 else f"was ended by signal {-exitcode} ({_signal(-exitcode)})"
+    if exitcode == -signal.SIGKILL:
+        hint = "perhaps the system ran out of memory; " + hint
+    if shell and exitcode in (126, 127):
+        found = "found no such" if exitcode == 127 else "may not execute the"
+        hint = f"{exitcode} is how a shell says that it {found} command"
+    return CommandFailedError(f"{what} {how} in {_when(run)}{_last_words(words)}", hint=hint)
+
+
+def _when(run: Run) -> str:
+    return "the warm-up run" if run.warmup else f"run {run.index + 1}"
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "real-time"
+
+
+def _last_words(words: bytes) -> str:
+    lines = printable_lines(words.decode(errors="replace")).split("\n")
+    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
+    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """`0-3,8` for 0 1 2 3 8."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1].append(number)
+        else:
+            parts.append([number])
+    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)

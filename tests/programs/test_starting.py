@@ -1,0 +1,96 @@
+"""From a job to what is started, without starting it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.errors import CommandFailedError, PerfError, UsageError
+from perfcore.model import Job
+from perfcore.programs import ending, options, starting
+from perfcore.settings import options_of
+
+
+def job(*argv: str, **changes: Any) -> Job:
+    return Job(argv=argv, cmd="", **changes)
+
+
+def program(folder: Path, name: str, mode: int = 0o755) -> Path:
+    path = folder / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(mode)
+    return path
+
+
+def test_a_program_is_found_in_the_path_that_the_command_will_have(tmp_path: Path) -> None:
+    found = program(tmp_path, "tool")
+    made = starting.spec(job("tool", "a b", env={"PATH": f"/nowhere:{tmp_path}"}))
+    assert (made.path, made.argv) == (bytes(found), [b"tool", b"a b"])
+    assert b"PATH=/nowhere:" + bytes(tmp_path) in made.environment
+
+
+def test_a_program_with_a_slash_is_seen_from_the_folder_of_the_job(tmp_path: Path) -> None:
+    found = program(tmp_path, "tool")
+    assert starting.spec(job("./tool", cwd=tmp_path)).path == bytes(found)
+
+
+def test_a_shell_gets_the_script_as_one_word() -> None:
+    made = starting.spec(job("echo $HOME | wc", shell=True))
+    assert (made.path, made.argv) == (b"/bin/sh", [b"sh", b"-c", b"echo $HOME | wc"])
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "hint"),
+    [
+        ("locked", "it may not be executed", "chmod +x"),
+        ("./lockde", "no such file", "did you mean 'locked'"),
+        ("./folder", "it is a folder", None),
+        ("here", "it is not in PATH", "write ./here"),
+        ("locked -x", "no program has this name", "separate the words"),
+        ("lockde", "it is not in PATH", "did you mean 'locked'"),
+    ],
+)
+def test_what_cannot_be_started_is_explained(tmp_path: Path, argv: str, message: str, hint: str | None) -> None:
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in (folder, tmp_path):
+        program(place, "locked", 0o644 if place is folder else 0o755)
+    program(tmp_path, "here")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(CommandFailedError, match=message) as caught:
+        starting.spec(job(argv, cwd=tmp_path, env={"PATH": str(folder)}))
+    assert (hint or "") in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("wrong", [job(), job(""), job("a\0b"), job("a\ud900"), job("a", env={"x=y": "z"})])
+def test_jobs_that_no_system_could_start(wrong: Job) -> None:
+    with pytest.raises(UsageError):
+        starting.check(wrong)
+
+
+def test_output_goes_where_the_option_says(tmp_path: Path) -> None:
+    here = job("true", cwd=tmp_path)
+    assert starting.output(here, "null", 7) == b"/dev/null"
+    assert starting.output(here, "inherit", 7) == 7
+    assert starting.output(here, "told", 7) == bytes(tmp_path / "told")
+
+
+@pytest.mark.parametrize("step", ["cwd", "stdin", "output", "cpus", "start"])
+def test_every_step_of_a_start_has_words(step: str) -> None:
+    error = ending.explain(job("a\x1b[2J"), ending.StartError(step, 13), (4000,))
+    assert isinstance(error, PerfError)
+    assert "\x1b" not in str(error)
+
+
+def test_the_options_are_options() -> None:
+    @attrs.frozen
+    class Settings:
+        timeout: float | None = options.timeout()
+        on_failure: str = options.on_failure()
+        output: str = options.output()
+
+    assert [option.flag for option in options_of(Settings)] == ["--timeout", "--on-failure", "--output"]
+    assert Settings() == Settings(timeout=None, on_failure="fail", output="null")
