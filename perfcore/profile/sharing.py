@@ -46,10 +46,12 @@ class Share:
 
 def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | None:
     """The profile on top of an earlier one's stacks. None where its stacks cannot be shared: they have other
-    columns than is usual, or two functions of one name and file."""
+    columns than is usual, or two functions of one name and file, or nothing uses them."""
     if not _is_usual(tables):
         return None
     own = renumbered(tables)
+    if not all(own[name].rows for name in NAMES):
+        return None
     if not _can_continue(earlier, own):
         earlier = {}
     known = {name: chain.table for name, chain in earlier.items()}

@@ -17,6 +17,7 @@ from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec
 from perfcore.profile.pieces import PIECE_ROWS
+from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.testing.hostile import NAMES
 from perfcore.testing.strategies import profiles
@@ -398,3 +399,12 @@ def test_nan_is_a_value_and_missing_is_none() -> None:
 
 def test_a_table_without_columns_keeps_its_rows() -> None:
     assert reread(profile(tables={"t": Table("t", (), 5)})).tables["t"].rows == 5
+
+
+@pytest.mark.parametrize("inline", [0, codec.INLINE_CELLS])
+def test_stacks_that_nothing_uses_are_kept_as_they_are(inline: int) -> None:
+    builder = StackBuilder()
+    for number in range(codec.INLINE_CELLS):
+        builder.add([Frame("main"), Frame(f"f{number}")])
+    made = profile(tables=builder.tables())
+    assert reread(made, inline) == made
