@@ -115,7 +115,7 @@ class _Fingerprint:
         program = called.resolve(strict=True)
         data = self._bytes(program)
         self._add("machine code", *(os.path.relpath(path.parent, self.root) for path in (called.absolute(), program)))
-        self._add(hashlib.sha256(_without_build_id(data).replace(self.prefix, b"/")).hexdigest())
+        self._add(hashlib.sha256(_bare(data, self.prefix)).hexdigest())
         mentioned = set(_WORD.findall(data))
         names = {os.fsencode(path.name) for path in (called, program)}
         if any(name in mentioned or not _WORD.fullmatch(name) for name in names):  # it may look at its own name
@@ -220,12 +220,29 @@ def _is_mentioned(path: Path, mentioned: set[bytes], data: bytes) -> bool:
     return any(name in mentioned if _WORD.fullmatch(name) else name in data for name in names)
 
 
-def _without_build_id(data: bytes) -> bytes:
-    """The file with zeros for the number that a linker gives every build: it depends on the folder of the build."""
-    notes = re.compile(b"..\0\0..\0\0\3\0\0\0GNU\0", re.DOTALL)  # sizes of name and content, type, name
-    for match in notes.finditer(data[: 1 << 16]):
-        name, size = struct.unpack_from("<II", data, match.start())
-        start = match.end()
-        if name == 4 and 0 < size <= 64 and start + size <= len(data):
-            return data[:start] + bytes(size) + data[start + size :]
-    return data
+def _bare(data: bytes, prefix: bytes) -> bytes:
+    """Machine code with zeros for what depends on the folder of the build and decides nothing: the number that a
+    linker gives every build, and what debuggers read."""
+    bare = bytearray(data)
+    for start, end in (*_build_ids(data), *_debug_sections(data)):
+        bare[start:end] = bytes(end - start)
+    return bytes(bare).replace(prefix, b"/")
+
+
+def _build_ids(data: bytes) -> Iterator[tuple[int, int]]:
+    for match in re.finditer(rb"\x04\0\0\0(.)\0\0\0\x03\0\0\0GNU\0", data[: 1 << 16], re.DOTALL):
+        yield match.end(), min(len(data), match.end() + match[1][0])
+
+
+def _debug_sections(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where they are in a little-endian ELF file of 64 bits; nowhere in others, and in damaged ones."""
+    try:
+        if data[4:6] != b"\2\1":
+            return
+        table, size, count, names = *struct.unpack_from("<Q", data, 0x28), *struct.unpack_from("<3H", data, 0x3A)
+        sections = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
+        for name, kind, flags, _, start, length in sections:
+            if flags & 2 == 0 and kind != 8 and data.startswith(b".debug_", sections[names][4] + name):
+                yield min(len(data), start), min(len(data), start + length)
+    except (struct.error, IndexError, OverflowError):
+        return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -194,3 +195,27 @@ def test_a_link_counts_with_what_it_leads_to(tmp_path: Path) -> None:
         append("data/one.txt")(root)
 
     assert not alike(tmp_path, link, "bin/prog", mentions=b"current")
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_debuggers_names_for_a_tree_do_not_count_and_code_does(tmp_path: Path) -> None:
+    """The same program compiled in two trees, with a remark more in the second; and with another constant."""
+    found = []
+    for number, source in enumerate(("f(7);", "/* seven */ f(7);", "f(8);")):
+        root = tmp_path / f"tree-{number}"
+        root.mkdir()
+        (root / "main.c").write_text(f"static int f(int x) {{ return x; }}\nint main() {{ return {source} }}\n")
+        subprocess.run(["cc", "-g", "-o", "prog", str(root / "main.c")], cwd=root, check=True)
+        found.append(fingerprint(job(root, "./prog"), root))
+    assert found[0] == found[1] != found[2]
+    assert None not in found
+
+
+def test_damaged_machine_code_is_told_apart_all_the_same(tmp_path: Path) -> None:
+    root, data, found = tree(tmp_path, "tree"), ELF.read_bytes(), []
+    damaged = (data[:5], data[:6], data[:63], data[:64], data[:4] + b"\2\1" + b"\xff" * 90, data[:-1])
+    for content in damaged:
+        (root / "bin/prog").write_bytes(content)
+        found.append(fingerprint(job(root, "bin/prog"), root))
+    assert None not in found
+    assert len(set(found)) == len(damaged)
