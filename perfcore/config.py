@@ -57,6 +57,7 @@ KEYS: Mapping[str, Key] = {
     "workloads": Key("list", [], "Workloads of the job matrix.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
+    "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),

@@ -1,10 +1,15 @@
-"""Files that somebody else wrote: read whole and within bounds, or refused. No pipe is waited for, no device read."""
+"""Files that somebody else wrote: read whole and within bounds, or refused. No pipe is waited for, no device read.
+
+And files of a cache, which may be gone, old or damaged at any time: what they hold is believed only with its checksum.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 import attrs
@@ -13,6 +18,7 @@ from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.text import printable
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_CHECKSUM = 20
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -61,6 +67,29 @@ def is_unchanged(path: Path, stamp: tuple[int, ...]) -> bool:
         return False
 
 
+def cached(path: Path) -> bytes | None:
+    """What `cache` wrote there last; None where that cannot be read or is not whole."""
+    with contextlib.suppress(OSError):
+        data = path.read_bytes()
+        if data[:_CHECKSUM] == _checksum(data[_CHECKSUM:]):
+            return data[_CHECKSUM:]
+    return None
+
+
+def cache(path: Path, data: bytes) -> None:
+    """Replace a file of a cache. Where it cannot be written nothing happens: that costs time, nothing else."""
+    with contextlib.suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent)
+        try:
+            with open(handle, "wb") as file:
+                file.write(_checksum(data) + data)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
 class _Opened:
     """A file opened without waiting for anybody at its other end."""
 
@@ -84,6 +113,10 @@ class _Opened:
             while sum(map(len, parts)) <= limit and (more := file.read(1 << 20)):
                 parts.append(more)
         return b"".join(parts)
+
+
+def _checksum(data: bytes) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def _refuse_other_kinds(status: os.stat_result, shown: str) -> None:

@@ -311,6 +311,15 @@ class Storage(Protocol):
         ...
 
     @optional
+    def stamps(self, prefix: str) -> Mapping[str, str]:
+        """A stamp for each folder at the place where a prefix ends (for `objects/` these are `objects/ab/`, ...).
+        As long as a folder has the same stamp, no key directly in it was created, replaced or deleted, and what was
+        read from them after the stamp was given still holds. It is empty where that cannot be told, as just after a
+        change whose time is not yet over. A folder that is not there had no keys. Far cheaper than `list`, or else
+        better left out: then everything is read again each time."""
+        ...
+
+    @optional
     def warnings(self) -> Sequence[str]:
         """What people should know about the place before they rely on it, each in one line."""
         ...
@@ -340,6 +349,12 @@ class Check(Protocol):
     def scan(self, series: Series, state: bytes | None) -> tuple[Sequence[Change], bytes]:
         """The changes in a history. `state` is what the last scan of this series gave, so that a new version
         does not recompute everything; None at first, or when the series no longer begins as it did."""
+        ...
+
+    @optional
+    def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
+        """The changes in histories of one metric over the same versions (with no values where nothing was measured),
+        in their order, without what all of them share: that is the machine. Asked for where there are many."""
         ...
 
 
@@ -464,7 +479,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("postprocessor", Postprocessor, ("before", "postprocess", "after")),
         Kind("view", View),
         Kind("storage", Storage, placed=True),
-        Kind("check", Check, ("compare", "scan")),
+        Kind("check", Check, ("compare", "scan", "scan_many")),
         Kind("diff", Diff),
         Kind("aggregate", Aggregate),
         Kind("format", Format),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PROFILE_FORMAT = 1
 EMPTY: Mapping[str, Any] = {}
 
-ChangeKind = Literal["degradation", "optimization", "variance", "same", "cannot tell"]
+ChangeKind = Literal["degradation", "optimization", "variance", "machine", "same", "cannot tell"]
 
 
 @attrs.frozen(kw_only=True)
@@ -209,7 +209,9 @@ class Pairing:
 @attrs.frozen(kw_only=True)
 class Series:
     """One metric of one resource over the versions of a branch, oldest first: `values[i]` are the runs that
-    were measured for `versions[i]` in the environment `environments[i]`."""
+    were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
+    at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
+    change that matters, None where nobody said."""
 
     config_id: str
     metric: str
@@ -219,14 +221,22 @@ class Series:
     environments: tuple[str, ...]
     values: tuple[tuple[float, ...], ...]
     better: Literal["lower", "higher"] = "lower"
+    label: str = ""
+    comparisons: int = 1
+    threshold: float | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """What a check says of one metric. A `variance` is another noise around the same level. `ratio` is target over
+    """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change
+    of what measured and not of the code. `ratio` is target over
     baseline with the interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there
     was one. `evidence` says in words what the verdict rests on. `id` stays the same when later data move the
-    estimate."""
+    estimate.
+
+    `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first that
+    shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone` is the
+    version that took it back, if one did; all three are full ids."""
 
     id: str
     kind: ChangeKind
@@ -246,6 +256,9 @@ class Change:
     p_value: float | None = None
     primary: bool = True
     evidence: str = ""
+    earliest: str = ""
+    latest: str = ""
+    undone: str = ""
 
 
 @attrs.frozen(kw_only=True)

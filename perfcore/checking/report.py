@@ -16,15 +16,18 @@ _WORDS = {
     "degradation": "slower",
     "optimization": "faster",
     "variance": "noise",
+    "machine": "machine",
     "same": "same",
     "cannot tell": "cannot tell",
 }
+_CHANGED = ("degradation", "optimization", "variance", "machine")
+_CHANGED = ("degradation", "optimization", "variance")
 _TIMES = {"ns", "us", "ms", "s"}
 
 
 def degraded(changes: Sequence[Change]) -> bool:
-    """Whether the result is one that fails a gate: a degradation of a primary metric."""
-    return any(change.kind == "degradation" and change.primary for change in changes)
+    """Whether the result is one that fails a gate: a degradation of a primary metric that still stands."""
+    return any(change.kind == "degradation" and change.primary and not change.undone for change in changes)
 
 
 def as_json(changes: Sequence[Change], unpaired: Sequence[Unpaired]) -> dict[str, Any]:
@@ -45,12 +48,17 @@ def word(change: Change) -> str:
 
 def lines(changes: Sequence[Change], unpaired: Sequence[Unpaired], *, everything: bool) -> list[str]:
     """A table: primary metrics, and the others where they changed or `everything` is wanted."""
-    shown = [c for c in changes if everything or c.primary or c.kind in ("degradation", "optimization", "variance")]
-    rows: list[tuple[str, ...]] = [("", "metric", "baseline", "", "target", "", "change", "interval", "command")]
+    shown = [c for c in changes if everything or c.primary or c.kind in _CHANGED]
+    rows: list[tuple[str, ...]] = [("", "metric", "baseline", "", "target", "", "change", "interval", "command", "")]
     rows += [_row(change) for change in shown]
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     return text
+
+
+def shown(changes: Sequence[Change]) -> list[Change]:
+    """What people want to know of: primary metrics, and the others where they changed."""
+    return [change for change in changes if change.primary or change.kind in _CHANGED]
 
 
 def conclusion(changes: Sequence[Change]) -> str:
@@ -69,6 +77,20 @@ def conclusion(changes: Sequence[Change]) -> str:
     return f"{plural(len(primary), 'comparison')}: {', '.join(parts)}"
 
 
+def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
+    """One line: what was found in a history."""
+    looked = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
+    found = [change for change in changes if change.kind in ("degradation", "optimization") and change.primary]
+    if not found:
+        return f"{looked}: no change"
+    counts = [
+        plural(sum(change.kind == kind and not change.undone for change in found), kind)
+        for kind in ("degradation", "optimization")
+    ]
+    undone = sum(bool(change.undone) for change in found)
+    return f"{looked}: {', '.join(counts)}" + (f", {undone} that did not last" if undone else "")
+
+
 def _row(change: Change) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
@@ -83,4 +105,5 @@ def _row(change: Change) -> tuple[str, ...]:
         percent(change.ratio) if change.ratio is not None else "-",
         interval,
         printable(change.label),
+        f"undone in {change.undone[:10]}" if change.undone else "",
     )

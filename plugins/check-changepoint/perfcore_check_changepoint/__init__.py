@@ -63,9 +63,6 @@ class ChangepointSettings:
         help="Evidence a change needs, in nats: one more makes false alarms about three times as rare.",
         minimum=3,
     )
-    series: int = option(
-        1, help="How many series are looked at together; the more, the surer every change has to be.", minimum=1
-    )
     confidence: float = option(CONFIDENCE, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
 
 
@@ -84,7 +81,7 @@ class ChangepointCheck:
 
     def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
         """The changes of series over the same versions, in their order, without what the machine did to all of them.
-        Changes of the machine are told with every series, as `cannot tell`."""
+        Changes of the machine are told with every series."""
         from perfcore_check_changepoint.scanning import scan_many
 
         return scan_many(series, self.settings)

@@ -49,21 +49,24 @@ def encode(memory: Memory, key: str, versions: tuple[str, ...], places: Places) 
 
 
 def decode(state: bytes | None, key: str, versions: tuple[str, ...], places: Places) -> Memory:
-    """What is remembered; nothing where it is of other settings, another history, a later perfcore, or damaged:
-    then everything is looked at again."""
+    """What is remembered; nothing where it is of another history, a later perfcore, or damaged, and only the names of
+    changes where it is of other settings: then everything is looked at again."""
     if state is None:
         return Memory()
     try:
         document = json.loads(state)
-        if document["format"] != FORMAT or document["key"] != key:
+        if document["format"] != FORMAT:
             return Memory()
+        reported = tuple(Reported(*map(str, entry)) for entry in document["reported"])
+        if document["key"] != key:
+            return Memory(reported=reported)
         settled = {
             environment: _settled(entry)
             for environment, entry in document["environments"].items()
             if entry["version"] is not None
             and entry["version"] == _version(versions, places.get(environment, []), entry["start"])
         }
-        return Memory(settled, tuple(Reported(*map(str, entry)) for entry in document["reported"]))
+        return Memory(settled, reported)
     except (ValueError, TypeError, KeyError, AttributeError):
         return Memory()
 

@@ -55,7 +55,7 @@ class _Found:
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
     """The changes of a history, oldest first, and what the next scan of it needs."""
     _check(series)
-    places, key = _places(series), _key(settings)
+    places, key = _places(series), _key(series, settings)
     remembered = memory.decode(state, key, series.versions, places)
     found: list[_Found] = []
     settled: dict[str, detection.Settled] = {}
@@ -63,10 +63,10 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
         changes, settled[environment] = detection.resume(
             [series.values[place] for place in some],
             remembered.settled.get(environment, detection.Settled()),
-            settings.penalty + math.log(settings.series),
+            settings.penalty + math.log(series.comparisons),
             settings.confidence,
         )
-        found += [_Found(environment, some, change) for change in changes if _matters(change, settings)]
+        found += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
     changes_shown, reported = _shown(series, _once(found), remembered.reported, settings)
     return changes_shown, memory.encode(Memory(settled, reported), key, series.versions, places)
 
@@ -88,8 +88,8 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         some = sorted({place for series in many for place in _places(series).get(environment, [])})
         values = [[_values(series, place, environment) for place in some] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
-        for mine, changes in zip(found, result.changes, strict=True):
-            mine += [_Found(environment, some, change) for change in changes if _matters(change, settings)]
+        for series, mine, changes in zip(many, found, result.changes, strict=True):
+            mine += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
         moved += [(_Found(environment, some, c), c.after / c.before) for c in result.machine.changes]
     return [
         _in_order(series, [*_shown(series, _once(mine), (), settings)[0], *_moved(series, moved)])
@@ -119,8 +119,9 @@ def _values(series: Series, place: int, environment: str) -> tuple[float, ...]:
     return series.values[place] if series.environments[place] == environment else ()
 
 
-def _matters(change: ChangePoint, settings: ChangepointSettings) -> bool:
-    return change.kind != "level" or abs(change.size) >= settings.threshold * abs(change.before)
+def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings) -> bool:
+    threshold = settings.threshold if series.threshold is None else series.threshold
+    return change.kind != "level" or abs(change.size) >= threshold * abs(change.before)
 
 
 def _once(found: list[_Found]) -> list[_Found]:
@@ -188,6 +189,7 @@ def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSetti
         unit=series.unit,
         resource=series.resource,
         config_id=series.config_id,
+        label=series.label,
         baseline=versions[base][:10],
         target=versions[one.place][:10],
         baseline_value=change.before,
@@ -199,6 +201,9 @@ def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSetti
         p_value=change.p_value,
         primary=change.kind == "level",
         evidence="; ".join(part for part in parts if part),
+        earliest=span[1],
+        latest=span[2],
+        undone=undone or "",
     )
 
 
@@ -249,15 +254,18 @@ def _moved(series: Series, moved: Sequence[tuple[_Found, float]]) -> list[Change
 def _event(series: Series, base: int, place: int, id: str, evidence: str) -> Change:
     return Change(
         id=id,
-        kind="cannot tell",
+        kind="machine",
         metric=series.metric,
         unit=series.unit,
         resource=series.resource,
         config_id=series.config_id,
+        label=series.label,
         baseline=series.versions[base][:10],
         target=series.versions[place][:10],
         primary=False,
         evidence=evidence,
+        earliest=series.versions[place],
+        latest=series.versions[place],
     )
 
 
@@ -274,6 +282,6 @@ def _identity(series: Series, environment: str, what: str, version: str) -> str:
     return hashlib.sha256(json.dumps(subject).encode()).hexdigest()[:20]
 
 
-def _key(settings: ChangepointSettings) -> str:
-    """What of the settings decides about what is settled."""
-    return json.dumps([settings.penalty, settings.series, settings.confidence, detection.WINDOW])
+def _key(series: Series, settings: ChangepointSettings) -> str:
+    """What decides about what is settled beside the amounts."""
+    return json.dumps([settings.penalty, series.comparisons, settings.confidence, detection.WINDOW])

@@ -19,7 +19,7 @@ from perfcore.testing.kinds import misfits
 
 from .histories import series
 
-KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
 
 
 def _steps(factor: float, better: str = "lower") -> Series:

@@ -1,0 +1,143 @@
+"""From a profile to one amount per run and metric, and what a cache keeps of them.
+
+A run's amount is the sum over its rows, warm-up left out. A profile that does not know runs is one run; where only some
+rows name their run, the others do not count. A value that is missing, NaN or infinite is no amount.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import math
+from array import array
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import attrs
+import msgspec
+
+from perfcore import files
+from perfcore.model import Profile
+from perfcore.profile.functions import by_function
+from perfcore.profile.stacks import has_stacks
+from perfcore.profile.table import Column, Table
+
+PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
+_FORMAT = 1
+
+
+class Amounts(msgspec.Struct, frozen=True, array_like=True):
+    """One metric of a profile: its amounts, one for each measured run that has one, in order (float64)."""
+
+    unit: str
+    better: Literal["lower", "higher"]
+    data: bytes
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(array("d", self.data))
+
+
+Metrics = Mapping[str, Amounts]
+
+
+def of_profile(profile: Profile) -> dict[str, Amounts]:
+    """All metrics of a profile, by name, in the order of their columns."""
+    resources = profile.table("resources")
+    if resources is None:
+        return {}
+    runs, warm = _runs(resources), _warmups(profile)
+    return {
+        column.name: Amounts(
+            column.unit or profile.header.units.get(column.name, ""),
+            column.spec.better,
+            array("d", _sums(column, runs, warm)).tobytes(),
+        )
+        for column in resources.values()
+    }
+
+
+def of_functions(profile: Profile, metric: str) -> dict[str, Amounts]:
+    """What each function took with all it called, per measured run, by the function's name; functions of one name are
+    taken together. Empty where the profile has no stacks or no such metric."""
+    resources = profile.table("resources")
+    if resources is None or metric not in resources.names or not has_stacks(profile.tables):
+        return {}
+    column = resources[metric]
+    unit = column.unit or profile.header.units.get(metric, "")
+    runs = profile.table("runs")
+    warm = _warmups(profile)
+    count = 1 if runs is None else max(1, runs.rows - len(warm))
+    totals: dict[str, float] = {}
+    for function in by_function(profile.tables, metric):
+        totals[function.name] = totals.get(function.name, 0.0) + function.total
+    return {
+        name: Amounts(unit, column.spec.better, array("d", [total / count]).tobytes()) for name, total in totals.items()
+    }
+
+
+def primary(names: Iterable[str]) -> str | None:
+    """The metric that decides: CPU time, else wall time, else the first."""
+    known = list(names)
+    return next((name for name in PRIMARY if name in known), known[0] if known else None)
+
+
+def _runs(resources: Table) -> list[object]:
+    """The run of each row; None for rows that do not count where others name theirs."""
+    column = resources.get("run")
+    if column is None:
+        return [0] * resources.rows
+    named: list[object] = [value if not isinstance(value, float) or math.isfinite(value) else None for value in column]
+    return named if any(value is not None for value in named) else [0] * resources.rows
+
+
+def _warmups(profile: Profile) -> frozenset[object]:
+    runs = profile.table("runs")
+    if runs is None or not {"run", "warmup"} <= set(runs.names):
+        return frozenset()
+    return frozenset(run for run, warmup in zip(runs["run"], runs["warmup"], strict=True) if warmup)
+
+
+def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> list[float]:
+    sums: dict[object, float] = {}
+    for run, value in zip(runs, column, strict=True):
+        if run is None or run in warm or not isinstance(value, int | float):
+            continue
+        sums[run] = sums.get(run, 0.0) + value
+    return [amount for amount in sums.values() if math.isfinite(amount)]
+
+
+@attrs.define
+class Kept:
+    """The amounts of the profiles of one configuration, by profile id and what was asked of them. Its file may be
+    removed at any time: then its profiles are read again."""
+
+    path: Path
+    known: dict[str, dict[str, dict[str, Amounts]]]
+    changed: bool = False
+
+    @classmethod
+    def read(cls, folder: Path, config_id: str) -> Kept:
+        name = hashlib.sha1(config_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        data = files.cached(folder / name)
+        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+            format, known = _DECODER.decode(data or b"")
+            return cls(folder / name, known if format == _FORMAT else {})
+        return cls(folder / name, {})
+
+    def get(self, profile: str, what: str) -> dict[str, Amounts] | None:
+        return self.known.get(profile, {}).get(what)
+
+    def put(self, profile: str, what: str, metrics: dict[str, Amounts]) -> None:
+        self.known.setdefault(profile, {})[what] = metrics
+        self.changed = True
+
+    def write(self) -> None:
+        """Keep what was learnt."""
+        if self.changed:
+            files.cache(self.path, _ENCODER.encode((_FORMAT, self.known)))
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, dict[str, Amounts]]]])

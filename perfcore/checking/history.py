@@ -1,0 +1,163 @@
+"""What changed along a branch: every series of it, scanned by a check.
+
+Where enough configurations were measured, those of one metric are scanned together, so that what the machine did to all
+of them is not taken for their own change.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import attrs
+
+from perfcore import files
+from perfcore.checking import series as histories
+from perfcore.checking.series import Line, Place
+from perfcore.model import Change, Series
+from perfcore.plugins import Phases
+from perfcore.repository import Repository
+
+SHORT = 8  # versions under which a history tells less than its versions compared one by one
+FEWEST = 6  # series of one metric that show what they share
+
+
+@attrs.frozen(kw_only=True)
+class Scanned:
+    """A series and its changes, oldest first. `primary` says that its metric is the one that decides."""
+
+    line: Line
+    series: Series
+    primary: bool
+    changes: tuple[Change, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Scan:
+    """A check that scans: its phases, and what makes its state its own (name, version, options)."""
+
+    phases: Phases
+    key: str
+    many: bool
+
+    @classmethod
+    def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> Scan:
+        key = json.dumps([phases.found.name, phases.found.version, options], sort_keys=True, default=str)
+        return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))
+
+
+def wanted(
+    repository: Repository, lines: Iterable[Line], *, metric: str | None = None, function: str | None = None
+) -> list[Scanned]:
+    """The series of these lines that are asked for, not scanned yet: all metrics, one, or a function's."""
+    found = []
+    for line in lines:
+        if function is not None:
+            one = histories.functions(repository, line, metric, function)
+            found += [Scanned(line=line, series=one, primary=True)] if one is not None else []
+            continue
+        known = histories.metrics(repository, line)
+        found += [
+            Scanned(line=line, series=one, primary=number == 0 or one.metric == metric)
+            for number, one in enumerate(known)
+            if metric in (None, one.metric)
+        ]
+    return found
+
+
+def scanned(
+    repository: Repository,
+    found: Sequence[Scanned],
+    check: Scan,
+    thresholds: Mapping[str, float],
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> list[Scanned]:
+    """The same with their changes."""
+    primaries = sum(one.primary for one in found)
+    ready = [
+        attrs.evolve(one, series=_told(one.series, thresholds, primaries if one.primary else len(found)))
+        for one in found
+    ]
+    together = _together(ready) if check.many else []
+    results: dict[int, Sequence[Change]] = {}
+    for group in together:
+        progress(len(results), len(ready), ready[group[0]].series.metric)
+        many = check.phases.call("scan_many", series=_aligned([ready[place] for place in group]))
+        results |= dict(zip(group, many, strict=True))
+    for place, one in enumerate(ready):
+        if place not in results:
+            progress(len(results), len(ready), one.line.label)
+            results[place] = _alone(repository, one.series, check)
+    return [
+        attrs.evolve(one, changes=tuple(_ranked(change, one.primary) for change in results[place]))
+        for place, one in enumerate(ready)
+    ]
+
+
+def changes(found: Sequence[Scanned]) -> list[Change]:
+    """All changes in the order of the branch, those of primary metrics first; a change of the machine is told once."""
+    numbers = {place.version.id: place.number for one in found for place in one.line.places}
+    told: set[tuple[str, str]] = set()
+    kept = []
+    for change in (change for one in found for change in one.changes):
+        machine = (change.baseline, change.target)
+        if change.kind == "machine" and machine in told:
+            continue
+        told |= {machine} if change.kind == "machine" else set()
+        kept.append(change)
+    return sorted(kept, key=lambda change: (numbers[change.latest], not change.primary))
+
+
+def versions(found: Sequence[Scanned]) -> int:
+    """Over how many versions these series go."""
+    return len({place.number for one in found for place in one.line.places})
+
+
+def _told(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:
+    threshold = thresholds.get(series.metric, thresholds.get(""))
+    return attrs.evolve(series, threshold=threshold, comparisons=max(1, comparisons))
+
+
+def _ranked(change: Change, primary: bool) -> Change:
+    return change if primary else attrs.evolve(change, primary=False)
+
+
+def _together(found: Sequence[Scanned]) -> list[list[int]]:
+    """The series of one metric and unit, by their places, where they are many."""
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for place, one in enumerate(found):
+        groups.setdefault((one.series.metric, one.series.unit, one.series.resource), []).append(place)
+    return [group for group in groups.values() if len(group) >= FEWEST]
+
+
+def _aligned(found: Sequence[Scanned]) -> list[Series]:
+    """The series over the same places: every version and environment of any of them, in the order of the branch."""
+    places = sorted({_place(place) for one in found for place in one.line.places})
+    return [_over(one, places) for one in found]
+
+
+def _place(place: Place) -> tuple[int, str, str]:
+    return place.number, place.version.id, place.environment
+
+
+def _over(one: Scanned, places: Sequence[tuple[int, str, str]]) -> Series:
+    known = dict(zip(map(_place, one.line.places), one.series.values, strict=True))
+    return attrs.evolve(
+        one.series,
+        versions=tuple(version for _, version, _ in places),
+        environments=tuple(environment for _, _, environment in places),
+        values=tuple(known.get(place, ()) for place in places),
+    )
+
+
+def _alone(repository: Repository, series: Series, check: Scan) -> Sequence[Change]:
+    """The changes of one series; what the check wants to know at the next scan is kept in the cache."""
+    name = json.dumps([check.key, series.config_id, series.metric, series.unit, series.resource])
+    digest = hashlib.sha1(name.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
+    path = histories.cache(repository) / "scans" / digest
+    before = files.cached(path)
+    changes, state = check.phases.call("scan", series=series, state=before)
+    if state != before:
+        files.cache(path, state)
+    return changes  # type: ignore[no-any-return]
