@@ -43,7 +43,7 @@ def parse(data: bytes, where: str) -> Any:
 
 def _parsed(text: str, where: str) -> Any:
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import MarkedYAMLError, YAMLError
+    from ruamel.yaml.error import MarkedYAMLError
 
     try:
         value = YAML(typ="safe", pure=True).load(text)
@@ -51,10 +51,10 @@ def _parsed(text: str, where: str) -> Any:
         line = f", line {error.problem_mark.line + 1}," if error.problem_mark else ""
         problem = (error.problem or "it cannot be read").strip().split("\n")[0]
         raise UsageError(f"{where}{line} is not YAML: {problem}") from error
-    except (YAMLError, ValueError) as error:
-        raise UsageError(f"{where} is not YAML: {' '.join(str(error).split())[:300]}") from error
     except RecursionError as error:
         raise UsageError(f"{where} is nested too deeply") from error
+    except Exception as error:  # the parser lets out whatever it runs into, such as a TypeError for a key of keys
+        raise UsageError(f"{where} is not YAML: {' '.join(str(error).split())[:300]}") from error
     _refuse_growth(value, where)
     return value
 
