@@ -206,16 +206,18 @@ def _decode_column(head: _ColumnHead, rows: int, data: bytes, offset: int, where
         offset += size
     view = memoryview(raw).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
     spec = ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better)
-    return Column(spec, view, valid, _checked_dictionary(head, view, rows, where)), offset
+    return Column(spec, view, valid, _checked_dictionary(head, view, valid, where)), offset
 
 
-def _checked_dictionary(head: _ColumnHead, view: Any, rows: int, where: str) -> tuple[str, ...]:
+def _checked_dictionary(head: _ColumnHead, view: Any, valid: bytes | None, where: str) -> tuple[str, ...]:
+    rows = len(view)
     if head.dtype == "bool" and rows and max(view.tobytes()) > 1:
         raise FormatError(f"{where}: column {head.name!r} holds bytes that are no booleans")
     if head.dtype != "str":
         return ()
     dictionary = tuple(head.dictionary or ())
-    if rows and max(view) >= max(1, len(dictionary)):
+    missing = not dictionary and valid is not None and not bitmap.count(valid, rows)
+    if rows and max(view) >= (1 if missing else len(dictionary)):
         raise FormatError(f"{where}: column {head.name!r} names a text it does not hold")
     return dictionary
 

@@ -185,6 +185,8 @@ def flips(data: bytes) -> Iterator[bytes]:
         made(with_column(planes=[0, 0, 0, 255])),
         made(with_column(dictionary=[], planes=[1, 0, 0, 0])),
         made(with_column(dictionary=["a", 5])),
+        made(with_column(dictionary=[], planes=[0, 0, 0, 0])),
+        made(with_column(dictionary=[], planes=[0, 0, 0, 0], valid=True), b"\2"),
         made(with_column(valid=True)),
         made(with_column(valid=True), b"\7\7"),
         made(with_column(dtype="bool", planes=[2])),
