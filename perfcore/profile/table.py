@@ -7,6 +7,7 @@ an optional validity bitmap: a missing value is absent, never 0 or NaN. Text is 
 from __future__ import annotations
 
 import importlib
+import itertools
 from array import array
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -123,10 +124,10 @@ class Column:
         """Equal in what they say, whatever dictionaries they use."""
         if self.spec != other.spec or len(self) != len(other):
             return False
-        if self.valid == other.valid and self.dictionary == other.dictionary:
-            return bool(self.data.tobytes() == other.data.tobytes())
+        if self.dictionary == other.dictionary and self.data.tobytes() == other.data.tobytes():
+            return self.valid == other.valid or _flags(self) == _flags(other)
         if self.dtype == "f64":
-            return _flags(self) == _flags(other) and self.data.tobytes() == other.data.tobytes()
+            return _flags(self) == _flags(other) and _present(self) == _present(other)
         return all(a == b for a, b in zip(self, other, strict=True))
 
 
@@ -486,6 +487,11 @@ def _array_code(dtype: DType) -> str:
 def _view(data: Any, dtype: DType) -> memoryview:
     view: Any = memoryview(data).toreadonly()
     return view.cast("B").cast("?") if dtype == "bool" else view  # type: ignore[no-any-return]
+
+
+def _present(column: Column) -> bytes:
+    """The bytes of the numbers that are there, so that NaNs are told apart by their bits."""
+    return array("d", itertools.compress(column.data, _flags(column))).tobytes()
 
 
 def _flags(column: Column) -> bytes:

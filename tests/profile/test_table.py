@@ -337,3 +337,15 @@ def test_reprs_say_what_a_thing_is() -> None:
     made = table("t", [column("x", [1], unit="ns")])
     assert repr(made) == "<Table t 1 rows: x>"
     assert repr(made["x"]) == "<Column x i64 ns 1 rows>"
+
+
+@pytest.mark.parametrize("dtype", ["i64", "u64", "f64", "bool", "str"])
+def test_what_stands_where_a_value_is_missing_says_nothing(dtype: DType) -> None:
+    spec = ColumnSpec("x", dtype)
+    width = {"bool": 1, "str": 4}.get(dtype, 8)
+    nothing, something = (from_buffer(spec, bytes(width) + bytes([odd]) * width, b"\1", ["a", "b"]) for odd in (0, 1))
+    if dtype == "str":
+        something = from_buffer(spec, struct.pack("=II", 0, 1), b"\1", ["a", "b"])
+    assert nothing.same(something)
+    assert something.same(nothing)
+    assert not nothing.same(from_buffer(spec, bytes(2 * width), None, ["a", "b"]))
