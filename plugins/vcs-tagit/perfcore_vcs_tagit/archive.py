@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import errno
 import gzip
 import lzma
 import os
@@ -329,7 +330,8 @@ def _told(name: str) -> Iterator[None]:
     try:
         yield
     except _DAMAGE as error:
-        if isinstance(error, OSError) and error.errno is not None:  # the system's, about some other file
+        # With a number it is the system's, about some other file; but EINVAL is a place before the beginning of this.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         reason = as_text(str(error).encode("utf-8", "surrogateescape"))[:200] or type(error).__name__
         raise FormatError(f"{name} cannot be read as a tar or zip archive: {reason}") from error
