@@ -28,6 +28,7 @@ VERBS: Mapping[str, Verb] = {
     "export": Verb("export", "Keep", "Write a profile to a file."),
     "status": Verb("status", "Look", "What there is for this version, and what is pending."),
     "log": Verb("log", "Look", "The versions and their profiles."),
+    "history": Verb("history", "Look", "A metric or a function over the versions."),
     "show": Verb("show", "Look", "Show profiles in a view."),
     "diff": Verb("diff", "Look", "What differs between two profiles, by function."),
     "check": Verb("check", "Look", "Find what became slower or faster."),

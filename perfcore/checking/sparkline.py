@@ -1,0 +1,55 @@
+"""A series as one line of text, and the places of its changes below it."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+from collections.abc import Mapping, Sequence
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN = "_.:-=+*#"
+MISSING = " "
+
+
+def spark(amounts: Sequence[float | None], columns: int, levels: str = BLOCKS) -> str:
+    """The amounts (None where there is none) from the lowest level to the highest; where they are more than the
+    columns, the median of those that share one."""
+    parts = [_median(part) for part in columns_of(amounts, columns)]
+    known = [amount for amount in parts if amount is not None]
+    low, high = min(known, default=0.0), max(known, default=0.0)
+    return "".join(MISSING if amount is None else levels[_level(amount, low, high, len(levels))] for amount in parts)
+
+
+def marks(places: Mapping[int, str], count: int, columns: int) -> str:
+    """A character at the column of each place, and nothing else; of two in one column the later one."""
+    width = min(count, columns)
+    line = [" "] * width
+    for place, mark in sorted(places.items()):
+        line[column_of(place, count, columns)] = mark
+    return "".join(line).rstrip()
+
+
+def columns_of(amounts: Sequence[float | None], columns: int) -> list[Sequence[float | None]]:
+    """The amounts by the column that shows them."""
+    count = len(amounts)
+    if count <= columns:
+        return [[amount] for amount in amounts]
+    edges = [-(-count * column // columns) for column in range(columns + 1)]
+    return [amounts[start:end] for start, end in itertools.pairwise(edges)]
+
+
+def column_of(place: int, count: int, columns: int) -> int:
+    return place if count <= columns else place * columns // count
+
+
+def _median(part: Sequence[float | None]) -> float | None:
+    known = [amount for amount in part if amount is not None]
+    return statistics.median(known) if known else None
+
+
+def _level(amount: float, low: float, high: float, count: int) -> int:
+    span = high - low
+    if not span or not math.isfinite(span):
+        return count // 2 - 1
+    return min(count - 1, int((amount - low) / span * count))
