@@ -1,0 +1,129 @@
+"""What the store holds, and what may be put there."""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+
+from perfcore.errors import FormatError, NotFoundError
+from perfcore.profile import codec, perun, perun_index, pieces, seal, stacks
+from perfcore.profile.stacks import Stacks
+from perfcore.store import index, notes, objects
+from perfcore.store.recent import Recent
+from perfcore.testing import profiles
+
+from .law import assert_kept, decoded, folder, summed, target, verified
+
+_ID = "ab" * 20
+
+
+@target
+def profile(data: bytes) -> None:
+    """A profile that stands by itself, sealed and not."""
+    for whole in (data, _sealed(data)):
+        found = decoded(lambda whole=whole: verified(whole, _nowhere))  # type: ignore[misc]
+        if found is not None:
+            assert_kept(found)
+
+
+@target
+def profile_of_pieces(data: bytes) -> None:
+    """A profile and the pieces of its tables, which it names by their numbers, apart by an odd word."""
+    text, *parts = data.split(b"\0piece\0")
+
+    def get(id: str) -> bytes:
+        number = int(id[:2], 16)
+        if number >= len(parts):
+            raise NotFoundError(f"object {id} is not in the store")
+        return parts[number]
+
+    found = decoded(lambda: verified(text, get))
+    if found is None:
+        return
+    decoded(lambda: codec.for_object(text, lambda name, piece: _ID, where="fuzz"))
+    decoded(lambda: codec.chains(codec.shared_pieces(text, "fuzz"), get))
+    if stacks.has_stacks(found.tables):
+        Stacks.of(found.tables)
+    assert_kept(found)
+
+
+@target
+def piece(data: bytes) -> None:
+    """A table object."""
+    found = decoded(lambda: pieces.decode(data, "fuzz"))
+    if found is not None:
+        decoded_again, base = pieces.decode(pieces.encode(*found), "fuzz")
+        assert (decoded_again, base) == found
+
+
+@target
+def stored_object(data: bytes) -> None:
+    """An object as it is stored, and what is in one."""
+    for stored in (data, zlib.compress(data, 1)):
+        found = decoded(lambda stored=stored: objects.inflate(stored, "fuzz"))  # type: ignore[misc]
+        if found is not None:
+            id, again = objects.encode(found)
+            assert objects.decode(again, id) == found
+
+
+@target
+def version_index(data: bytes) -> None:
+    """The index of a version, with its checksum."""
+    decoded(lambda: index.decode(data, where="fuzz"))
+    found = decoded(lambda: index.decode(summed(data), where="fuzz", vcs="git", version=_ID))
+    if found is not None:
+        assert index.decode(index.encode(found), where="fuzz") == found
+        assert index.merge(found, found) == found
+        for entry in found.entries[:3]:
+            assert index.add(found, entry) in (found, index.bury(found, entry)) or entry.tombstone
+
+
+@target
+def list_of_notes(data: bytes) -> None:
+    decoded(lambda: notes.decode(data, "fuzz"))
+    found = decoded(lambda: notes.decode(summed(data), "fuzz"))
+    if found is not None:
+        assert notes.decode(notes.encode(found), "fuzz") == tuple(sorted(set(found)))
+
+
+@target
+def recent_stacks(data: bytes) -> None:
+    """A file of `.perf/cache/stacks`, which is believed or not, and never an error."""
+    place = folder() / "stacks"
+    known = Recent(place)
+    made = profiles.timed()
+    known.note(made, {"stacks": [_ID]})
+    (path,) = place.glob("*.json")
+    path.write_bytes(data)
+    found = known.pieces(made)
+    path.unlink()
+    assert codec.chains(found, _nowhere) == {}
+
+
+@target
+def perun_profile(data: bytes) -> None:
+    """What Perun wrote; once it was read it is a profile like any other."""
+    found = decoded(lambda: perun.decode(data, created=0, where="fuzz"))
+    if found is not None:
+        stacks.verify(found.tables)
+        assert_kept(found)
+
+
+@target
+def perun_store(data: bytes) -> None:
+    """Perun's index, and an object of it as it is stored."""
+    decoded(lambda: perun_index.decode_index(data, "fuzz"))
+    id = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+    found = decoded(lambda: perun_index.decode_object(zlib.compress(data, 1), id, "fuzz"))
+    assert found is None or data.endswith(found)
+    decoded(lambda: perun_index.decode_object(data, id, "fuzz"))
+
+
+def _sealed(data: bytes) -> bytes:
+    """The JSON with a seal that fits, where it is an object."""
+    body = data.rstrip()
+    return seal.close(body) if body.endswith(b"}") else data
+
+
+def _nowhere(id: str) -> bytes:
+    raise FormatError(f"table object {id} is elsewhere")

@@ -1,0 +1,87 @@
+"""What other tools wrote: samplers, hwloc, drawers of flame graphs; and what a check left behind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from perfcore_check_changepoint import memory
+from perfcore_collect_papi import topology
+from perfcore_collect_sample import SampleSettings, kernel, pyspy
+from perfcore_collect_sample.source import Places
+from perfcore_format_folded import FoldedFormat
+
+from perfcore.model import Job, Profile, Step
+from perfcore.profile import stacks
+from perfcore.profile.table import column, table
+from perfcore.testing import profiles
+
+from .law import assert_kept, decoded, folder, target, written
+
+
+@target
+def folded_stacks(data: bytes) -> None:
+    driver = FoldedFormat()
+    driver.sniff(data[:4096], "file.folded")
+    found = decoded(lambda: driver.read(written(data, "in.folded")))
+    if found is not None:
+        assert_kept(found)
+        out = folder() / "out.folded"
+        driver.write(found, out)
+        again = driver.read(out)
+        assert _total(again) == _total(found) or _total(found) != _total(found)
+
+
+@target
+def topology_of_hwloc(data: bytes) -> None:
+    found = decoded(lambda: topology.of_file(written(data)))
+    if found is not None:
+        table("cpus", [column(spec.name, [getattr(cpu, spec.name) for cpu in found]) for spec in topology.COLUMNS])
+
+
+@target
+def memory_of_changepoints(data: bytes) -> None:
+    """What a scan left for the next one, which is believed or not, and never an error."""
+    versions = tuple(f"{number:040x}" for number in range(4))
+    places = {"e": [0, 1, 2, 3]}
+    found = memory.decode(data, "key", versions, places)
+    assert memory.decode(memory.encode(found, "key", versions, places), "key", versions, places) == found
+
+
+@target
+def recorded_by_pyspy(data: bytes) -> None:
+    (folder() / "samples.json").write_bytes(data)
+    tool = pyspy.PySpy(path="py-spy", version="0", settings=SampleSettings())
+    _assert_stacks(lambda: list(tool.read(folder(), _job())))
+
+
+@target
+def recorded_by_the_kernel(data: bytes) -> None:
+    """What the kernel's perf prints of its samples."""
+    places = Places(folder())
+
+    def read() -> list[tuple[Sequence[Any], int]]:
+        blocks = kernel._blocks(data.decode(errors="backslashreplace"))
+        return [([f for f in (kernel._frame(row, places) for row in rows) if f], pid) for pid, rows in blocks]
+
+    _assert_stacks(read)
+
+
+def _job() -> Job:
+    return Job(argv=("true",), cmd="true", collector=Step(name="sample"), cwd=folder())
+
+
+def _assert_stacks(read: Callable[[], Any]) -> None:
+    """What a sampler recorded can be kept."""
+    found = decoded(read)
+    if found:
+        builder = stacks.StackBuilder()
+        for frames, _ in found:
+            builder.add(frames)
+        made = builder.tables()
+        if made["functions"].rows:
+            assert_kept(profiles.profile(made))
+
+
+def _total(found: Profile) -> Any:
+    return sum(value for value in found.tables["resources"].values()[0] if value is not None)
