@@ -1,0 +1,75 @@
+"""Changes that somebody accepted for good: notes, of which the newest on a change counts.
+
+A note is never changed. Taking an acceptance back is another note; where two stores are joined, the notes of both are
+there, and the newest still counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+import msgspec
+
+from perfcore.errors import AmbiguousError, FormatError, NotFoundError
+from perfcore.store import notes
+from perfcore.store.store import Store
+from perfcore.text import brief, encodable
+
+FORMAT = 1
+SUBJECT = "accepted changes"
+TYPE = "acceptance"
+
+
+@attrs.frozen(kw_only=True)
+class Acceptance:
+    """Who accepted a change (`change` is its id), when and why; or took that back. `what` is the change in words."""
+
+    change: str
+    why: str
+    author: str
+    time: int
+    what: str = ""
+    accepted: bool = True
+    format: int = FORMAT
+
+
+def keep(store: Store, acceptance: Acceptance) -> str:
+    """Write an acceptance; gives the id of the note."""
+    values = {key: encodable(v) if isinstance(v, str) else v for key, v in attrs.asdict(acceptance).items()}
+    return notes.add(store, SUBJECT, TYPE, msgspec.json.encode(values))
+
+
+def accepted(store: Store) -> dict[str, Acceptance]:
+    """The acceptances that hold, by the id of the change, oldest first."""
+    every = sorted(
+        (_decode(note.content) for note in notes.read(store, SUBJECT)),
+        key=lambda each: (each.time, attrs.astuple(each)),
+    )
+    newest = {each.change: each for each in every}
+    return {id: each for id, each in newest.items() if each.accepted}
+
+
+def find(prefix: str, known: Iterable[str]) -> str:
+    """The one id that begins so."""
+    found = sorted({id for id in known if id.startswith(prefix)})
+    if prefix in found:
+        return prefix
+    if len(found) > 1:
+        listed = ", ".join(found[:5])
+        raise AmbiguousError(f"{len(found)} changes begin with {brief(prefix)}: {listed}", hint="write more of it")
+    if not found or not prefix:
+        raise NotFoundError(
+            f"there is no change {brief(prefix)}", hint="`perf check --verbose` prints the id of every change"
+        )
+    return found[0]
+
+
+def _decode(content: bytes) -> Acceptance:
+    try:
+        found = msgspec.json.decode(content, type=Acceptance)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise FormatError(f"a note on accepted changes cannot be read: {error}") from error
+    if found.format != FORMAT:
+        raise FormatError(f"a note on accepted changes has the format {found.format}", hint="upgrade perfcore")
+    return found

@@ -1,0 +1,109 @@
+"""A summary in Markdown for a pull request: what was found, a table of what changed, and the rest folded.
+
+Names come from outside, so every one stands in a `code` element with its punctuation written as entities: it can open
+no markup, link to nothing and mention nobody, on any site that renders Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfcore.checking import report
+from perfcore.checking.formats import wording
+from perfcore.checking.outcome import Outcome
+from perfcore.model import Change
+from perfcore.text import clip, printable, quantity
+
+_LONGEST = 200
+_HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
+
+
+def render(outcome: Outcome) -> str:
+    """The page, which begins with a heading."""
+    changed = [change for change in outcome.changes if change.kind not in ("same", "cannot tell")]
+    others = [change for change in outcome.changes if change.kind in ("same", "cannot tell")]
+    paragraphs = [f"### Performance: {_headline(outcome)}", _plain(wording.conclusion(outcome)) + "."]
+    paragraphs += [_table(outcome, changed)] if changed else []
+    paragraphs += [_list(_acceptances(outcome, changed))] if any(c.id in outcome.accepted for c in changed) else []
+    paragraphs += [_list(_unpaired(outcome))] if outcome.unpaired else []
+    if others:
+        paragraphs.append(_folded("What did not change, or cannot be told", _table(outcome, others)))
+    if said := [change for change in outcome.changes if change.evidence]:
+        paragraphs.append(_folded("What the verdicts rest on", _list(_evidence(said))))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _headline(outcome: Outcome) -> str:
+    if outcome.degraded:
+        return "❌ degraded"
+    if outcome.untold:
+        return "❔ cannot tell"
+    return "✅ passed"
+
+
+def _table(outcome: Outcome, changes: Sequence[Change]) -> str:
+    return "\n".join([*_HEAD, *(_row(outcome, change) for change in changes)])
+
+
+def _row(outcome: Outcome, change: Change) -> str:
+    cells = (
+        _verdict(outcome, change),
+        _code(change.label),
+        _code(wording.metric(change)),
+        f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
+        f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
+        _arrow(change) + wording.size(change),
+        wording.interval(change),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _verdict(outcome: Outcome, change: Change) -> str:
+    word = report.word(change)
+    if change.id in outcome.accepted:
+        return f"{word}, accepted"
+    return f"**{word}**" if outcome.fails(change) else word
+
+
+def _arrow(change: Change) -> str:
+    if change.ratio is None or change.kind not in ("degradation", "optimization"):
+        return ""
+    return "▲ " if change.ratio > 1 else "▼ "
+
+
+def _acceptances(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
+    for change in changes:
+        if found := outcome.accepted.get(change.id):
+            yield f"{_subject(change)}: accepted by {_code(found.author)}: {_code(found.why)}"
+
+
+def _unpaired(outcome: Outcome) -> Iterator[str]:
+    for missing in outcome.unpaired:
+        yield f"not compared: {_code(missing.label)} at {_code(missing.version[:10])}: {_plain(missing.reason)}"
+
+
+def _evidence(changes: Sequence[Change]) -> Iterator[str]:
+    for change in changes:
+        yield f"{_subject(change)}, change {_code(change.id)}: {_code(change.evidence)}"
+
+
+def _subject(change: Change) -> str:
+    return f"{_code(wording.metric(change))} of {_code(change.label)}"
+
+
+def _list(items: Iterator[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _folded(summary: str, content: str) -> str:
+    """GitHub and GitLab render Markdown inside of a folded part after an empty line."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{content}\n\n</details>"
+
+
+def _code(text: str) -> str:
+    return f"<code>{_plain(clip(printable(text), _LONGEST))}</code>" if text.strip() else ""
+
+
+def _plain(text: str) -> str:
+    """The text with everything but letters, digits, blanks and harmless signs as an entity."""
+    return "".join(c if c.isalnum() or c in " ,;%+×µ…" or not c.isascii() else f"&#{ord(c)};" for c in printable(text))

@@ -1,0 +1,96 @@
+"""When a check fails a build: the rules of `--fail-on`, and the exit codes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal, cast, get_args
+
+import attrs
+
+from perfcore.errors import UsageError, nearest
+from perfcore.model import Change
+from perfcore.text import brief
+
+DEGRADED = 1
+UNTOLD = 8
+NEVER = "never"
+Verdict = Literal["degradation", "any-degradation", "cannot-tell"]
+_VERDICTS: tuple[str, ...] = get_args(Verdict)
+
+
+@attrs.frozen
+class Rule:
+    """What fails a build: a verdict on any primary metric, or on the one of this name, primary or not."""
+
+    verdict: Verdict
+    metric: str = ""
+
+    def fits(self, change: Change) -> bool:
+        """Whether this change fails the build."""
+        if self.metric:
+            wanted = change.metric == self.metric
+        else:
+            wanted = change.primary or self.verdict == "any-degradation"
+        return wanted and change.kind == ("cannot tell" if self.verdict == "cannot-tell" else "degradation")
+
+    def __str__(self) -> str:
+        return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
+
+
+DEFAULT = (Rule("degradation"),)
+
+
+def parse_rules(words: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules in words such as `degradation`, `degradation:wall`, `any-degradation`, `cannot-tell`; `never`, which
+    stands alone, is none."""
+    if NEVER in words:
+        if len(set(words)) > 1:
+            raise UsageError("a check that fails never fails on nothing else", hint="--fail-on never stands alone")
+        return ()
+    return tuple(dict.fromkeys(map(_parse, words)))
+
+
+def parse_thresholds(words: Iterable[str]) -> dict[str, float]:
+    """The smallest changes that matter, by metric, in words such as `0.05` and `cpu=0.03`; the key "" is for all."""
+    found: dict[str, float] = {}
+    for word in words:
+        metric, equals, number = word.rpartition("=")
+        if equals and not metric:
+            raise UsageError(f"the threshold {brief(word)} names no metric", hint="such as cpu=0.03")
+        if metric in found:
+            which = brief(metric) if metric else "every metric"
+            raise UsageError(f"the threshold of {which} is given twice")
+        found[metric] = _share(number)
+    return found
+
+
+def combined(configured: Mapping[str, float], given: Mapping[str, float]) -> Mapping[str, float]:
+    """The thresholds of the configuration with those of a command line, of which one for every metric outweighs
+    all that is configured."""
+    return given if "" in given else {**configured, **given}
+
+
+def _parse(word: str) -> Rule:
+    verdict, colon, metric = word.partition(":")
+    known = (*_VERDICTS, NEVER)
+    if verdict not in _VERDICTS:
+        raise UsageError(
+            f"a check cannot fail on {brief(word)}", hint=nearest(verdict, known) or f"one of {', '.join(known)}"
+        )
+    if colon and (not metric or verdict == "any-degradation"):
+        raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
+    return Rule(cast(Verdict, verdict), metric)
+
+
+def _share(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (math.isfinite(number) and number >= 0):
+        raise UsageError(
+            f"a threshold is a number of 0 or more, got {brief(text)}",
+            hint="0.05 is 5 %, for all metrics; cpu=0.03 is for one",
+        )
+    return number

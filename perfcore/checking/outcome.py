@@ -1,0 +1,71 @@
+"""What came of a check, with all that a report of it says: verdicts, what was accepted, and what fails the build."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from perfcore.checking.acceptance import Acceptance
+from perfcore.checking.gate import DEFAULT, DEGRADED, UNTOLD, Rule
+from perfcore.checking.pairing import Unpaired
+from perfcore.model import EMPTY, Change
+
+SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
+    `rules` say what fails the build. `conclusion` says in a line what was looked at and found."""
+
+    changes: tuple[Change, ...] = ()
+    unpaired: tuple[Unpaired, ...] = ()
+    accepted: Mapping[str, Acceptance] = EMPTY
+    rules: tuple[Rule, ...] = DEFAULT
+    conclusion: str = ""
+
+    def fails(self, change: Change) -> bool:
+        """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""
+        stands = change.id not in self.accepted and not change.undone
+        return stands and any(rule.fits(change) for rule in self.rules)
+
+    @property
+    def failing(self) -> tuple[Change, ...]:
+        return tuple(filter(self.fails, self.changes))
+
+    @property
+    def degraded(self) -> bool:
+        """Whether the exit code is 1."""
+        return any(change.kind == "degradation" for change in self.failing)
+
+    @property
+    def requires_all(self) -> bool:
+        """Whether the build fails where something could not be compared."""
+        return any(rule.verdict == "cannot-tell" and not rule.metric for rule in self.rules)
+
+    @property
+    def untold(self) -> bool:
+        """Whether something that had to be told could not be, or was not compared at all."""
+        missing = self.requires_all and bool(self.unpaired or not self.changes)
+        return missing or any(change.kind == "cannot tell" for change in self.failing)
+
+    @property
+    def exit_code(self) -> int:
+        """1 for a degradation and for nothing else."""
+        return DEGRADED if self.degraded else UNTOLD if self.untold else 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "degraded": self.degraded,
+            "fail_on": [str(rule) for rule in self.rules],
+            "changes": [self._change_json(change) for change in self.changes],
+            "unpaired": [attrs.asdict(missing) for missing in self.unpaired],
+        }
+
+    def _change_json(self, change: Change) -> dict[str, Any]:
+        found = self.accepted.get(change.id)
+        accepted = None if found is None else {"author": found.author, "why": found.why, "time": found.time}
+        return {**attrs.asdict(change), "accepted": accepted, "fails": self.fails(change)}
