@@ -28,6 +28,7 @@ from perfcore.plugins import Plugins, guard
 from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import lookup, objects, pending
+from perfcore.store.catalog import Catalog
 from perfcore.store.lookup import Places, Ref
 from perfcore.store.pending import Pending
 from perfcore.store.recent import Recent
@@ -199,32 +200,45 @@ class Repository:
 
     def entries(self, version: str) -> tuple[Entry, ...]:
         """The registered profiles of a version, oldest first: their places are the numbers of `N@i`."""
-        live = self.store.read_index(self.vcs_name, version).live
-        return tuple(entry if entry.type else self._completed(entry) for entry in live)
+        return self._complete(self.store.read_index(self.vcs_name, version).live)
 
-    def readable_entries(self, version: str) -> tuple[Entry, ...]:
-        """The same for listings, which go on where an index is damaged: a warning, and nothing."""
+    def readable_entries(self, version: str, catalog: Catalog | None = None) -> tuple[Entry, ...]:
+        """The same for listings, which go on where an index is damaged: a warning, and nothing. Whoever asks for
+        many versions asks a `catalog`."""
         try:
-            return self.entries(version)
+            if catalog is None:
+                return self.entries(version)
+            return self._complete(catalog.entries(self.vcs_name, version))
         except FormatError as error:
-            self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+            self._leave_out(error)
             return ()
+
+    @contextlib.contextmanager
+    def catalog(self) -> Iterator[Catalog]:
+        """What the indexes say now, quicker than reading them one by one; what it learned is kept for the next."""
+        catalog = Catalog(self.store, self.perf / "cache" / "indexes")
+        try:
+            yield catalog
+        finally:
+            catalog.save()
 
     def walk(self, head: str | None = None) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
         """Every version from `head` back with its profiles, newest first, streamed; damaged indexes are left out
         with a warning."""
-        for version in self.vcs.walk_minor_versions(head or self.version()):
-            yield version, self.readable_entries(version.id)
+        with self.catalog() as catalog:
+            for version in self.vcs.walk_minor_versions(head or self.version()):
+                yield version, self.readable_entries(version.id, catalog)
 
     def everywhere(self) -> list[tuple[str, Entry]]:
         """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a
         warning."""
         found = []
-        for _, index in self.store.indexes():
-            if isinstance(index, FormatError):
-                self.plugins.warn(f"{index.message} (left out; `perf fsck` tells more)")
-            else:
-                found += [(index.version, entry) for entry in index.live]
+        with self.catalog() as catalog:
+            for row in catalog.everywhere():
+                if isinstance(row, FormatError):
+                    self._leave_out(row)
+                else:
+                    found += [(row[0], entry) for entry in row[1]]
         return found
 
     def pending(self) -> list[Pending]:
@@ -355,6 +369,15 @@ class Repository:
         with contextlib.suppress(PerfError):
             return self.vcs.read_file(version, path)
         return None
+
+    def _leave_out(self, error: FormatError) -> None:
+        self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+
+    def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        for entry in entries:
+            if not entry.type:
+                return tuple(each if each.type else self._completed(each) for each in entries)
+        return entries
 
     def _completed(self, entry: Entry) -> Entry:
         """An entry of version 1 of the index, which says only name and time, with the rest from its profile."""

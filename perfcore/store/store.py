@@ -182,12 +182,19 @@ class Store:
             if not is_object_key(listed.key):
                 continue
             try:
-                data = self.read_listed(listed)
-                if data is None or not indexes.is_index(data):
-                    continue
-                yield listed.key, indexes.decode(data, where=f"index {listed.key}")
+                index = self.index_at(listed)
+                if index is not None:
+                    yield listed.key, index
             except FormatError as error:
                 yield listed.key, error
+
+    def index_at(self, row: Listed) -> Index | None:
+        """The index under a listed key; None where something else is there, or nothing any more. FormatError where
+        it is damaged."""
+        data = self.read_listed(row)
+        if data is None or not indexes.is_index(data):
+            return None
+        return indexes.decode(data, where=f"index {row.key}")
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""

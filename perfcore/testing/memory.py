@@ -6,7 +6,8 @@ import itertools
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -44,6 +45,7 @@ class MemoryStorage:
         self._held: dict[str, _Held] = {}
         self._serial = itertools.count(1)
         self._newest = 0
+        self._changes: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def read(self, key: str) -> Stored:
@@ -72,6 +74,7 @@ class MemoryStorage:
         with self._lock:
             self._check_tag(key, tag)
             del self._held[key]
+            self._changes[_folder(key)] += 1
 
     def touch(self, key: str) -> None:
         with self._lock:
@@ -88,6 +91,15 @@ class MemoryStorage:
                 if key.startswith(prefix)
             ]
         return iter(found)
+
+    def stamps(self, prefix: str) -> Mapping[str, str]:
+        if not _PREFIX.fullmatch(prefix):
+            raise StorageError(f"no key begins with '{printable(prefix)}'")
+        level = prefix.count("/") + 1
+        with self._lock:
+            parts = [key.split("/") for key in self._held if key.startswith(prefix)]
+            folders = {"/".join(part[:level]) + "/" for part in parts if len(part) > level}
+            return {folder: str(self._changes[folder]) for folder in sorted(folders)}
 
     def warnings(self) -> Sequence[str]:
         return ("what is kept in memory is gone when the process ends",)
@@ -119,6 +131,7 @@ class MemoryStorage:
 
     def _put(self, key: str, data: bytes) -> str:
         tag = self._tag("c")
+        self._changes[_folder(key)] += 1
         self._held[key] = _Held(bytes(data), tag, self._now(), self._tag("l"))
         return tag
 
@@ -129,6 +142,11 @@ class MemoryStorage:
         """The time, later than every one that was given before."""
         self._newest = max(time.time_ns(), self._newest + 1)
         return self._newest
+
+
+def _folder(key: str) -> str:
+    """The part of a key up to its last slash, with it."""
+    return key[: key.rfind("/") + 1]
 
 
 def _checked(key: str) -> str:

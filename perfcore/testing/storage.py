@@ -27,11 +27,12 @@ from perfcore.testing import storage_children as children
 from perfcore.testing.storage_children import Child, number_key, payload, payload_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from perfcore.hookspecs import Listed, Storage
 
     Together = Callable[..., list[list[Any]]]
+    Stamps = Callable[[str], Mapping[str, str]]
 
 LEGAL_KEYS = (
     "a",
@@ -154,6 +155,18 @@ class StorageContract:
         """Opens the place of `driver` once more, also in another process: it can be pickled."""
         kind: Any = type(driver)
         return functools.partial(kind, driver.place)
+
+    @pytest.fixture
+    def stamps(self, driver: Any) -> Stamps:
+        if not hasattr(driver, "stamps"):
+            pytest.skip("the storage has no stamps")
+        return driver.stamps  # type: ignore[no-any-return]
+
+    @pytest.fixture
+    def settle(self) -> Callable[[], None]:
+        """Makes all that is at the place look as if it had been there for an hour, for `stamps` that tell nothing
+        just after a change."""
+        return lambda: None
 
     @pytest.fixture
     def together(self, reopen: Callable[[], Storage]) -> Together:
@@ -531,6 +544,57 @@ class StorageContract:
         before = {row.tag for row in driver.list("objects/")}
         while before & {row.tag for row in driver.list("objects/")}:  # until each was replaced
             assert [row.key for row in driver.list("objects/")] == keys
+
+    # Stamps
+
+    def test_stamps_name_the_folders_at_a_prefix(self, driver: Storage, stamps: Stamps) -> None:
+        for key in ("a/b/c", "a/b/d/e", "a/bb/f", "a/g", "h/i/j"):
+            driver.create(key, b"")
+        assert set(stamps("a/")) >= {"a/b/", "a/bb/"}
+        assert set(stamps("a/")) - {"a/g/"} == {"a/b/", "a/bb/"}
+        assert set(stamps("a/bb")) == {"a/bb/"}
+        assert set(stamps("")) == {"a/", "h/"}
+        assert stamps("not/there/") == {}
+        for prefix in ILLEGAL_PREFIXES:
+            with pytest.raises(StorageError):
+                stamps(prefix)
+
+    def test_a_stamp_that_tells_something_tells_of_every_change(
+        self, driver: Storage, stamps: Stamps, settle: Callable[[], None]
+    ) -> None:
+        changes: tuple[Callable[[], Any], ...] = (
+            lambda: driver.create("a/b/new", b"1"),
+            lambda: driver.replace("a/b/new", b"2", driver.read("a/b/new").tag),
+            lambda: driver.replace("a/b/new", b"2", driver.read("a/b/new").tag),
+            lambda: driver.delete("a/b/new", driver.read("a/b/new").tag),
+        )
+        driver.create("a/b/old", b"1")
+        driver.create("a/c/other", b"1")
+        for change in changes:
+            settle()
+            before = stamps("a/")
+            change()
+            assert stamps("a/")["a/b/"] != before["a/b/"], "or else what is known would be taken for what is there"
+            assert before["a/b/"], "nothing changed, so the stamp should tell"
+            assert stamps("a/")["a/c/"] == before["a/c/"]
+
+    def test_stamps_are_those_of_another_instance(
+        self, driver: Storage, stamps: Stamps, reopen: Callable[[], Storage], settle: Callable[[], None]
+    ) -> None:
+        driver.create("a/b/c", b"1")
+        settle()
+        other: Any = reopen()
+        assert stamps("a/") == other.stamps("a/")
+
+    def test_just_after_a_change_a_stamp_tells_nothing_or_tells_of_the_next(
+        self, driver: Storage, stamps: Stamps
+    ) -> None:
+        """However quickly changes follow one another."""
+        driver.create("a/b/c", b"0")
+        for number in range(60):
+            before = stamps("a/")["a/b/"]
+            driver.replace("a/b/c", b"%d" % number, driver.read("a/b/c").tag)
+            assert before == "" or stamps("a/")["a/b/"] != before
 
     # Kills
 

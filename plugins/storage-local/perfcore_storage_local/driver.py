@@ -22,7 +22,7 @@ from perfcore.hookspecs import Stored
 from perfcore.text import printable
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.files import explained
-from perfcore_storage_local.listing import walk
+from perfcore_storage_local.listing import stamps, walk
 from perfcore_storage_local.locks import locked
 
 if TYPE_CHECKING:
@@ -109,15 +109,13 @@ class LocalStorage:
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """`tmp/` and `locks/` are left out, unless the prefix begins with one of them."""
-        keys.check_prefix(prefix)
-        start, slash, partial = prefix.rpartition("/")
-        folder = self._path(start) if start else self._root
-        with explained("list", folder):
-            try:
-                self._check_folders(prefix)
-            except files.MISSING:
-                return iter(())
-        return walk(folder, start + slash, partial)
+        found = self._folder_of(prefix)
+        return walk(*found) if found else iter(())
+
+    def stamps(self, prefix: str) -> dict[str, str]:
+        """The times of the folders. They are not relied on where other machines write or times mean less."""
+        found = self._folder_of(prefix)
+        return stamps(*found, reliable=os.name == "posix" and not self.warnings()) if found else {}
 
     def warnings(self) -> tuple[str, ...]:
         """What people should know about the place: that it is on a network file system."""
@@ -173,6 +171,19 @@ class LocalStorage:
     def _lock(self, key: str) -> AbstractContextManager[None]:
         folder = self._make_folders(f"{keys.LOCKS}/")
         return locked(os.path.join(folder, f"{keys.shard(key, SHARDS):02x}"), self.patience)
+
+    def _folder_of(self, prefix: str) -> tuple[str, str, str] | None:
+        """(path of the folder in which a prefix ends, its part of the keys, the rest of the prefix); None where
+        there is no such folder."""
+        keys.check_prefix(prefix)
+        start, slash, partial = prefix.rpartition("/")
+        folder = self._path(start) if start else self._root
+        with explained("list", folder):
+            try:
+                self._check_folders(prefix)
+            except files.MISSING:
+                return None
+        return folder, start + slash, partial
 
     def _folders(self, key: str) -> Iterator[str]:
         path = self._root

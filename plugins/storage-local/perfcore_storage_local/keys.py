@@ -64,6 +64,12 @@ def stat_tag(status: os.stat_result) -> str:
     return f"{status.st_mtime_ns:x}.{status.st_size:x}.{status.st_ino:x}"
 
 
+def folder_stamp(status: os.stat_result) -> str:
+    """Another one whenever something is made, replaced or removed in the folder. The time of the last change of
+    its inode, which nobody can set, tells a folder that was copied or unpacked with its times as they were."""
+    return f"{status.st_mtime_ns:x}.{status.st_ctime_ns:x}.{status.st_ino:x}"
+
+
 def is_stat_tag(tag: str) -> bool:
     return "." in tag
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from perfcore.hookspecs import Listed
 from perfcore_storage_local import files
-from perfcore_storage_local.keys import OWN, is_segment, stat_tag
+from perfcore_storage_local.keys import OWN, folder_stamp, is_segment, stat_tag
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SETTLED_NS = 2_000_000_000
+# The clock of a file system ticks every 2 s at most, and some milliseconds behind that of the processor.
+_TELLING_NS = 3_000_000_000
 
 
 def walk(folder: str, start: str, partial: str) -> Iterator[Listed]:
@@ -30,6 +32,20 @@ def walk(folder: str, start: str, partial: str) -> Iterator[Listed]:
                 yield row
         else:
             levels.pop()
+
+
+def stamps(folder: str, start: str, partial: str, *, reliable: bool) -> dict[str, str]:
+    """The stamps of the folders in `folder`. Whatever is made, replaced or removed in a folder changes its times;
+    but for some moments after a change the next one could leave them the same, and then they tell nothing."""
+    found = {}
+    for key, path, is_folder in _entries(folder, start, partial):
+        try:
+            status = os.lstat(path)
+        except files.MISSING:
+            continue
+        settled = reliable and is_folder and time.time_ns() - status.st_mtime_ns > _TELLING_NS
+        found[f"{key}/"] = folder_stamp(status) if settled else ""
+    return found
 
 
 def _entries(folder: str, start: str, partial: str = "") -> Iterator[tuple[str, str, bool]]:

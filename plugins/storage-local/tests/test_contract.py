@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,7 +17,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class TestWithLinks(StorageContract):
+class Local(StorageContract):
+    @pytest.fixture
+    def settle(self, driver: LocalStorage) -> Callable[[], None]:
+        def settle() -> None:
+            then = time.time_ns() - 3600 * 10**9
+            for folder, _, _ in os.walk(driver.place):
+                os.utime(folder, ns=(then, then))
+
+        return settle
+
+
+class TestWithLinks(Local):
     kills = 40
 
     @pytest.fixture
@@ -23,7 +36,7 @@ class TestWithLinks(StorageContract):
         return LocalStorage(tmp_path / "place")
 
 
-class TestWithoutLinks(StorageContract):
+class TestWithoutLinks(Local):
     increments = 20
 
     @pytest.fixture

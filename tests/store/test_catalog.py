@@ -1,0 +1,297 @@
+"""What is kept of the indexes is never believed when it could be wrong, and never missed when it is gone."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+from perfcore.errors import FormatError
+from perfcore.store import catalog as catalogs
+from perfcore.store import index as indexes
+from perfcore.store.catalog import Catalog
+from perfcore.store.store import Store, object_key
+from perfcore.testing.memory import MemoryStorage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+A, B, C = "aa" * 20, "ab" * 20, "aa" * 19 + "cc"
+
+
+class Counting(MemoryStorage):
+    """Tells how much is read and listed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.work = 0
+
+    def read(self, key):
+        self.work += 1
+        return super().read(key)
+
+    def list(self, prefix):
+        self.work += 1
+        return super().list(prefix)
+
+
+class Stampless(Counting):
+    """A storage without the optional method."""
+
+    def __getattribute__(self, name):
+        if name == "stamps":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.fixture
+def storage() -> Counting:
+    return Counting()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "indexes"
+
+
+@pytest.fixture
+def ask(store: Store, place: Path) -> Callable[..., list[str]]:
+    """The names of the profiles of a version, sorted, from a new catalog whose findings are kept."""
+
+    def asked(version: str = A) -> list[str]:
+        catalog = Catalog(store, place)
+        found = sorted(entry.name for entry in catalog.entries("git", version))
+        catalog.save()
+        return found
+
+    return asked
+
+
+@pytest.fixture
+def everything(store: Store, place: Path) -> Callable[[], list[tuple[str, list[str]]]]:
+    def listed() -> list[tuple[str, list[str]]]:
+        catalog = Catalog(store, place)
+        found = [row for row in catalog.everywhere() if not isinstance(row, FormatError)]
+        catalog.save()
+        return [(version, [entry.name for entry in entries]) for version, entries in found]
+
+    return listed
+
+
+def _resealed(path: Path, change: Callable[[list], object]) -> None:
+    """Change what a file says and make its checksum fit."""
+    data = path.read_bytes()
+    head = data[: data.index(b"\n") + 1]
+    kept = msgspec.msgpack.decode(data[len(head) + 20 :])
+    change(kept)
+    payload = msgspec.msgpack.encode(kept)
+    path.write_bytes(head + hashlib.sha1(payload, usedforsecurity=False).digest() + payload)
+
+
+def test_it_says_what_the_indexes_say(register, make, store, ask) -> None:
+    register(make(1), A, name="first", tags=("x", "schön"), collector="time", config_id="c")
+    register(make(2), A, name="second", postprocessors=("filter",), cmd="sort", args="-n", workload="big")
+    for _ in range(2):
+        assert ask() == ["first", "second"]
+    assert Catalog(store, None).entries("git", A) == store.read_index("git", A).live
+
+
+def test_what_was_kept_is_the_same_entry_for_entry(register, make, store, ask, place, storage) -> None:
+    register(make(1), A, tags=("x", "schön"), collector="time", config_id="c", environment_id="e")
+    register(make(2), A, postprocessors=("filter", "sum"), cmd="sort", args="-n", workload="big\n\x1b")
+    ask()
+    before = storage.work
+    again = Catalog(store, place).entries("git", A)
+    assert storage.work == before, "it was read from the file"
+    assert again == store.read_index("git", A).live
+
+
+def test_nothing_is_read_again_while_nothing_changes(register, make, ask, everything, storage) -> None:
+    register(make(1), A)
+    register(make(2), B)
+    for asked in (lambda: ask(A), lambda: ask(C), everything):
+        asked()
+        before = storage.work
+        again = asked()
+        assert storage.work == before
+        assert again == asked()
+
+
+def test_a_version_without_profiles_has_none(register, make, ask) -> None:
+    register(make(1), A)
+    for _ in range(2):
+        assert ask(B) == []
+        assert ask(C) == []
+
+
+@pytest.mark.parametrize("first", ["ask", "everything", "nothing"])
+def test_every_change_is_seen(register, make, store, ask, everything, first) -> None:
+    look = {"ask": ask, "everything": everything, "nothing": lambda: None}[first]
+    look()
+    one = register(make(1), A, name="one")
+    assert ask() == ["one"]
+    look()
+    register(make(2), A, name="two")
+    assert ask() == ["one", "two"]
+    look()
+    store.update_index("git", A, lambda index: indexes.bury(index, one))
+    assert ask() == ["two"]
+    assert everything() == [(A, ["two"])]
+    look()
+    store.storage.delete(object_key(A), store.storage.read(object_key(A)).tag)
+    assert ask() == []
+    assert everything() == []
+
+
+def test_everywhere_gives_what_was_asked_for_and_what_was_not(register, make, ask, everything) -> None:
+    for number, version in enumerate((C, B, A)):
+        register(make(number), version, name=f"of {number}")
+    ask(A)
+    for _ in range(2):
+        assert everything() == [(A, ["of 2"]), (C, ["of 0"]), (B, ["of 1"])]
+
+
+def test_a_change_while_it_is_read_is_not_lost(register, make, store, place, ask) -> None:
+    """What was read before and after a change is kept under the stamp from before."""
+    register(make(1), A, name="old")
+    catalog = Catalog(store, place)
+    catalog.entries("git", C)
+    register(make(2), A, name="new")
+    catalog.entries("git", A)
+    register(make(3), A, name="newer")
+    catalog.save()
+    assert ask() == ["new", "newer", "old"]
+
+
+def test_a_damaged_index_stays_damaged_until_it_is_mended(register, make, store, storage, place, everything) -> None:
+    register(make(1), A, name="one")
+    register(make(2), C, name="two")
+    key = object_key(A)
+    whole = storage.read(key)
+    tag = storage.replace(key, whole.data[:-1], whole.tag)
+    for _ in range(2):
+        catalog = Catalog(store, place)
+        with pytest.raises(FormatError, match="damaged"):
+            catalog.entries("git", A)
+        assert [type(row) for row in catalog.everywhere()] == [FormatError, tuple]
+        assert [entry.name for entry in catalog.entries("git", C)] == ["two"]
+        catalog.save()
+    storage.replace(key, whole.data, tag)
+    assert everything() == [(A, ["one"]), (C, ["two"])]
+
+
+def test_the_index_of_another_version_is_no_answer(register, make, store, storage, place, everything) -> None:
+    register(make(1), A)
+    storage.create(object_key(C), storage.read(object_key(A)).data)
+    everything()
+    with pytest.raises(FormatError, match="is the index of"):
+        Catalog(store, place).entries("git", C)
+    with pytest.raises(FormatError, match="is the index of"):
+        Catalog(store, place).entries("hg", A)
+
+
+def test_without_the_files_only_time_is_lost(register, make, ask, place, storage) -> None:
+    register(make(1), A, name="one")
+    ask()
+    for path in place.iterdir():
+        path.unlink()
+    place.rmdir()
+    assert ask() == ["one"]
+    assert [path.name for path in place.iterdir()] == ["aa"]
+
+
+def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(register, make, ask, place) -> None:
+    register(make(1), A, name="one", cmd="sort")
+    ask()
+    path = place / "aa"
+    whole = path.read_bytes()
+    for at in range(len(whole)):
+        for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :]):
+            path.write_bytes(damaged)
+            assert ask() == ["one"]
+            assert path.read_bytes() == whole, "and it was written again"
+    path.write_bytes(whole + b"\0")
+    assert ask() == ["one"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda kept: kept.__setitem__(0, "0"),
+        lambda kept: kept.__setitem__(0, ""),
+        lambda kept: kept.__setitem__(0, None),
+        lambda kept: kept.__setitem__(1, []),
+        lambda kept: kept.__setitem__(2, 5),
+        lambda kept: kept.pop(),
+        lambda kept: kept[1].__setitem__(A[2:], ["git", A, "entries"]),
+        lambda kept: kept[1].__setitem__(A[2:], ["git", A, [{"profile": 5}]]),
+        lambda kept: kept[1].__setitem__(A[2:], ["git", A, [{}]]),
+        lambda kept: kept[1].__setitem__(A[2:], ["git", B, []]),
+        lambda kept: kept[1].__setitem__(A[2:], None),
+    ],
+)
+def test_a_forged_file_is_not_believed_and_breaks_nothing(register, make, ask, everything, place, change) -> None:
+    register(make(1), A, name="one")
+    ask()
+    _resealed(place / "aa", change)
+    assert ask() == ["one"]
+    _resealed(place / "aa", lambda kept: kept[1].__setitem__(A[2:], "nonsense"))
+    assert everything() == [(A, ["one"])]
+
+
+def test_a_file_of_another_perfcore_is_not_believed(register, make, ask, place) -> None:
+    register(make(1), A, name="one")
+    ask()
+    data = (place / "aa").read_bytes()
+    (place / "aa").write_bytes(data.replace(b"environment_id", b"somewhere_else", 1))
+    assert ask() == ["one"]
+
+
+def test_what_stands_in_the_way_is_left_alone(register, make, ask, place, tmp_path) -> None:
+    register(make(1), A, name="one")
+    place.mkdir(parents=True)
+    (place / "aa").mkdir()
+    for _ in range(2):
+        assert ask() == ["one"]
+    assert [path.name for path in place.iterdir()] == ["aa"], "nothing unfinished is left"
+    (place / "aa").rmdir()
+    os.mkfifo(place / "aa")
+    assert ask() == ["one"]
+
+
+def test_a_link_is_not_followed_to_write_elsewhere(register, make, ask, place, tmp_path) -> None:
+    register(make(1), A, name="one")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    place.parent.mkdir()
+    place.symlink_to(elsewhere, target_is_directory=True)
+    assert ask() == ["one"]
+    assert list(elsewhere.iterdir()) == []
+    place.unlink()
+    (elsewhere / "file").write_text("precious")
+    place.mkdir()
+    (place / "aa").symlink_to(elsewhere / "file")
+    assert ask() == ["one"]
+    assert (elsewhere / "file").read_text() == "precious"
+
+
+class TestWithoutStamps:
+    @pytest.fixture
+    def storage(self) -> Stampless:
+        return Stampless()
+
+    def test_everything_is_read_as_it_is(self, register, make, ask, everything, place) -> None:
+        for number, version in enumerate((A, B)):
+            register(make(number), version, name=f"of {number}")
+        assert ask(A) == ["of 0"]
+        assert ask(C) == []
+        assert everything() == [(A, ["of 0"]), (B, ["of 1"])]
+        assert not place.exists()
+
+
+def test_the_names_of_the_fields_are_part_of_the_head() -> None:
+    assert b"environment_id" in catalogs._HEAD
