@@ -33,22 +33,6 @@ _HEADER = (
     *("command", "collector", "metric", "resource", "unit", "version", "date", "subject", "environment"),
     *("runs", "median", "least", "greatest", "change", "id"),
 )
-    "command",
-    "collector",
-    "metric",
-    "resource",
-    "unit",
-    "version",
-    "date",
-    "subject",
-    "environment",
-    "runs",
-    "median",
-    "least",
-    "greatest",
-    "change",
-    "id",
-]
 
 
 @app.command()
