@@ -59,7 +59,7 @@ def test_every_kind_of_verdict_has_a_rule_and_a_kind(every_kind: Outcome) -> Non
 
 def test_a_result_says_where_and_how_much(every_kind: Outcome) -> None:
     result = read(every_kind)["results"][0]
-    assert result["message"]["text"].startswith("sort big.txt: cpu slower by +100.0 %")
+    assert result["message"]["text"].startswith("sort big.txt: cpu slower, +100.0 %")
     assert result["locations"][0]["logicalLocations"] == [
         {"name": "cpu", "fullyQualifiedName": "sort big.txt / cpu", "kind": "member"}
     ]

@@ -1,11 +1,12 @@
 """A summary in Markdown for a pull request: what was found, a table of what changed, and the rest folded.
 
-Names come from outside, so every one stands in a `code` element with its punctuation written as entities: it can open
-no markup, link to nothing and mention nobody, on any site that renders Markdown.
+Names come from outside, so every one is shown as code, and what could end that is written as entities: it can open no
+markup, link to nothing and mention nobody.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from perfcore.checking import report
@@ -15,6 +16,8 @@ from perfcore.model import Change
 from perfcore.text import clip, printable, quantity
 
 _LONGEST = 200
+_MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
+_SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.")
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
 
@@ -24,12 +27,14 @@ def render(outcome: Outcome) -> str:
     others = [change for change in outcome.changes if change.kind in ("same", "cannot tell")]
     paragraphs = [f"### Performance: {_headline(outcome)}", _plain(wording.conclusion(outcome)) + "."]
     paragraphs += [_table(outcome, changed)] if changed else []
-    paragraphs += [_list(_acceptances(outcome, changed))] if any(c.id in outcome.accepted for c in changed) else []
-    paragraphs += [_list(_unpaired(outcome))] if outcome.unpaired else []
+    paragraphs += (
+        [_list(_acceptances(outcome, changed[:_MOST]))] if any(c.id in outcome.accepted for c in changed) else []
+    )
+    paragraphs += [_list(_unpaired(outcome)) + _more(outcome.unpaired)] if outcome.unpaired else []
     if others:
         paragraphs.append(_folded("What did not change, or cannot be told", _table(outcome, others)))
     if said := [change for change in outcome.changes if change.evidence]:
-        paragraphs.append(_folded("What the verdicts rest on", _list(_evidence(said))))
+        paragraphs.append(_folded("What the verdicts rest on", _list(_evidence(said[:_MOST])) + _more(said)))
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -42,7 +47,8 @@ def _headline(outcome: Outcome) -> str:
 
 
 def _table(outcome: Outcome, changes: Sequence[Change]) -> str:
-    return "\n".join([*_HEAD, *(_row(outcome, change) for change in changes)])
+    rows = [_row(outcome, change) for change in changes[:_MOST]]
+    return "\n".join([*_HEAD, *rows]) + _more(changes)
 
 
 def _row(outcome: Outcome, change: Change) -> str:
@@ -78,7 +84,7 @@ def _acceptances(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _unpaired(outcome: Outcome) -> Iterator[str]:
-    for missing in outcome.unpaired:
+    for missing in outcome.unpaired[:_MOST]:
         yield f"not compared: {_code(missing.label)} at {_code(missing.version[:10])}: {_plain(missing.reason)}"
 
 
@@ -91,6 +97,10 @@ def _subject(change: Change) -> str:
     return f"{_code(wording.metric(change))} of {_code(change.label)}"
 
 
+def _more(items: Sequence[object]) -> str:
+    return f"\n\n… and {len(items) - _MOST:,} more" if len(items) > _MOST else ""
+
+
 def _list(items: Iterator[str]) -> str:
     return "\n".join(f"- {item}" for item in items)
 
@@ -101,9 +111,13 @@ def _folded(summary: str, content: str) -> str:
 
 
 def _code(text: str) -> str:
-    return f"<code>{_plain(clip(printable(text), _LONGEST))}</code>" if text.strip() else ""
+    """A name: a code span, or an element where it holds what could end one or a cell."""
+    shown = clip(printable(text), _LONGEST).strip()
+    if not shown:
+        return ""
+    return f"<code>{_plain(shown)}</code>" if set("`|\\") & set(shown) else f"`{shown}`"
 
 
 def _plain(text: str) -> str:
-    """The text with everything but letters, digits, blanks and harmless signs as an entity."""
-    return "".join(c if c.isalnum() or c in " ,;%+×µ…" or not c.isascii() else f"&#{ord(c)};" for c in printable(text))
+    """The text with all that could be markup as entities."""
+    return _SIGNS.sub(lambda found: found[1] or f"&#{ord(found[0])};", printable(text))

@@ -42,12 +42,10 @@ def title(change: Change) -> str:
 def sentence(change: Change) -> str:
     """The whole verdict in one line."""
     between = f" ({interval(change)})" if interval(change) else ""
-    moved = f" by {size(change)}{between}" if change.ratio is not None else ""
-    values = f"{_amount(change.baseline_value, change)} at {change.baseline}"
-    return (
-        f"{printable(change.label)}: {metric(change)} {report.word(change)}{moved}, "
-        f"{values}, {_amount(change.target_value, change)} at {change.target}"
-    )
+    moved = f", {size(change)}{between}" if change.ratio is not None else ""
+    before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))
+    verdict = f"{printable(change.label)}: {metric(change)} {report.word(change)}{moved}"
+    return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(change.target)}"
 
 
 def accepted(acceptance: Acceptance) -> str:
@@ -63,7 +61,3 @@ def conclusion(outcome: Outcome) -> str:
     count = sum(1 for change in shown(outcome.changes) if change.id in outcome.accepted)
     more = f", {plural(count, 'change')} accepted" if count else ""
     return (outcome.conclusion or report.conclusion(outcome.changes)) + more
-
-
-def _amount(value: float | None, change: Change) -> str:
-    return quantity(value, change.unit)
