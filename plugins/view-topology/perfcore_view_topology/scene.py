@@ -1,0 +1,198 @@
+"""What is shown: one profile on its machine, or two beside each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import NotFoundError, PerfError, UsageError, nearest
+from perfcore.text import clip, plural, printable
+from perfcore_view_topology.machine import LEVELS, PLURALS, listed, machine
+from perfcore_view_topology.readings import NO_CPU, readings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from perfcore.model import Profile, Subject
+    from perfcore_view_topology.machine import Machine
+    from perfcore_view_topology.readings import Metric, Reading, Readings
+
+SIDES = ("baseline", "target")
+UNKNOWN = "unknown"
+_DIVIDED = {
+    "kernel": "divided among the CPUs by the kernel",
+    "sampled": "each thread's counts given to the CPU where it was seen",
+}
+_LONG = 200
+
+
+@attrs.frozen
+class Side:
+    """A profile on its machine; the texts can be shown as they are."""
+
+    name: str
+    command: str
+    machine: Machine
+    readings: Readings
+    attribution: str = ""
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """Where something was counted that the machine does not have, NO_CPU first."""
+        return tuple(sorted(self.readings.cpus - set(self.machine.cpus)))
+
+    def reading(self, metric: str, cpus: Iterable[int]) -> Reading | None:
+        found = self.readings.metric(metric)
+        return found.reading(cpus) if found else None
+
+    def share(self, metric: str, cpus: Iterable[int]) -> float | None:
+        found = self.readings.metric(metric)
+        return found.share(cpus) if found else None
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """What the numbers rest on, and what the machine is."""
+        known, levels = self.machine.cpus, self.machine.telling
+        threads = plural(len(known), "hardware thread")
+        runs = plural(self.readings.runs, "run")
+        held = [f"{len(self.machine.groups(level)):,} {PLURALS[level]}" for level in reversed(levels)]
+        gaps = [cpu for cpu in range(max(known)) if cpu not in known] if max(known) < 2 * len(known) + 64 else []
+        hidden = [f"CPU {listed(gaps)} offline or hidden"] if gaps else []
+        return tuple(filter(None, (", ".join([threads, *held, *hidden]), f"mean of {runs}" if self.readings.runs > 1 else "1 run", self.attribution)))
+
+
+@attrs.frozen
+class Shift:
+    """What share of a metric a part of the machine had before and after."""
+
+    part: str
+    before: float
+    after: float
+
+
+@attrs.frozen
+class Moved:
+    """What share of a metric is in another part of a level than it was, and by part."""
+
+    level: str
+    share: float
+    shifts: tuple[Shift, ...]
+
+
+@attrs.frozen
+class Scene:
+    """One side, or baseline and target; `metrics` are those of either."""
+
+    sides: tuple[Side, ...]
+    metrics: tuple[Metric, ...]
+
+    @property
+    def comparable(self) -> bool:
+        """Whether there are two sides of one machine, so that each thread can be compared."""
+        return len(self.sides) == 2 and self.sides[0].machine.cpus == self.sides[1].machine.cpus
+
+    @property
+    def title(self) -> str:
+        return " → ".join(dict.fromkeys(side.command or side.name for side in self.sides))
+
+    def metric(self, name: str | None) -> Metric:
+        """The metric of this name, or the first. UsageError for one that is not there."""
+        for metric in self.metrics:
+            if name is None or metric.name == printable(name):
+                return metric
+        known = [metric.name for metric in self.metrics]
+        hint = "; ".join(filter(None, (nearest(printable(str(name)), known), f"there are {', '.join(known)}")))
+        raise UsageError(f"no CPU has a value of {printable(str(name))!r}", hint=clip(hint, _LONG))
+
+    def scale(self, metric: str) -> tuple[float, float]:
+        """The least and the largest value of a thread, and 0: colours mean the same on both sides."""
+        found = [
+            reading.value
+            for side in self.sides
+            for cpu in (*side.machine.cpus, *side.unknown)
+            if (reading := side.reading(metric, [cpu]))
+        ]
+        return min(0.0, *found, 0.0), max(0.0, *found, 0.0)
+
+    def moved(self, metric: str) -> tuple[Moved, ...]:
+        """What is where it was not before, level by level; nothing for what has no shares."""
+        if len(self.sides) != 2:
+            return ()
+        telling = {level for side in self.sides for level in side.machine.telling}
+        telling &= set(LEVELS) if self.comparable else {"package", "numa"}
+        levels = [level for level in LEVELS if level in telling and not self._as_threads(level)]
+        levels += ["kind", "thread"] if self.comparable else ["kind"]
+        found = [_moved(self.sides, metric, level) for level in levels]
+        return tuple(moved for moved in found if moved is not None)
+
+
+    def _as_threads(self, level: str) -> bool:
+        return all(len(side.machine.groups(level)) == len(side.machine.cpus) for side in self.sides)
+
+
+def scene(subject: Subject) -> Scene:
+    """The scene of one profile or of two. PerfError that says which profile cannot be shown, and why."""
+    if not subject.profiles:
+        raise NotFoundError("there is no profile to show")
+    if len(subject.profiles) > 2:
+        raise UsageError(
+            f"one profile is shown, or two beside each other, and {len(subject.profiles)} are named",
+            hint="perf show BASELINE TARGET topology",
+        )
+    names = [*subject.names, *SIDES][: len(subject.profiles)] if subject.names else SIDES[: len(subject.profiles)]
+    sides = tuple(
+        _side(profile, printable(name)) for profile, name in zip(subject.profiles, names, strict=True)
+    )
+    metrics = {metric.name: metric for side in reversed(sides) for metric in side.readings.metrics}
+    order = dict.fromkeys(metric.name for side in sides for metric in side.readings.metrics)
+    return Scene(sides, tuple(metrics[name] for name in order))
+
+
+def _side(profile: Profile, name: str) -> Side:
+    try:
+        found, counted = machine(profile), readings(profile)
+    except NotFoundError as error:
+        raise PerfError(f"{clip(name, _LONG)} cannot be drawn: {error.message}", hint=error.hint) from error
+    attribution = profile.collector.sampling.get("attribution")
+    return Side(
+        name=clip(name, _LONG),
+        command=clip(printable(profile.label), _LONG),
+        machine=found,
+        readings=counted,
+        attribution=_DIVIDED.get(str(attribution), ""),
+    )
+
+
+def _moved(sides: Sequence[Side], metric: str, level: str) -> Moved | None:
+    parts = [_shares(side, metric, level) for side in sides]
+    if any(not part for part in parts) or len({*parts[0], *parts[1]} - {UNKNOWN}) < 2:
+        return None
+    before, after = parts
+    shifts = tuple(Shift(part, before.get(part, 0.0), after.get(part, 0.0)) for part in {**before, **after})
+    return Moved(level, sum(max(0.0, shift.after - shift.before) for shift in shifts), shifts)
+
+
+def _shares(side: Side, metric: str, level: str) -> dict[str, float]:
+    """The share of each part of a level; nothing where the machine does not know the level."""
+    groups = _groups(side.machine, level)
+    held = {cpu for cpus in groups.values() for cpu in cpus}
+    rest = [cpu for cpu in (*side.machine.cpus, *side.unknown) if cpu not in held]
+    if not groups or side.share(metric, (*held, *rest)) is None:
+        return {}
+    found = {part: side.share(metric, cpus) or 0.0 for part, cpus in groups.items()}
+    unknown = side.share(metric, rest) if rest else None
+    return found if not unknown else {**found, UNKNOWN: unknown}
+
+
+def _groups(found: Machine, level: str) -> dict[str, tuple[int, ...]]:
+    if level == "thread":
+        return {f"CPU {cpu}": (cpu,) for cpu in found.cpus}
+    if level == "kind":
+        return {f"{kind} cores": cpus for kind, cpus in found.by_kind().items()}
+    return found.groups(level)
+
+
+def cpu_label(cpu: int) -> str:
+    """`CPU 3`; what was counted at no known place says so."""
+    return "no CPU known" if cpu == NO_CPU else f"CPU {cpu}"

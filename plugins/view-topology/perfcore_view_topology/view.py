@@ -1,0 +1,67 @@
+"""The driver: one profile or two, as a page, for the terminal, or as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.settings import option
+from perfcore.text import printable
+from perfcore_view_topology import document, page, terminal
+from perfcore_view_topology.scene import scene
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Output
+    from perfcore.model import Subject
+
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json"}
+
+
+@attrs.frozen
+class TopologySettings:
+    """Which metric, and how it looks."""
+
+    format: str = option(
+        "auto",
+        help="auto is the page for a file whose name ends in .html, JSON for .json, else text.",
+        choices=("auto", "html", "text", "json"),
+    )
+    metric: str | None = option(
+        None, help="The event or computed metric that colours the threads; else the first.", metavar="NAME"
+    )
+    title: str | None = option(None, help="Written above the page, instead of the commands.")
+    head: int | None = option(
+        None,
+        help=f"Only N rows of the table below the text. In the terminal {terminal.ROWS} unless said, else all.",
+        minimum=0,
+    )
+    ascii: bool = option(False, help="Draw the text with characters of ASCII only.")
+
+
+class TopologyView:
+    """Where on the machine it ran: packages, NUMA nodes, caches, cores and threads, coloured by a counter. Two profiles
+    stand beside each other."""
+
+    Settings = TopologySettings
+
+    def __init__(self, settings: TopologySettings | None = None) -> None:
+        self.settings = settings or TopologySettings()
+
+    def render(self, subject: Subject, output: Output) -> None:
+        """Draw the machine of one profile, or of two."""
+        wanted = self.settings
+        shown = scene(subject)
+        metric = shown.metric(wanted.metric)
+        match self._format(output):
+            case "html":
+                output.write(page.page(shown, metric, title=printable(wanted.title or shown.title)))
+            case "json":
+                document.write(shown, output)
+            case _:
+                terminal.write(shown, metric, output, head=wanted.head, ascii=wanted.ascii)
+
+    def _format(self, output: Output) -> str:
+        if self.settings.format != "auto":
+            return self.settings.format
+        return _BY_SUFFIX.get(output.path.suffix.lower(), "text") if output.path is not None else "text"
