@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 import msgspec
@@ -62,18 +62,22 @@ class _Note:
     results: tuple[_Row, ...]
 
 
+_Bucket: TypeAlias = dict[str, dict[tuple[str, str], Result]]  # by version, then by configuration and method
+_DECODER = msgspec.json.Decoder(_Note)
+
+
 class Results:
     """The results that a store holds, each list of notes read when it is first asked for."""
 
     def __init__(self, store: Store, vcs: str) -> None:
         self._store = store
         self._vcs = vcs
-        self._read: dict[str, dict[tuple[str, str, str], Result]] = {}
+        self._read: dict[str, _Bucket] = {}
 
     def of(self, version: str) -> tuple[Result, ...]:
         """The newest results of every configuration and method for a version, sorted by these."""
-        found, wanted = self._bucket(self._name(version)), encodable(version)
-        return tuple(found[key] for key in sorted(found) if key[0] == wanted)
+        found = self._bucket(self._name(version)).get(encodable(version), {})
+        return tuple(found[key] for key in sorted(found))
 
     def keep(self, method: str, found: Mapping[Checked, Sequence[Change]], time: int) -> int:
         """Write what a method found and is not known yet; gives of how many versions and configurations. That
@@ -82,11 +86,11 @@ class Results:
         for checked in sorted(found, key=attrs.astuple):
             bucket = self._name(checked.version)
             row = _Row(encodable(checked.version), checked.config_id, tuple(found[checked]))
-            known = self._bucket(bucket).get((row.version, row.config_id, method))
+            known = self._bucket(bucket).get(row.version, {}).get((row.config_id, method))
             if not _says_the_same(known.changes if known else (), row.changes):
                 news.setdefault(bucket, []).append(row)
         for bucket, rows in news.items():
-            newest = max((each.time for each in self._read[bucket].values()), default=0)
+            newest = max((each.time for each in _all(self._read[bucket])), default=0)
             note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
             notes.add(self._store, _subject(bucket), TYPE, _encode(note))
             self._enter(bucket, note)
@@ -95,13 +99,13 @@ class Results:
     def every(self) -> Iterator[Result]:
         """The results of all versions."""
         for number in range(256):
-            yield from self._bucket(f"{number:02x}").values()
+            yield from _all(self._bucket(f"{number:02x}"))
 
-    def _bucket(self, name: str) -> dict[tuple[str, str, str], Result]:
+    def _bucket(self, name: str) -> _Bucket:
         if name not in self._read:
             self._read[name] = {}
-            found = [_decode(note.content) for note in notes.read(self._store, _subject(name))]
-            for note in sorted(found, key=lambda note: (note.time, _encode(note))):
+            contents = sorted(note.content for note in notes.read(self._store, _subject(name)))
+            for note in sorted(map(_decode, contents), key=lambda note: note.time):
                 self._enter(name, note)
         return self._read[name]
 
@@ -116,10 +120,14 @@ class Results:
                 time=note.time,
                 changes=row.changes,
             )
-            self._read[bucket][row.version, row.config_id, note.method] = made
+            self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = made
 
     def _name(self, version: str) -> str:
         return indexes.key_name(self._vcs, version)[:2]
+
+
+def _all(bucket: _Bucket) -> Iterator[Result]:
+    return (result for results in bucket.values() for result in results.values())
 
 
 def _subject(bucket: str) -> str:
@@ -144,13 +152,17 @@ def _encode(note: _Note) -> bytes:
 
 
 def _plain(change: Change) -> dict[str, Any]:
-    values = {name: value for name, value in attrs.asdict(change).items() if value != _DEFAULTS[name]}
-    return {name: encodable(value) if isinstance(value, str) else value for name, value in values.items()}
+    values = {name: getattr(change, name) for name in _DEFAULTS}
+    return {
+        name: encodable(value) if isinstance(value, str) else value
+        for name, value in values.items()
+        if value != _DEFAULTS[name]
+    }
 
 
 def _decode(content: bytes) -> _Note:
     try:
-        found = msgspec.json.decode(content, type=_Note)
+        found = _DECODER.decode(content)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise FormatError(f"a result of a check cannot be read: {error}") from error
     if found.format != FORMAT:
