@@ -18,7 +18,7 @@ from perfcore.cli.verbs import VERBS
 ROOT = Path(perfcore.__file__).parent
 LAYERS = (
     ("errors", "text"),
-    ("settings", "model", "files", "documents"),
+    ("settings", "model", "files", "locks", "documents"),
     ("config", "environment", "programs"),
     ("hookspecs", "trust"),
     ("installed",),

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Stored
+from perfcore.locks import Lock
 from perfcore.text import printable
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.files import explained
 from perfcore_storage_local.listing import stamps, walk
-from perfcore_storage_local.locks import locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -170,7 +170,10 @@ class LocalStorage:
 
     def _lock(self, key: str) -> AbstractContextManager[None]:
         folder = self._make_folders(f"{keys.LOCKS}/")
-        return locked(os.path.join(folder, f"{keys.shard(key, SHARDS):02x}"), self.patience)
+        path = os.path.join(folder, f"{keys.shard(key, SHARDS):02x}")
+        what = f"another process has held the lock {printable(path)} for {self.patience:g} s"
+        hint = "let it finish, or find it (`fuser` and the name of the lock tell) and end it"
+        return Lock(path).hold(self.patience, StorageError(what, hint=hint))
 
     def _folder_of(self, prefix: str) -> tuple[str, str, str] | None:
         """(path of the folder in which a prefix ends, its part of the keys, the rest of the prefix); None where

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 _HOLD = """
 from perfcore_storage_local.driver import SHARDS
 from perfcore_storage_local.keys import shard
-from perfcore_storage_local.locks import locked
+from perfcore.errors import StorageError
+from perfcore.locks import Lock
 place, key = sys.argv[1:]
 os.makedirs(os.path.join(place, "locks"), exist_ok=True)
-with locked(os.path.join(place, "locks", f"{shard(key, SHARDS):02x}"), 0):
+with Lock(os.path.join(place, "locks", f"{shard(key, SHARDS):02x}")).hold(0, StorageError("held")):
     print("held", flush=True)
     time.sleep(60)
 """

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import PerfError, VersionError
+from perfcore.locks import Lock
 from perfcore.text import printable
 from perfcore_vcs_git import changes, durable
 from perfcore_vcs_git.changes import Kept
-from perfcore_vcs_git.locks import Lock
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner

@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import UsageError, VersionError
+from perfcore.locks import Lock
 from perfcore.model import MinorVersion
 from perfcore.text import printable
 from perfcore_vcs_tagit import cache, durable, ignore, journal, line, places, scan, tree, version
@@ -18,7 +19,6 @@ from perfcore_vcs_tagit.cache import Cache
 from perfcore_vcs_tagit.durable import shown, told
 from perfcore_vcs_tagit.journal import Journal
 from perfcore_vcs_tagit.line import Refs
-from perfcore_vcs_tagit.locks import Lock
 from perfcore_vcs_tagit.objects import Nowhere, Objects, Sink, Writer, remove_unfinished
 from perfcore_vcs_tagit.places import Places
 from perfcore_vcs_tagit.revisions import Revisions
@@ -133,8 +133,9 @@ class Repository:
                 f"{shown(self.places.root)} was made to be measured and stays as it is",
                 hint=f"work in {shown(self.places.home)}",
             )
-        busy = f"another process is at work in {shown(self.places.root)}"
-        with told("write to the repository"), self._lock.hold(_PATIENCE, busy, "try again when it is done"):
+        what = f"another process is at work in {shown(self.places.root)}"
+        busy = VersionError(what, hint="try again when it is done")
+        with told("write to the repository"), self._lock.hold(_PATIENCE, busy):
             self.places.packs.mkdir(exist_ok=True)
             remove_unfinished(self.places.packs)
             self.objects.forget()

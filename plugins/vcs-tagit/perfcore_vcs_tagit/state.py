@@ -11,13 +11,13 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import PerfError, VersionError
+from perfcore.locks import Lock
 from perfcore.text import plural, printable
 from perfcore_vcs_tagit import cache, durable, journal, line, tree, working
 from perfcore_vcs_tagit.cache import Cache, Seen, believed
 from perfcore_vcs_tagit.durable import told
 from perfcore_vcs_tagit.journal import Journal
 from perfcore_vcs_tagit.line import Refs
-from perfcore_vcs_tagit.locks import Lock
 from perfcore_vcs_tagit.objects import Writer
 from perfcore_vcs_tagit.repository import Repository
 from perfcore_vcs_tagit.scan import Scan
