@@ -86,8 +86,8 @@ def clip(text: str, columns: int) -> str:
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "  ") -> list[str]:
     """Lines of aligned columns; the columns of these numbers are set flush right. Cells are shown as they are,
     so make foreign text `printable` first."""
-    if not rows:
-        return []
+    if len(rows) < 2:  # nothing to align
+        return [gap.join(row).rstrip() for row in rows]
     count = max(len(row) for row in rows)
     widths = [max((width(row[i]) for row in rows if i < len(row)), default=0) for i in range(count)]
     lines = []

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,6 +27,7 @@ from perfcore.text import clip, printable, printable_lines
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
 _PATIENCE = 1.0
+_BLOCK = 256
 
 
 class Console:
@@ -115,6 +117,13 @@ class Console:
             else:
                 self.clear_progress()
                 sys.stdout.write(text)
+
+    def write_all(self, texts: Iterable[str]) -> None:
+        """The texts one after the other: the first at once, and then more and more of them at a time."""
+        iterator, count = iter(texts), 1
+        while block := list(itertools.islice(iterator, count)):
+            self.write("".join(block))
+            count = min(2 * count, _BLOCK)
 
     def write_bytes(self, data: bytes) -> None:
         with self._writing():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
@@ -15,15 +16,23 @@ _LABEL = 60
 
 
 def entry_cells(entry: Entry) -> tuple[str, ...]:
-    tags = f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else ""
-    made = "+".join((entry.collector or entry.type, *entry.postprocessors))
     return (
         entry.profile[:10],
-        printable(made),
+        _made(entry.collector or entry.type, entry.postprocessors),
         moment(entry.created),
-        clip(printable(entry.label), _LABEL),
-        tags,
+        _label(entry.cmd, entry.args, entry.workload),
+        f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else "",
     )
+
+
+@functools.lru_cache
+def _made(collector: str, postprocessors: tuple[str, ...]) -> str:
+    return printable("+".join((collector, *postprocessors)))
+
+
+@functools.lru_cache
+def _label(*words: str) -> str:
+    return clip(printable(" ".join(filter(None, words))), _LABEL)
 
 
 def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:

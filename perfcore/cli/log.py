@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator
@@ -45,28 +46,31 @@ def log(
     if count_only:
         _print_count(console, rows, as_json)
         return
-    for version, entries in rows:
-        if as_json:
-            console.write(_as_json_line(version, entries))
-        elif short:
-            console.line(_short(console, version, entries))
-        else:
-            _print_long(console, version, entries)
+    form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
+    console.write_all(form(version, entries) for version, entries in rows)
 
 
 def _short(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {printable(version.subject)}"
+    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {printable(version.subject)}\n"
 
 
-def _print_long(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> None:
-    console.line(console.paint(f"version {version.id}", "yellow"))
-    address = f"<{printable(version.email)}>" if version.email else ""
-    if author := " ".join(filter(None, (printable(version.author), address))):
-        console.line(f"Author: {author}")
-    console.line(f"Date:   {listing.moment(version.date * 1_000_000_000)}")
-    console.line(f"\n    {printable(version.subject)}\n")
+def _long(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    title = console.paint(f"version {version.id}", "yellow")
+    date = listing.moment(version.date * 1_000_000_000)
+    author = _author(version.author, version.email)
+    return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(entries)}"
+
+
+def _rows(entries: tuple[Entry, ...]) -> str:
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    console.write("".join(f"{line}\n" for line in align(rows)) + ("\n" if rows else ""))
+    return "\n".join((*align(rows), "", "")) if rows else ""
+
+
+@functools.lru_cache
+def _author(name: str, email: str) -> str:
+    address = f"<{printable(email)}>" if email else ""
+    author = " ".join(filter(None, (printable(name), address)))
+    return f"Author: {author}\n" if author else ""
 
 
 def _print_count(console: Console, rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]], as_json: bool) -> None:
@@ -99,8 +103,12 @@ def _print_branches(console: Console, as_json: bool) -> None:
 
 def _kinds(entries: tuple[Entry, ...]) -> str:
     """`2 time` for the profiles of a version."""
-    counts = Counter(entry.collector or entry.type for entry in entries)
-    return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(counts.items())) or "-"
+    return _counted(tuple([entry.collector or entry.type for entry in entries]))
+
+
+@functools.lru_cache
+def _counted(kinds: tuple[str, ...]) -> str:
+    return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
 def _as_json_line(version: MinorVersion, entries: tuple[Entry, ...]) -> str:
