@@ -18,6 +18,7 @@ from perfcore.profile.table import Column, ColumnSpec, DType, Role, Table
 from perfcore.text import encodable
 
 INLINE_CELLS = 4096
+MAX_CELLS = 1 << 27  # of all tables of a profile: pieces that repeat one value take no room, and then very much
 
 PutPiece = Callable[[str, bytes], str]
 GetPiece = Callable[[str], bytes]
@@ -91,12 +92,14 @@ class LazyTables(Mapping[str, Table]):
         self._wire = wire
         self._get = get
         self._ready: dict[str, Table] = {}
+        self._left = MAX_CELLS
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:
-            table = _decode_table(name, self._wire[name], self._get)
+            table = self._decoded(name)
             if self._are_shared() and (name in stacks.NAMES or stacks.referring(table)):
-                self._ready |= stacks.renumbered({name: self._decoded(name) for name in self})
+                others = {other: self._decoded(other) for other in self if other != name}
+                self._ready |= stacks.renumbered({**others, name: table})
             else:
                 self._ready[name] = table
         return self._ready[name]
@@ -108,7 +111,11 @@ class LazyTables(Mapping[str, Table]):
         return len(self._wire)
 
     def _decoded(self, name: str) -> Table:
-        return self._ready[name] if name in self._ready else _decode_table(name, self._wire[name], self._get)
+        if name in self._ready:
+            return self._ready[name]
+        table = _decode_table(name, self._wire[name], self._get, self._left)
+        self._left -= pieces.cells(table.rows, len(table.columns))
+        return table
 
     def _are_shared(self) -> bool:
         return any(table.shared for table in self._wire.values())
@@ -196,7 +203,7 @@ def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
     with contextlib.suppress(NotFoundError, FormatError):
         for name in stacks.NAMES:
             raw = {id: get(id) for id in ids[name]}
-            found[name] = Chain(tuple(raw.values()), _join(name, list(raw), raw.__getitem__))
+            found[name] = Chain(tuple(raw.values()), _join(name, list(raw), raw.__getitem__, MAX_CELLS))
         return found
     return {}
 
@@ -317,22 +324,23 @@ def _encode_column(column: Column) -> _WireColumn:
     return _WireColumn(spec.name, spec.dtype, data, spec.unit, spec.role, spec.better)
 
 
-def _decode_table(name: str, wire: _WireTable, get: GetPiece) -> Table:
+def _decode_table(name: str, wire: _WireTable, get: GetPiece, most: int) -> Table:
     if wire.pieces is None:
         return _decode_inline(name, wire)
-    table = _join(name, wire.pieces, get)
-    beside = _join(name, wire.beside, get) if wire.beside else Table(name, (), wire.rows)
+    table = _join(name, wire.pieces, get, most)
+    beside = _join(name, wire.beside, get, most) if wire.beside else Table(name, (), wire.rows)
     for part in (table, beside):
         if part.rows != wire.rows:
             raise FormatError(f"table {name!r} has {part.rows} rows and claims {wire.rows}")
     return Table(name, (*table.columns, *beside.columns), wire.rows)
 
 
-def _join(name: str, ids: Sequence[str], get: GetPiece) -> Table:
+def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:
     where = f"table {name!r}"
     parts = []
     for id in ids:
-        piece, base = pieces.decode(get(id), f"{where}, object {id}")
+        piece, base = pieces.decode(get(id), f"{where}, object {id}", most=most)
+        most -= pieces.cells(piece.rows, len(piece.columns))
         parts.append((id, piece, base))
     return attrs.evolve(pieces.join(parts, where), name=name) if parts else Table(name, (), 0)
 

@@ -87,9 +87,10 @@ def encode(piece: Table, base: Base | None = None) -> bytes:
     return b"".join((_LENGTH.pack(len(head_bytes)), head_bytes, *data))
 
 
-def decode(data: bytes, where: str) -> tuple[Table, Base | None]:
-    """The piece and what it continues. FormatError, opened by `where`, for anything that does not add up."""
-    head, offset = _decode_head(data, where)
+def decode(data: bytes, where: str, *, most: int = MAX_CELLS) -> tuple[Table, Base | None]:
+    """The piece and what it continues. FormatError, opened by `where`, for anything that does not add up, and for
+    more than `most` cells."""
+    head, offset = _decode_head(data, where, most)
     columns = []
     for column in head.columns:
         built, offset = _decode_column(column, head.rows, data, offset, where)
@@ -163,7 +164,7 @@ def _lanes(width: int) -> Iterator[slice]:
         yield slice(k if sys.byteorder == "little" else width - 1 - k, None, width)
 
 
-def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
+def _decode_head(data: bytes, where: str, most: int) -> tuple[_Head, int]:
     if len(data) < _LENGTH.size:
         raise FormatError(f"{where} is damaged: it is cut short")
     (length,) = _LENGTH.unpack_from(data)
@@ -174,8 +175,10 @@ def _decode_head(data: bytes, where: str) -> tuple[_Head, int]:
         refuse_newer(data[_LENGTH.size : end], FORMAT, where)
         raise FormatError(f"{where} is damaged: {error}") from error
     refuse_newer(data[_LENGTH.size : end], FORMAT, where)
-    if head.rows < 0 or head.rows * max(1, len(head.columns)) > MAX_CELLS:
+    if head.rows < 0 or cells(head.rows, len(head.columns)) > MAX_CELLS:
         raise FormatError(f"{where} is damaged: it claims {head.rows:,} rows")
+    if cells(head.rows, len(head.columns)) > most:
+        raise FormatError(f"{where} would be more than a profile may hold")
     if len({column.name for column in head.columns}) != len(head.columns):
         raise FormatError(f"{where} is damaged: it has two columns of one name")
     return head, end
@@ -220,6 +223,11 @@ def _checked_dictionary(head: _ColumnHead, view: Any, valid: bytes | None, where
     if rows and max(view) >= (1 if missing else len(dictionary)):
         raise FormatError(f"{where}: column {head.name!r} names a text it does not hold")
     return dictionary
+
+
+def cells(rows: int, columns: int) -> int:
+    """What a table of this size counts for; one without columns, as if it had one."""
+    return rows * max(1, columns)
 
 
 def count_present(column: Column) -> int:

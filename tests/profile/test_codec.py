@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec
-from perfcore.profile.pieces import PIECE_ROWS
+from perfcore.profile.pieces import MAX_CELLS, PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.testing.hostile import NAMES
@@ -408,3 +408,15 @@ def test_stacks_that_nothing_uses_are_kept_as_they_are(inline: int) -> None:
         builder.add([Frame("main"), Frame(f"f{number}")])
     made = profile(tables=builder.tables())
     assert reread(made, inline) == made
+
+
+@pytest.mark.parametrize("tables", [1, 20])
+def test_pieces_that_make_very_much_of_nothing_are_refused(tables: int) -> None:
+    """Here they have no columns, so that nobody needs the memory."""
+    rows = MAX_CELLS
+    piece = json.dumps({"format": 1, "name": "t", "rows": rows, "columns": []}).encode()
+    table = {"rows": 20 // tables * rows, "pieces": [ID] * (20 // tables)}
+    data = json.dumps(wire(tables={f"t{number}": table for number in range(tables)})).encode()
+    made = codec.decode(data, lambda id: struct.pack("<I", len(piece)) + piece, where="x")
+    with pytest.raises(FormatError, match="more than a profile may hold"):
+        codec.verify(made)
