@@ -126,6 +126,16 @@ class Results:
         return indexes.key_name(self._vcs, version)[:2]
 
 
+def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
+    """What became better or worse, of primary metrics: each once, as the newest method says it."""
+    found: dict[tuple[str, str, str], Change] = {}
+    for result in sorted(results, key=lambda result: result.time):
+        for change in result.changes:
+            if change.primary and not change.undone and change.kind in ("degradation", "optimization"):
+                found[change.config_id, change.metric, change.resource] = change
+    return tuple(found.values())
+
+
 def _all(bucket: _Bucket) -> Iterator[Result]:
     return (result for results in bucket.values() for result in results.values())
 

@@ -1,0 +1,111 @@
+"""What checks found, as `log` and `status` show it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from perfcore.checking import acceptance, report
+from perfcore.checking.acceptance import Acceptance
+from perfcore.checking.results import Result, Results, headlines
+from perfcore.cli.console import Console
+from perfcore.errors import FormatError
+from perfcore.model import Change
+from perfcore.text import clip, percent, printable
+
+_LABEL = 60
+
+
+class Marks:
+    """The results of checks on versions; those that cannot be read are left out with a warning."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._results = Results(console.repository.store, console.repository.vcs_name)
+        self._arrows = _can_write("▲▼")
+        self._accepted = self._read_accepted()
+
+    def cells(self, version: str) -> list[tuple[str, ...]]:
+        """What became better or worse with a version: a row of cells for each change."""
+        return [self._cells(change) for change in headlines(self.results(version))]
+
+    def short(self, version: str) -> str:
+        """The same in a few words: `▲ slower +5.2 % cpu sort big.txt`; nothing where nothing is known."""
+        found = headlines(self.results(version))
+        if not found:
+            return ""
+        first = next((change for change in found if change.kind == "degradation"), found[0])
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return self.painted(first, " ".join(filter(None, self._cells(first)))) + more
+
+    def painted(self, change: Change, text: str) -> str:
+        if change.id in self._accepted:
+            return self._console.paint(text, "dim")
+        return self._console.paint(text, "red" if change.kind == "degradation" else "green")
+
+    def as_json(self, version: str) -> list[dict[str, Any]]:
+        return [
+            self._change_json(result, change)
+            for result in self.results(version)
+            for change in result.changes
+            if change.kind not in ("same", "cannot tell")
+        ]
+
+    def results(self, version: str) -> tuple[Result, ...]:
+        """All that is known of a version."""
+        try:
+            return self._results.of(version)
+        except FormatError as error:
+            self._warn(error)
+            return ()
+
+    def _cells(self, change: Change) -> tuple[str, ...]:
+        size = percent(change.ratio) if change.ratio is not None else ""
+        metric = printable(change.metric + (f" of {change.resource}" if change.resource else ""))
+        label = clip(printable(change.label), _LABEL)
+        return f"{self._arrow(change)}{report.word(change)}", size, metric, label, self._remark(change)
+
+    def _arrow(self, change: Change) -> str:
+        if not self._arrows or change.ratio is None:
+            return ""
+        return "▲ " if change.ratio > 1 else "▼ "
+
+    def _remark(self, change: Change) -> str:
+        found = self._accepted.get(change.id)
+        return f"(accepted: {clip(printable(found.why), _LABEL)})" if found else ""
+
+    def _change_json(self, result: Result, change: Change) -> dict[str, Any]:
+        names = (
+            "id",
+            "kind",
+            "metric",
+            "resource",
+            "config_id",
+            "label",
+            "baseline",
+            "ratio",
+            "low",
+            "high",
+            "primary",
+        )
+        values = {name: getattr(change, name) for name in names}
+        return {**values, "method": result.method, "time": result.time, "accepted": change.id in self._accepted}
+
+    def _read_accepted(self) -> dict[str, Acceptance]:
+        try:
+            return acceptance.accepted(self._console.repository.store)
+        except FormatError as error:
+            self._warn(error)
+            return {}
+
+    def _warn(self, error: FormatError) -> None:
+        self._console.warn(f"{error.message} (left out; `perf fsck` tells more)")
+
+
+def _can_write(text: str) -> bool:
+    """Whether standard output can hold these signs."""
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
