@@ -15,8 +15,9 @@ from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
 from perfcore.testing.collector import Measuring
+from perfcore.testing.processes import Measure, eventually, living
 
-from .conftest import BURN, KERNEL, Measure, by_cpu, eventually, living, totals
+from .conftest import BURN, KERNEL, by_cpu, totals
 
 CPUS = sorted(os.sched_getaffinity(0))
 two_cpus = pytest.mark.skipif(len(CPUS) < 2, reason="this machine has one CPU only")

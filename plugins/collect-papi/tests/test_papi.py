@@ -14,8 +14,9 @@ from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 from perfcore.errors import PluginError
+from perfcore.testing.processes import Measure
 
-from .conftest import BURN, Measure, by_cpu, totals
+from .conftest import BURN, by_cpu, totals
 
 CPUS = sorted(os.sched_getaffinity(0))
 NO_UNIT = not diagnosis.machine().units

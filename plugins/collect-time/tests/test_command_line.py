@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from perfcore.testing.processes import eventually, living
 from perfcore.testing.project import Project
-
-from .conftest import eventually, living
 
 FAST = ("collect", "time", "--warmup", "0")
 HOSTILE = ["it's", 'a "b"  c', "$HOME;`id`", "line\nbreak", "", "ünï", "\udcff\udcfe", "<script>"]

@@ -10,8 +10,7 @@ from perfcore_collect_time import TimeCollector
 
 from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
-
-from .conftest import Measure
+from perfcore.testing.processes import Measure
 
 
 def refusal(measure: Measure, *argv: str, **options: object) -> tuple[str, str]:

@@ -17,8 +17,7 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
 from perfcore.testing import hostile
 from perfcore.testing.collector import Measuring
-
-from .conftest import Measure, eventually, living
+from perfcore.testing.processes import Measure, eventually, living
 
 
 def test_a_failure_tells_command_code_run_and_last_words(measure: Measure) -> None:

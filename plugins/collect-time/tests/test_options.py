@@ -15,8 +15,7 @@ from perfcore.errors import CommandFailedError, UsageError
 from perfcore.model import Job
 from perfcore.settings import identity_params, options_of, structure
 from perfcore.testing.collector import Measuring
-
-from .conftest import Measure
+from perfcore.testing.processes import Measure
 
 CPUS = sorted(os.sched_getaffinity(0))
 AFFINITY = "import os; open('said', 'a').write(' '.join(map(str, sorted(os.sched_getaffinity(0)))) + ';')"
