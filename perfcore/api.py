@@ -23,8 +23,9 @@ from typing import Any
 import attrs
 
 from perfcore.checking import pairing as pairings
+from perfcore.checking.compared import compared
 from perfcore.checking.pairing import Unpaired
-from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UsageError, VersionError
+from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.jobs import matrix
 from perfcore.jobs.building import Building
 from perfcore.jobs.guarded import place_of
@@ -162,18 +163,8 @@ class History:
         """What became slower or faster: a version (the head for None) against the nearest ancestor that was measured
         alike, or two profiles."""
         pairs = list(self._pairs(target, baseline))
-        name = method or str(self.repository.trusted("check.name"))
-        plugins = self.repository.plugins
-        found, driver = plugins.make("check", name, self.repository.plugin_options("check", name))
-        if not hasattr(driver, "compare"):
-            raise PluginError(f"{found} does not compare two versions")
-        phases = plugins.phases(found, driver)
-        changes: list[Change] = []
-        for pair in pairs:
-            chosen = {"": threshold} if threshold is not None else pair.thresholds
-            compared = attrs.evolve(pair, comparisons=len(pairs), thresholds=chosen)
-            changes += phases.call("compare", pairing=compared)
-        plugins.emit("check_done", changes=tuple(changes))
+        changes = compared(self.repository, pairs, method=method, threshold=threshold)
+        self.repository.plugins.emit("check_done", changes=tuple(changes))
         return changes
 
     def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:

@@ -58,6 +58,8 @@ KEYS: Mapping[str, Key] = {
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
     "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),
+    "check.rules": Key("list", [], "Checks for single commands, collectors or types, in order.", runs=True),
+    "check.apply": Key("text", "first", "Whether the `first` rule that holds is used, or `all`."),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "check.fail_on": Key("texts", ["degradation"], "What a check fails on, as `perf check --fail-on` takes it."),

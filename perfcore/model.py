@@ -192,7 +192,10 @@ class Pairing:
     """Two samples of one configuration. `interleaved` says that their runs were taken in turn, so that run k of
     one and run k of the other are a pair. `thresholds` maps a metric to the smallest relative change that
     matters; the key "" is the default. `comparisons` is how many pairings are compared at once: the more, the
-    likelier one of them looks like a change by chance."""
+    likelier one of them looks like a change by chance. `share` is the part of its chance of a false alarm that a check
+    may spend here, less than 1 where the same runs are looked at several times while they grow. `metric` is the one
+    that decides, where the user chose it. `aside` says that the baseline is on a line that was merged into the
+    target's: what it tells decides nothing."""
 
     baseline: Sample
     target: Sample
@@ -200,6 +203,9 @@ class Pairing:
     interleaved: bool = False
     thresholds: Mapping[str, float] = EMPTY
     comparisons: int = 1
+    share: float = 1.0
+    metric: str | None = None
+    aside: bool = False
 
     @property
     def label(self) -> str:
@@ -231,8 +237,8 @@ class Change:
     """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change
     of what measured and not of the code. `ratio` is target over
     baseline with the interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there
-    was one. `evidence` says in words what the verdict rests on. `id` stays the same when later data move the
-    estimate.
+    was one. `evidence` says in words what the verdict rests on; `needed` is how many interleaved pairs would tell, where
+    that can be said of a `cannot tell`. `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first that
     shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone` is the
@@ -259,6 +265,7 @@ class Change:
     earliest: str = ""
     latest: str = ""
     undone: str = ""
+    needed: int | None = None
 
 
 @attrs.frozen(kw_only=True)

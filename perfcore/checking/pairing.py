@@ -28,21 +28,22 @@ class _Key:
 
 
 def of_version(repository: Repository, version: str, config_id: str | None = None) -> Iterator[Pairing | Unpaired]:
-    """A pairing for every configuration that a version was measured in, or for one of them."""
+    """A pairing for every configuration that a version was measured in, or for one of them. A merge is compared along
+    each of its parents; the first along which there is a baseline decides."""
     grouped = _grouped(repository.entries(version))
     targets = {key: group for key, group in grouped.items() if config_id in (None, key.config_id)}
-    baselines, elsewhere = _nearest(repository, version, set(targets))
+    lines = _lines(repository, version, set(targets))
     for key, entries in targets.items():
-        if key in baselines:
-            base_version, base_entries = baselines[key]
-            yield _pair(
-                repository,
-                _sample(repository, base_version, base_entries),
-                _sample(repository, version, entries),
-            )
-        elif key.config_id in elsewhere:
-            yield _unpaired(entries[0], version, f"{elsewhere[key.config_id][:10]} was measured on another machine")
-        else:
+        baselines = dict(found[key] for found, _ in lines if key in found)
+        elsewhere = [others[key.config_id] for _, others in lines if key.config_id in others]
+        target = _sample(repository, version, entries) if baselines else None
+        for number, (base_version, base_entries) in enumerate(baselines.items()):
+            assert target is not None
+            pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
+            yield attrs.evolve(pairing, aside=number > 0)
+        if not baselines and elsewhere:
+            yield _unpaired(entries[0], version, f"{elsewhere[0][:10]} was measured on another machine")
+        elif not baselines:
             yield _unpaired(entries[0], version, "no ancestor was measured in this configuration")
 
 
@@ -95,6 +96,11 @@ def measured_runs(profile: Profile) -> int | None:
     return None if runs is None or "warmup" not in runs.names else sum(not warmup for warmup in runs["warmup"])
 
 
+def shared_blocks(baseline: Sample, target: Sample) -> int:
+    """In how many blocks the runs of two samples took turns."""
+    return len(_blocks(baseline) & _blocks(target))
+
+
 def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
     """A profile of an uncommitted tree against its origin or the nearest ancestor."""
     version = profile.origin or repository.version()
@@ -103,7 +109,7 @@ def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
     own = _grouped(repository.entries(version)).get(key)
     if own:
         return _pair(repository, _sample(repository, version, own), target)
-    found, _ = _nearest(repository, version, {key})
+    found, _ = _nearest(repository, version, version, {key})
     if key in found:
         base_version, entries = found[key]
         return _pair(repository, _sample(repository, base_version, entries), target)
@@ -130,16 +136,25 @@ def _grouped(entries: Sequence[Entry]) -> dict[_Key, list[Entry]]:
     return groups
 
 
-def _nearest(
+def _lines(
     repository: Repository, version: str, wanted: set[_Key]
+) -> list[tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]]:
+    """The nearest ancestors as `_nearest` gives them: once, or along each parent of a merge."""
+    if not wanted:
+        return []
+    parents = repository.vcs.get_minor_version_info(version).parents
+    return [_nearest(repository, start, version, wanted) for start in (parents if len(parents) > 1 else (version,))]
+
+
+def _nearest(
+    repository: Repository, start: str, version: str, wanted: set[_Key]
 ) -> tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]:
-    """(nearest ancestor of each key with its entries, configurations found only on other machines)."""
+    """(nearest ancestor of each key with its entries, configurations found only on other machines), from `start` back
+    and without the version itself."""
     found: dict[_Key, tuple[str, list[Entry]]] = {}
     elsewhere: dict[str, str] = {}
     configs = {key.config_id for key in wanted}
-    if not wanted:
-        return found, elsewhere
-    for ancestor, entries in repository.walk(version):
+    for ancestor, entries in repository.walk(start):
         if ancestor.id == version or not entries:
             continue
         for key, group in _grouped(entries).items():

@@ -7,17 +7,17 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Optional
 
-import attrs
 import typer
 
 from perfcore.checking import history, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
+from perfcore.checking.compared import compared
 from perfcore.checking.history import Scan
 from perfcore.checking.pairing import Unpaired
 from perfcore.cli.console import Console
 from perfcore.config import KEYS
-from perfcore.errors import NotFoundError, PluginError, UsageError, VersionError
+from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Change, Pairing, Sample
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref, is_number
@@ -121,11 +121,9 @@ def _of_history(console: Console, asked: str, method: str | None, threshold: flo
     concluded = [report.of_history(changes, len(found), history.versions(found))] if found else []
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
         pairs = pairings.of_history(repository, _range(repository, asked))
-        compared, _ = _of_pairs(
-            console, [p for p in pairs if p.config_id in short], None if scan else method, threshold
-        )
-        changes += compared
-        concluded.append(report.conclusion(compared))
+        single, _ = _of_pairs(console, [p for p in pairs if p.config_id in short], None if scan else method, threshold)
+        changes += single
+        concluded.append(report.conclusion(single))
     return changes, "\n".join(concluded)
 
 
@@ -133,7 +131,14 @@ def _of_pairs(
     console: Console, pairs: Iterable[Pairing | Unpaired], method: str | None, threshold: float | None
 ) -> tuple[list[Change], list[Unpaired]]:
     found = list(pairs)
-    changes = _compare(console, [p for p in found if isinstance(p, Pairing)], method, threshold)
+    changes = compared(
+        console.repository,
+        [item for item in found if isinstance(item, Pairing)],
+        method=method,
+        threshold=threshold,
+        progress=console.progress,
+    )
+    console.clear_progress()
     return changes, [item for item in found if isinstance(item, Unpaired)]
 
 
@@ -202,24 +207,6 @@ def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
     profiles = tuple(repository.load(ref) for ref in refs)
     version = refs[0].version or profiles[0].origin
     return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
-
-
-def _compare(console: Console, pairs: Sequence[Pairing], method: str | None, threshold: float | None) -> list[Change]:
-    repository = console.repository
-    name = method or str(repository.trusted("check.name"))
-    found, driver = console.plugins.make("check", name, repository.plugin_options("check", name))
-    if not hasattr(driver, "compare"):
-        raise PluginError(f"{found} does not compare two versions")
-    phases = console.plugins.phases(found, driver)
-    changes: list[Change] = []
-    for number, pairing in enumerate(pairs):
-        console.progress(number, len(pairs), pairing.label)
-        pairing = attrs.evolve(pairing, comparisons=len(pairs))
-        if threshold is not None:
-            pairing = attrs.evolve(pairing, thresholds={"": threshold})
-        changes += phases.call("compare", pairing=pairing)
-    console.clear_progress()
-    return changes
 
 
 def _print(

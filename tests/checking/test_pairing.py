@@ -84,6 +84,43 @@ def test_branches_are_ancestors_only_of_what_was_merged(project: Project, reposi
     assert _pairs(repository, main) == [(first, main)]
 
 
+def _merge(project: Project) -> tuple[str, str, str]:
+    """(main before, side, the merge of side into main)."""
+    project.git("checkout", "--quiet", "-b", "side")
+    side = project.commit("Side", side="side")
+    project.git("checkout", "--quiet", "main")
+    main = project.commit("Main", main="main")
+    project.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    return main, side, project.git("rev-parse", "HEAD").out.strip()
+
+
+def test_a_merge_is_compared_along_each_parent_and_the_first_decides(project: Project, repository: Repository) -> None:
+    main, side, merged = _merge(project)
+    for version in (main, side, merged):
+        _register(repository, version)
+    found = [pair for pair in pairing.of_version(repository, merged) if isinstance(pair, Pairing)]
+    assert [(pair.baseline.version, pair.aside) for pair in found] == [(main, False), (side, True)]
+
+
+def test_a_merge_has_one_baseline_where_all_parents_lead_to_it(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    *_, merged = _merge(project)
+    for version in (first, merged):
+        _register(repository, version)
+    found = [pair for pair in pairing.of_version(repository, merged) if isinstance(pair, Pairing)]
+    assert [(pair.baseline.version, pair.aside) for pair in found] == [(first, False)]
+
+
+def test_the_merged_line_decides_where_the_main_one_was_never_measured(
+    project: Project, repository: Repository
+) -> None:
+    _, side, merged = _merge(project)
+    for version in (side, merged):
+        _register(repository, version)
+    found = [pair for pair in pairing.of_version(repository, merged) if isinstance(pair, Pairing)]
+    assert [(pair.baseline.version, pair.aside) for pair in found] == [(side, False)]
+
+
 def test_what_cannot_be_paired_says_why(project: Project, repository: Repository) -> None:
     first = repository.version()
     _register(repository, first, environment_id="1:here")

@@ -1,0 +1,64 @@
+"""Two versions compared by the checks that the configuration names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from perfcore.checking import rules
+from perfcore.checking.rules import Facts
+from perfcore.errors import PluginError
+from perfcore.model import Change, Pairing
+from perfcore.plugins import Phases
+from perfcore.repository import Repository
+
+
+def compared(
+    repository: Repository,
+    pairs: Sequence[Pairing],
+    *,
+    method: str | None = None,
+    threshold: float | None = None,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> list[Change]:
+    """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
+    aside decides nothing."""
+    drivers = {method: _driver(repository, method)} if method else {}
+    changes: list[Change] = []
+    for number, pairing in enumerate(pairs):
+        progress(number, len(pairs), pairing.label)
+        thresholds = pairing.thresholds if threshold is None else {"": threshold}
+        asked = attrs.evolve(pairing, comparisons=len(pairs), thresholds=thresholds)
+        for name in (method,) if method else methods(repository, pairing):
+            if name not in drivers:
+                drivers[name] = _driver(repository, name)
+            found = drivers[name].call("compare", pairing=asked)
+            changes += [attrs.evolve(change, primary=False) for change in found] if pairing.aside else found
+    return changes
+
+
+def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:
+    """The checks for a pairing, as configured."""
+    profile = pairing.target.profiles[0]
+    facts = Facts(
+        profile.header.type,
+        pairing.label,
+        profile.collector.name,
+        tuple(tool.name for tool in profile.postprocessors),
+    )
+    return chosen(repository, facts, str(repository.trusted("check.name")))
+
+
+def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...]:
+    """The checks for what these facts are of."""
+    configured = rules.read(repository.trusted("check.rules"))
+    return rules.methods(configured, facts, str(repository.config.get("check.apply")), default)
+
+
+def _driver(repository: Repository, name: str) -> Phases:
+    plugins = repository.plugins
+    found, driver = plugins.make("check", name, repository.plugin_options("check", name))
+    if not hasattr(driver, "compare"):
+        raise PluginError(f"{found} does not compare two versions", hint="perf check all looks at histories")
+    return plugins.phases(found, driver)

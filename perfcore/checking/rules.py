@@ -1,0 +1,81 @@
+"""Which check is used for what: rules of the configuration, in order.
+
+    check:
+      rules:
+        - {collector: papi, method: exact}
+        - {command: 'bench *', method: changepoint}
+        - {command: 'bench *', method: pair}
+      apply: all
+
+A rule holds where everything it names does: `type`, `command`, `collector` (patterns as of a shell) and `postprocessor`
+(one of those that were applied). `check.apply` says whether the first that holds is used, or all that do; where none
+holds, `check.name` and `check.history` are.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from perfcore.errors import UsageError, nearest
+from perfcore.text import brief
+
+_FACTS = ("type", "command", "collector", "postprocessor")
+APPLY = ("first", "all")
+
+
+@attrs.frozen
+class Facts:
+    """What rules are about: one profile's."""
+
+    type: str
+    command: str
+    collector: str
+    postprocessors: tuple[str, ...] = ()
+
+
+@attrs.frozen
+class Rule:
+    method: str
+    wanted: Mapping[str, str]
+
+    def holds(self, facts: Facts) -> bool:
+        return all(
+            any(fnmatch.fnmatchcase(value, pattern) for value in _values(facts, name))
+            for name, pattern in self.wanted.items()
+        )
+
+
+def read(configured: Sequence[Any]) -> list[Rule]:
+    """The rules as configured. UsageError for what is none."""
+    return [_rule(number, value) for number, value in enumerate(configured, 1)]
+
+
+def methods(rules: Sequence[Rule], facts: Facts, apply: str, default: str) -> tuple[str, ...]:
+    """The checks for a profile, each once."""
+    if apply not in APPLY:
+        raise UsageError(f"check.apply is {brief(apply)}", hint=f"it is one of {', '.join(APPLY)}")
+    found = tuple(dict.fromkeys(rule.method for rule in rules if rule.holds(facts)))
+    return (found[:1] if apply == "first" else found) or (default,)
+
+
+def _rule(number: int, value: Any) -> Rule:
+    where = f"rule {number} of check.rules"
+    if not isinstance(value, Mapping) or not isinstance(value.get("method"), str):
+        raise UsageError(f"{where} names no method", hint="for example {collector: time, method: pair}")
+    wanted = {str(name): pattern for name, pattern in value.items() if name != "method"}
+    for name, pattern in wanted.items():
+        if name not in _FACTS:
+            raise UsageError(f"{where}: unknown key {brief(name)}", hint=nearest(name, (*_FACTS, "method")))
+        if not isinstance(pattern, str):
+            raise UsageError(f"{where}: {name} is a pattern, not {brief(pattern)}")
+    return Rule(value["method"], wanted)
+
+
+def _values(facts: Facts, name: str) -> tuple[str, ...]:
+    if name == "postprocessor":
+        return facts.postprocessors
+    return (str(getattr(facts, name)),)

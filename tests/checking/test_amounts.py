@@ -1,0 +1,120 @@
+"""From profiles to amounts of runs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.checking import amounts
+from perfcore.checking.amounts import Amounts, Kept
+from perfcore.profile.table import column, table
+from perfcore.testing import profiles
+
+
+def _of(**columns: Any) -> dict[str, tuple[float, ...]]:
+    made = profiles.profile({"resources": table("resources", list(columns.values()))})
+    return {name: known.values for name, known in amounts.of_profile(made).items()}
+
+
+def _wall(values: list[Any]) -> Any:
+    return column("wall", values, unit="ns", role="value")
+
+
+def test_a_run_is_the_sum_of_its_rows() -> None:
+    assert _of(run=column("run", [0, 1, 0, 1], role="order"), wall=_wall([1, 2, 3, 4])) == {"wall": (4.0, 6.0)}
+
+
+def test_a_profile_without_runs_is_one_run() -> None:
+    assert _of(wall=_wall([1, 2, 3])) == {"wall": (6.0,)}
+
+
+def test_rows_without_a_run_do_not_count_where_others_have_one() -> None:
+    assert _of(run=column("run", [0, None], role="order"), wall=_wall([1, 2])) == {"wall": (1.0,)}
+
+
+@pytest.mark.parametrize("nothing", [None, math.nan, math.inf])
+def test_what_is_no_number_is_no_amount(nothing: float | None) -> None:
+    assert _of(run=column("run", [0, 1], role="order"), wall=_wall([nothing, 2.5])) == {"wall": (2.5,)}
+
+
+def test_warmup_does_not_count() -> None:
+    made = profiles.timed(runs=4)
+    runs = made.tables["runs"]
+    warm = table(
+        "runs",
+        [
+            column("run", list(runs["run"]), role="order"),
+            column("warmup", [True, False, False, True], role="dimension"),
+        ],
+    )
+    assert len(amounts.of_profile(made.replace_tables(runs=warm))["wall"].values) == 2
+
+
+def test_it_agrees_with_the_check_of_two_versions() -> None:
+    """The other reading of runs, with NumPy, is `perfcore_check_pair.samples`."""
+    from perfcore_check_pair import samples
+
+    from perfcore.model import Sample
+
+    made = profiles.timed(runs=7)
+    theirs = samples.read(Sample(version=None, profiles=(made,)))
+    ours = amounts.of_profile(made)
+    assert {name: tuple(metric.amounts) for name, metric in theirs.metrics.items()} == {
+        name: known.values for name, known in ours.items()
+    }
+
+
+def test_what_functions_took_is_per_run() -> None:
+    found = amounts.of_functions(profiles.sampled(), "samples")
+    assert {name: found[name].values for name in ("main", "Parser.parse", "write_1")} == {
+        "main": (100.0,),
+        "Parser.parse": (25.0,),
+        "write_1": (71.0,),
+    }
+
+
+def test_without_stacks_or_without_the_metric_there_are_no_functions() -> None:
+    assert amounts.of_functions(profiles.timed(), "wall") == {}
+    assert amounts.of_functions(profiles.sampled(), "no-such") == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "primary"), [(["wall", "cpu"], "cpu"), (["memory", "wall"], "wall"), (["b", "a"], "b"), ([], None)]
+)
+def test_one_metric_decides(names: list[str], primary: str | None) -> None:
+    assert amounts.primary(names) == primary
+
+
+def test_a_cache_gives_back_what_was_put_there(tmp_path: Path) -> None:
+    kept = Kept.read(tmp_path, "1:a")
+    assert kept.get("p", "metrics") is None
+    found = amounts.of_profile(profiles.timed())
+    kept.put("p", "metrics", found)
+    kept.write()
+    assert Kept.read(tmp_path, "1:a").get("p", "metrics") == found
+    assert Kept.read(tmp_path, "1:b").get("p", "metrics") is None
+
+
+def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
+    kept = Kept.read(tmp_path, "1:a")
+    kept.put("p", "metrics", {"wall": Amounts("ns", "lower", b"\0" * 8)})
+    kept.write()
+    whole = kept.path.read_bytes()
+    for place in range(len(whole)):
+        kept.path.write_bytes(whole[:place])
+        assert Kept.read(tmp_path, "1:a").known == {}
+        kept.path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
+        assert Kept.read(tmp_path, "1:a").known == {}
+
+
+def test_a_cache_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
+    place = tmp_path / "file"
+    place.touch()
+    kept = Kept.read(place, "1:a")
+    kept.put("p", "metrics", {})
+    kept.write()
+    assert attrs.asdict(kept)["changed"]

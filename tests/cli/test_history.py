@@ -1,0 +1,135 @@
+"""`perf history`: a metric over the versions."""
+
+from __future__ import annotations
+
+import csv
+import io
+import random
+
+import attrs
+import pytest
+
+from perfcore.profile.table import column, table
+from perfcore.testing import profiles
+
+STEP = 9
+
+
+@pytest.fixture
+def history(here):
+    """Sixteen versions, slower from the tenth on."""
+    for number in range(16):
+        here.commit(f"Change <b>{number}</b>")
+        here.register(_profile(number, 5e6 if number < STEP else 6e6), created=profiles.CREATED + number)
+    return here
+
+
+def _profile(number: int, level: float):
+    draw = random.Random(number)
+    amounts = [int(level * draw.lognormvariate(0, 0.01)) for _ in range(6)]
+    columns = [
+        column("run", list(range(6)), role="order"),
+        column("wall", [2 * amount for amount in amounts], unit="ns", role="value"),
+        column("cpu", amounts, unit="ns", role="value"),
+    ]
+    return profiles.profile({"resources": table("resources", columns)})
+
+
+def test_the_metric_that_decides_is_drawn_with_its_changes(history) -> None:
+    done = history.perf("history")
+    lines = done.lines
+    assert lines[0] == "cpu of ./gzip -9 'big file.txt'"
+    drawn = lines[1][2:]
+    assert len(drawn) == 16
+    assert max(drawn[:STEP]) < min(drawn[STEP:])
+    assert lines[2] == "  " + " " * STEP + "^"
+    assert lines[3].startswith("  16 versions, ")
+    assert "slower" in lines[4]
+    assert "Change <b>9</b>" in lines[4]
+    assert len(lines) == 5
+
+
+def test_another_metric_can_be_named_and_the_end_chosen(history) -> None:
+    assert history.perf("history", "wall", "--last", "4").lines[0].startswith("wall of")
+    lines = history.perf("history", "--last", "4").lines
+    assert len(lines[1]) == 2 + 4
+    assert lines[2].startswith("  4 versions")
+    assert history.perf("history", "-v", "HEAD~8").lines[2].startswith("  8 versions")
+
+
+def test_json_and_csv_have_every_run_and_change(history) -> None:
+    (one,) = history.perf("history", "--json").json["series"]
+    assert [len(point["values"]) for point in one["points"]] == [6] * 16
+    (change,) = one["changes"]
+    rows = list(csv.DictReader(io.StringIO(history.perf("history", "--csv").out)))
+    assert len(rows) == 16
+    assert [row["id"] for row in rows if row["change"]] == [change["id"]]
+    assert rows[STEP]["subject"] == "Change <b>9</b>"
+    assert rows[STEP]["runs"] == "6"
+
+
+def test_a_function_is_followed_where_there_are_stacks(here) -> None:
+    for number in range(3):
+        here.commit(f"Change {number}")
+        here.register(profiles.sampled(number + 1), created=profiles.CREATED + number)
+    lines = here.perf("history", "Parser.parse").lines
+    assert lines[0] == "Parser.parse: samples of python app.py"
+    assert "25 to 75, now 75" in lines[2]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("no-such",), 3, "there is no metric or function 'no-such'"),
+        (("--command", "nothing like it"), 3, "no command is like"),
+        (("--json", "--csv"), 2, "exclude one another"),
+        (("--last", "0"), 2, "0"),
+    ],
+)
+def test_what_cannot_be_drawn_is_an_error(history, words, code, says) -> None:
+    assert says in history.perf("history", *words, code=code).err
+
+
+def test_an_empty_history_says_what_to_do(here) -> None:
+    assert "perf collect" in here.perf("history", code=3).err
+
+
+def test_without_unicode_it_is_drawn_in_ascii(history) -> None:
+    done = history.real.perf("history", env={"PYTHONIOENCODING": "ascii"})
+    assert done.lines[1].isascii()
+
+
+def test_hostile_names_do_no_harm(here) -> None:
+    for number in range(3):
+        here.commit(f"\x1b[31mred {number}")
+        profile = _profile(number, 5e6)
+        header = attrs.evolve(profile.header, cmd="\x1b]0;evil\x07", args="\n", workload="")
+        here.register(profile, header=header, created=profiles.CREATED + number)
+    assert "\x1b" not in here.perf("history").out
+
+
+def test_check_all_tells_a_degradation_and_where_it_came(history) -> None:
+    version = history.git("rev-parse", f"HEAD~{15 - STEP}").out[:10]
+    done = history.perf("check", "all", code=1)
+    assert version in done.out
+    assert "2 series over 16 versions: 1 degradation, 0 optimizations" in done.out
+    (change,) = [c for c in history.perf("check", "HEAD~8..", "--json", code=1).json["changes"] if c["primary"]]
+    assert change["latest"].startswith(version)
+    assert history.perf("check", "HEAD~4..", "--json").json["changes"] == []
+
+
+def test_a_degradation_that_was_undone_fails_nothing(history) -> None:
+    for number in range(16, 22):
+        history.commit(f"Change {number}")
+        history.register(_profile(number, 5e6), created=profiles.CREATED + number)
+    done = history.perf("check", "all")
+    assert "undone in" in done.out
+    assert "that did not last" in done.out
+
+
+def test_rules_choose_the_check(history) -> None:
+    history.write("mine.yml", "")
+    history.perf("config", "set", "check.rules", "[{collector: other, method: no-such}]")
+    assert history.perf("check", "head").code == 0
+    history.perf("config", "set", "check.rules", "[{collector: time, method: no-such}]")
+    assert "no-such" in history.perf("check", "head", code=5).err
