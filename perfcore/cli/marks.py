@@ -25,18 +25,18 @@ class Marks:
         self._arrows = _can_write("▲▼")
         self._accepted = self._read_accepted()
 
-    def cells(self, version: str) -> list[tuple[str, ...]]:
-        """What became better or worse with a version: a row of cells for each change."""
-        return [self._cells(change) for change in headlines(self.results(version))]
+    def headlines(self, version: str) -> tuple[Change, ...]:
+        """What became better or worse with a version."""
+        return headlines(self.results(version))
 
     def short(self, version: str) -> str:
         """The same in a few words: `▲ slower +5.2 % cpu sort big.txt`; nothing where nothing is known."""
-        found = headlines(self.results(version))
+        found = self.headlines(version)
         if not found:
             return ""
         first = next((change for change in found if change.kind == "degradation"), found[0])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        return self.painted(first, " ".join(filter(None, self._cells(first)))) + more
+        return self.painted(first, " ".join(filter(None, self.cells(first)))) + more
 
     def painted(self, change: Change, text: str) -> str:
         if change.id in self._accepted:
@@ -59,7 +59,8 @@ class Marks:
             self._warn(error)
             return ()
 
-    def _cells(self, change: Change) -> tuple[str, ...]:
+    def cells(self, change: Change) -> tuple[str, ...]:
+        """Verdict, size, metric, command, and whether it was accepted."""
         size = percent(change.ratio) if change.ratio is not None else ""
         metric = printable(change.metric + (f" of {change.resource}" if change.resource else ""))
         label = clip(printable(change.label), _LABEL)

@@ -8,6 +8,7 @@ import typer
 
 from perfcore.cli import listing
 from perfcore.cli.console import Console
+from perfcore.cli.marks import Marks
 from perfcore.errors import VersionError
 from perfcore.repository import Repository
 from perfcore.text import align, plural, printable
@@ -22,7 +23,7 @@ def status(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", h
     console: Console = ctx.obj
     repository = console.repository
     if as_json:
-        console.json(_as_json(repository))
+        console.json(_as_json(console))
     else:
         _print(console, repository)
 
@@ -44,6 +45,8 @@ def _print(console: Console, repository: Repository) -> None:
         console.write("".join(f"{line}\n" for line in align(rows)))
     else:
         console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
+    if head and entries:
+        _print_checks(console, head)
     pending = repository.pending()
     if pending:
         console.line()
@@ -52,7 +55,23 @@ def _print(console: Console, repository: Repository) -> None:
         console.write("".join(f"{line}\n" for line in align(rows)))
 
 
-def _as_json(repository: Repository) -> dict[str, Any]:
+def _print_checks(console: Console, head: str) -> None:
+    """What checks found for the version, where there was one."""
+    marks = Marks(console)
+    results = marks.results(head)
+    if not results:
+        return
+    console.line()
+    when = listing.moment(max(result.time for result in results))
+    changes = marks.headlines(head)
+    console.line(f"checked {when}{':' if changes else ', and no change found'}")
+    lines = align([("  " + verdict, *rest) for verdict, *rest in map(marks.cells, changes)], right=(1,))
+    for change, line in zip(changes, lines, strict=True):
+        console.line(marks.painted(change, line))
+
+
+def _as_json(console: Console) -> dict[str, Any]:
+    repository = console.repository
     head = _head(repository)
     major = repository.vcs.get_head_major_version()
     return {
@@ -62,6 +81,7 @@ def _as_json(repository: Repository) -> dict[str, Any]:
         "major": major.name or None,
         "version": head,
         "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.readable_entries(head) if head else ())],
+        "changes": Marks(console).as_json(head) if head else [],
         "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
     }
 
