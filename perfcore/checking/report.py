@@ -21,7 +21,6 @@ _WORDS = {
     "cannot tell": "cannot tell",
 }
 _CHANGED = ("degradation", "optimization", "variance", "machine")
-_CHANGED = ("degradation", "optimization", "variance")
 _TIMES = {"ns", "us", "ms", "s"}
 
 
@@ -54,11 +53,6 @@ def lines(changes: Sequence[Change], unpaired: Sequence[Unpaired], *, everything
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     return text
-
-
-def shown(changes: Sequence[Change]) -> list[Change]:
-    """What people want to know of: primary metrics, and the others where they changed."""
-    return [change for change in changes if change.primary or change.kind in _CHANGED]
 
 
 def conclusion(changes: Sequence[Change]) -> str:
