@@ -15,9 +15,9 @@ from perfcore.profile.table import ColumnSpec, TableBuilder, column, table
 from perfcore.testing import hostile as hostile_names
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-    from perfcore.profile.table import Table
+    from perfcore.profile.table import Role, Table
 
 CREATED = 1_750_000_000_000_000_000
 _MACHINE = {"os": "Linux 6.8", "cpu": "Example 9000", "cpus": 8, "memory": 2**34}
@@ -118,6 +118,38 @@ def sampled(version: int = 1) -> Profile:
     )
 
 
+def counted(factor: int = 1) -> Profile:
+    """Counts by CPU on a machine of two packages of two cores of two threads, with the machine: `factor` times as
+    many on the first package. One CPU has no values, and some counts no CPU."""
+    topology, resources = [], []
+    for cpu in range(8):
+        core, package = cpu % 4, cpu % 4 // 2
+        pair, near = f"{core},{core + 4}", f"{2 * package}-{2 * package + 1},{2 * package + 4}-{2 * package + 5}"
+        place = {"core": core % 2, "die": 0, "package": package, "numa": package}
+        topology.append({"cpu": cpu, **place, "l1d": pair, "l1i": pair, "l2": pair, "l3": near, "kind": None})
+    for run in (1, 2):
+        for cpu in (*range(7), None):
+            amount = (10 + run) * (1000 * (cpu or 0) + 5) * (factor if cpu in (0, 1, 4, 5) else 1)
+            counts = {"PAPI_TOT_INS": 3 * amount, "PAPI_TOT_CYC": 2 * amount, "task-clock": amount}
+            resources.append({"run": run, "cpu": cpu, **(counts if cpu != 3 else dict.fromkeys(counts))})
+    derived = [
+        {"run": row["run"], "cpu": row["cpu"], "metric": "ipc", "value": 1.5, "estimate": False}
+        for row in resources
+        if row["cpu"] not in (3, None)
+    ]
+    roles: dict[str, Role] = {"PAPI_TOT_INS": "value", "PAPI_TOT_CYC": "value", "task-clock": "value"}
+    tables = {"resources": resources, "topology": topology, "derived": derived}
+    return profile(
+        {name: _of_rows(name, rows, roles) for name, rows in tables.items()},
+        header=Header(type="papi", argv=("./gzip",), cmd="./gzip", units={"task-clock": "ns"}, exitcode=0),
+        collector=Tool(name="papi", version="0.1.0", sampling={"attribution": "kernel"}),
+    )
+
+
+def _of_rows(name: str, rows: Sequence[Mapping[str, Any]], roles: Mapping[str, Role]) -> Table:
+    return table(name, [column(key, [row[key] for row in rows], role=roles.get(key, "dimension")) for key in rows[0]])
+
+
 def hostile() -> Profile:
     """Every one of `perfcore.testing.hostile.NAMES` as the name of a function; some as those of columns, the
     command, a unit, a note."""
@@ -194,7 +226,8 @@ def large() -> Profile:
 
 
 SAMPLES: Mapping[str, Callable[[], Profile]] = {
-    made.__name__: made for made in (timed, traced, sampled, hostile, undecodable, empty, bare, unheard_of, large)
+    made.__name__: made
+    for made in (timed, traced, sampled, counted, hostile, undecodable, empty, bare, unheard_of, large)
 }
 """All of the above by name."""
 
