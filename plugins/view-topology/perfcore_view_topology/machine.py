@@ -97,16 +97,12 @@ class Machine:
     boxes: tuple[Box, ...]
     loose: tuple[int, ...]
     parts: Mapping[int, tuple[Part, ...]]
+    telling: tuple[str, ...] = attrs.field(init=False)
+    """The levels that divide the machine, each in another way: a cache that each core has for itself is left out, and
+    NUMA nodes that are the packages."""
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """The kinds of cores, as they can be shown."""
-        return tuple(sorted({cpu.kind for cpu in self.cpus.values() if cpu.kind}))
-
-    @property
-    def telling(self) -> tuple[str, ...]:
-        """The levels that divide the machine, each in another way: a cache that each core has for itself is left out,
-        and NUMA nodes that are the packages."""
+    @telling.default
+    def _telling(self) -> tuple[str, ...]:
         seen: set[frozenset[tuple[int, ...]]] = set()
         kept = []
         for level in ("package", "core", "numa", "die", "l3", "l2", "l1"):
@@ -115,6 +111,11 @@ class Machine:
                 seen.add(division)
                 kept.append(level)
         return tuple(sorted(kept, key=LEVELS.index))
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of cores, as they can be shown."""
+        return tuple(sorted({cpu.kind for cpu in self.cpus.values() if cpu.kind}))
 
     def groups(self, level: str) -> dict[str, tuple[int, ...]]:
         """What the parts of a level are called, with their CPUs. Parts that share a number are named with all that
@@ -136,8 +137,9 @@ class Machine:
         return {kind: tuple(cpu.cpu for cpu in self.cpus.values() if cpu.kind == kind) for kind in self.kinds}
 
     def place(self, cpu: int) -> str:
-        """`package 0 · NUMA 0 · L3 #0 · L2 #1 · core 1`."""
-        return " · ".join(part.label for part in self.parts.get(cpu, ()))
+        """`package 0 · NUMA 0 · L3 #0 · core 1`: what a core has for itself goes without saying."""
+        told = {*self.telling, "package", "numa", "l3", "core"}
+        return " · ".join(part.label for part in self.parts.get(cpu, ()) if part.level in told)
 
     def _full(self, part: Part, cpu: int) -> str:
         parts = self.parts[cpu]
@@ -152,7 +154,7 @@ def machine(profile: Profile) -> Machine:
     if not cpus:
         raise NotFoundError(
             "the profile does not say which machine it is from: it has no table `topology`, or an empty one",
-            hint="`perf collect papi` records it; a difference or a sum does not hold it, so name what it was made of",
+            hint="`perf collect papi` records it; a difference or a sum has none: perf show BASELINE TARGET topology",
         )
     levels = _levels(cpus)
     parts = {
@@ -213,9 +215,7 @@ def _levels(cpus: Mapping[int, Cpu]) -> dict[str, _Keys]:
         "l3": {cpu.cpu: cpu.l3 for cpu in cpus.values() if cpu.l3},
         "l2": {cpu.cpu: cpu.l2 for cpu in cpus.values() if cpu.l2},
         "l1": {cpu.cpu: cpu.l1d for cpu in cpus.values() if cpu.l1d},
-        "core": {
-            cpu.cpu: (cpu.package, cpu.die, cpu.core, cpu.l1d) for cpu in cpus.values() if cpu.core is not None
-        },
+        "core": {cpu.cpu: (cpu.package, cpu.die, cpu.core, cpu.l1d) for cpu in cpus.values() if cpu.core is not None},
     }
     return {level: found for level, found in keys.items() if found}
 
@@ -224,7 +224,9 @@ def _parts(level: str, keys: _Keys, cpus: Mapping[int, Cpu]) -> dict[int, Part]:
     """The part of each CPU."""
     ranks = {key: rank for rank, key in enumerate(dict.fromkeys(keys.values()))}
     cache = level in CACHES
-    return {cpu: Part(level, ranks[key] if cache else getattr(cpus[cpu], level), ranks[key]) for cpu, key in keys.items()}
+    return {
+        cpu: Part(level, ranks[key] if cache else getattr(cpus[cpu], level), ranks[key]) for cpu, key in keys.items()
+    }
 
 
 def _divides(keys: _Keys, others: _Keys) -> bool:

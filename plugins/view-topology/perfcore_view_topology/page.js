@@ -32,7 +32,7 @@ function start(data) {
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const double = sides.length > 1;
   const tables = { table: { by: 0, falling: false, shown: PAGE_OF_ROWS }, parts: { by: 0, falling: false, shown: PAGE_OF_ROWS } };
-  const state = { metric: data.start, show: "amounts", theme: "", size: 0, cursor: null, hover: null };
+  const state = { metric: data.start, show: "amounts", theme: "", zoom: 0, size: 0, cursor: null, hover: null };
   let items = new Map(); // what is drawn: what it stands for, by its element
 
   const metric = () => metrics[state.metric];
@@ -136,11 +136,20 @@ function start(data) {
 
   // The picture.
 
+  const clamped = (size) => Math.max(0, Math.min(SIZES - 1, size));
+
+  /** The largest size in which so many machines are likely to fit. */
+  function fitting(count) {
+    const threads = Math.max(...sides.map((side) => side.threads.length)) * count;
+    return LARGEST.filter((most) => threads <= most).length;
+  }
+
   function draw() {
     items = new Map();
     state.cursor = state.hover = null;
-    stage.className = `size-${state.size}`;
     const drawn = changing() ? [sides.length - 1] : sides.map((_, number) => number);
+    state.size = clamped(fitting(drawn.length) + state.zoom);
+    stage.className = `size-${state.size}`;
     stage.replaceChildren(...drawn.map(drawSide));
     const first = stage.querySelector(".tile");
     if (first) setCursor(first, { quiet: true });
@@ -150,7 +159,7 @@ function start(data) {
 
   function drawSide(number) {
     const side = sides[number];
-    const room = around("div", "boxes");
+    const room = around("div", "boxes run");
     room.append(...side.outer.map((at) => drawBox(number, at)));
     if (side.loose.length) room.append(drawTiles(number, side.loose));
     const unknown = changing() ? [...new Map(sides.flatMap((one, of) => one.unknown.map((at) => [one.threads[at].cpu, [of, at]]))).values()]
@@ -167,34 +176,52 @@ function start(data) {
 
   function drawBox(number, at) {
     const box = sides[number].boxes[at];
-    const inner = box.inner.map((each) => drawBox(number, each));
-    const room = around("div", "boxes", ...inner, ...box.threads.map((each) => drawTile(number, each)));
+    const room = box.inner.length ? around("div", "runs", ...runsOf(number, box)) : drawTiles(number, box.threads, box.core);
+    if (box.inner.length && box.threads.length) room.append(drawTiles(number, box.threads));
     const node = around("div", box.core ? "box core" : "box", around("h4", "", element("span", box.label), element("span")), room);
     items.set(node, { kind: "boxes", side: number, self: box, both: twins("boxes", number, at) });
     node.dataset.item = "";
-    if (!box.core) shape(number, box, room);
     return node;
   }
 
-  /** Limits the width of a part that holds cores alone, so that it is not one long line. */
-  function shape(number, box, room) {
-    const { boxes } = sides[number];
-    const cores = box.inner.length ? box.inner.every((each) => boxes[each].core) : true;
-    const count = box.inner.length || box.threads.length;
-    if (!cores || count < 3) return;
-    const threads = box.inner.length ? Math.max(1, ...box.inner.map((each) => boxes[each].threads.length)) : 1;
-    const columns = columnsOf(count, threads);
-    const [wide, gap, pad] = [["12px", "1px", "2px"], ["17px", "1px", "2px"], ["26px", "2px", "3px"], ["40px", "2px", "3px"],
-      ["88px", "3px", "6px"], ["136px", "4px", "8px"]][state.size].map(parseFloat);
-    const frame = !box.inner.length ? 0 : state.size < 2 ? 1 : state.size < 4 ? 2 * gap + 2 : 12;
-    const core = threads * wide + (threads - 1) * gap + frame;
-    room.style.maxWidth = `${columns * core + (columns - 1) * (pad + gap) + 1}px`;
+  /** What is in a part: all that look the same stand together, such as the cores of a kind. */
+  function runsOf(number, box) {
+    const { boxes, threads, kinds } = sides[number];
+    const kindOf = (at) => (boxes[at].threads.length ? threads[boxes[at].threads[0]].kind : boxes[at].inner.length ? kindOf(boxes[at].inner[0]) : "");
+    const look = (at) => `${boxes[at].level} ${boxes[at].core} ${boxes[at].inner.length} ${boxes[at].threads.length} ${kindOf(at)}`;
+    const runs = [];
+    for (const at of box.inner) {
+      const last = runs[runs.length - 1];
+      if (last && (look(last[0]) === look(at) || runs.length > 3)) last.push(at);
+      else runs.push([at]);
+    }
+    return runs.flatMap((run) => {
+      const room = around("div", "boxes run", ...run.map((at) => drawBox(number, at)));
+      const kind = kinds.length > 1 && runs.length > 1 && kindOf(run[0]);
+      return kind ? [element("div", `${kind} cores`, { className: "kind" }), room] : [room];
+    });
   }
 
-  function drawTiles(number, threads) {
-    const room = around("div", "boxes", ...threads.map((at) => drawTile(number, at)));
-    shape(number, { inner: [], threads, core: false }, room);
-    return room;
+  /** Makes the rows of what stands in a part as long as each other, instead of full ones and a short last one. */
+  function balance() {
+    const rooms = [...stage.querySelectorAll(".run")].reverse(); // what is inside first
+    for (const room of rooms) room.style.maxWidth = "";
+    for (const room of rooms) {
+      const wides = [...room.children].map((child) => child.getBoundingClientRect().width);
+      const wide = Math.max(...wides), gap = parseFloat(getComputedStyle(room).columnGap) || 0;
+      if (wides.length < 3 || wide - Math.min(...wides) > 24) continue;
+      const core = room.firstChild.classList.contains("core");
+      const threads = room.firstChild.querySelectorAll(".tile").length;
+      const fits = Math.max(1, Math.floor((room.parentElement.clientWidth + gap + 1) / (wide + gap)));
+      const wished = core ? columnsOf(wides.length, threads) : wides.length;
+      const rows = Math.ceil(wides.length / Math.min(fits, wished));
+      const columns = wished <= fits ? wished : Math.ceil(wides.length / rows);
+      room.style.maxWidth = `${columns * (wide + gap) - gap + 1}px`;
+    }
+  }
+
+  function drawTiles(number, threads, core = false) {
+    return around("div", core ? "boxes" : "boxes run", ...threads.map((at) => drawTile(number, at)));
   }
 
   function drawTile(number, at) {
@@ -346,7 +373,7 @@ function start(data) {
     const found = [];
     if (double && !comparable) found.push({ title: "Side", text: true, value: (row) => row.side, show: (row) => sides[row.side].word });
     found.push(kind === "threads"
-      ? { title: "CPU", value: (row) => row.self.cpu, show: (row) => (row.self.cpu < 0 ? row.self.label : String(row.self.cpu)) }
+      ? { title: "CPU", value: (row) => (row.self.cpu < 0 ? Infinity : row.self.cpu), show: (row) => (row.self.cpu < 0 ? row.self.label : String(row.self.cpu)) }
       : { title: "Part", text: true, value: (row) => row.order, show: titleOf });
     found.push({ title: kind === "threads" ? "Place" : "CPUs", text: true, wide: true, value: (row) => row.order, show: kind === "threads" ? (row) => row.self.place : (row) => row.self.cpus.replace("CPU ", "") });
     if (kind === "threads" && sides.some((side) => side.kinds.length)) {
@@ -415,12 +442,13 @@ function start(data) {
     const head = around("tr", "", ...["Part", "Baseline", "Target", "Points", ""].map((text, at) => element("th", text, { scope: "col", className: at ? "" : "text" })));
     $("moved").tHead.replaceChildren(head);
     const { changes } = palette();
+    const farthest = Math.max(...moved.flatMap(({ shifts }) => shifts.map(([, before, after]) => Math.abs(after - before))));
     $("moved").tBodies[0].replaceChildren(...moved.flatMap(({ level, share, shifts }) => {
       const title = around("tr", "", element("th", `${level}: ${percent(share)} moved`, { scope: "rowgroup", colSpan: 5 }));
       const largest = [...shifts].filter((shift) => shift[1] !== shift[2]).sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1])).slice(0, 12);
       const rows = shifts.filter((shift) => largest.includes(shift)).map(([part, before, after]) => {
         const bar = around("span", "bar", element("i"));
-        const width = 50 * Math.abs(after - before), more = after > before;
+        const width = (50 * Math.abs(after - before)) / farthest, more = after > before;
         bar.firstChild.style.width = `${width}%`;
         bar.firstChild.style.left = `${more ? 50 : 50 - width}%`;
         bar.firstChild.style.backgroundColor = changes[more ? changes.length - 1 : 0][0];
@@ -447,10 +475,11 @@ function start(data) {
     $("metric").value = String(state.metric);
     $("show").value = changing() ? "change" : "amounts";
     $("theme").setAttribute("aria-pressed", String(dark()));
-    if ("show" in changes || "size" in changes) draw();
+    if ("show" in changes || "zoom" in changes) draw();
     else paint();
     showLine();
     showTables();
+    if ("show" in changes || "zoom" in changes || "metric" in changes) balance(); // once the tables have brought a scroll bar
     save();
   }
 
@@ -471,7 +500,7 @@ function start(data) {
   }
 
   const turn = (by) => choose({ metric: (state.metric + by + metrics.length) % metrics.length });
-  const resize = (by) => choose({ size: Math.max(0, Math.min(SIZES - 1, state.size + by)) });
+  const resize = (by) => choose({ zoom: state.zoom + clamped(state.size + by) - state.size });
   const toggleTheme = () => choose({ theme: dark() ? "light" : "dark" });
   const toggleShow = () => comparable && choose({ show: changing() ? "amounts" : "change" });
 
@@ -515,11 +544,15 @@ function start(data) {
       $(id).addEventListener("click", () => { table.shown += 4 * PAGE_OF_ROWS; showTables(); });
     }
     window.addEventListener("hashchange", recall);
+    let wide = stage.clientWidth;
+    const refit = () => {
+      if (wide !== stage.clientWidth) balance();
+      wide = stage.clientWidth;
+    };
+    new ResizeObserver(() => requestAnimationFrame(refit)).observe(stage);
     systemDark.addEventListener("change", () => choose({}));
   }
 
-  const drawn = Math.max(...sides.map((side) => side.threads.length)) * sides.length;
-  state.size = LARGEST.filter((most) => drawn <= most).length;
   $("metric").replaceChildren(...metrics.map(({ name }, number) => element("option", name, { value: String(number) })));
   $("show-label").hidden = !comparable;
   recall();

@@ -14,13 +14,12 @@ import attrs
 
 from perfcore.text import quantity
 from perfcore_view_topology import palette
-from perfcore_view_topology.machine import PLURALS, listed
+from perfcore_view_topology.machine import listed
 from perfcore_view_topology.scene import SIDES, cpu_label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from perfcore_view_topology.machine import Box
     from perfcore_view_topology.palette import Palette
     from perfcore_view_topology.readings import Metric
     from perfcore_view_topology.scene import Moved, Scene, Side
@@ -29,7 +28,6 @@ FORMAT = 1
 _SCRIPTS = ("words.js", "page.js")
 _TOKEN = re.compile(r"\{\{(\w+)\}\}")
 _DIGITS = 9
-_LEVELS = {"kind": "kinds of cores", "thread": "threads", **PLURALS}
 
 
 def page(scene: Scene, metric: Metric, *, title: str) -> str:
@@ -66,9 +64,7 @@ def _data(scene: Scene, metric: Metric) -> dict[str, Any]:
         "metrics": [_metric(scene, metric) for metric in scene.metrics],
         "start": scene.metrics.index(metric),
         "comparable": scene.comparable,
-        "sides": [
-            _side(side, scene, word) for side, word in zip(scene.sides, SIDES, strict=False)
-        ],
+        "sides": [_side(side, scene, word) for side, word in zip(scene.sides, SIDES, strict=False)],
         "palettes": {"light": _colors(palette.LIGHT), "dark": _colors(palette.DARK)},
     }
 
@@ -86,7 +82,7 @@ def _metric(scene: Scene, metric: Metric) -> dict[str, Any]:
 
 def _moved(moved: Moved) -> dict[str, Any]:
     shifts = [[shift.part, _rounded(shift.before), _rounded(shift.after)] for shift in moved.shifts]
-    return {"level": _LEVELS[moved.level], "share": _rounded(moved.share), "shifts": shifts}
+    return {"level": moved.words, "share": _rounded(moved.share), "shifts": shifts}
 
 
 def _side(side: Side, scene: Scene, word: str) -> dict[str, Any]:

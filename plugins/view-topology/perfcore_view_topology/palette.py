@@ -37,8 +37,10 @@ def contrast(one: str, other: str) -> float:
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def _palette(amounts: Sequence[Point], less: Point, same: Point, more: Point) -> Palette:
-    return Palette(_scale(amounts, STEPS), [*_scale((less, same), STEPS)[:-1], *_scale((same, more), STEPS)])
+def _palette(amounts: Sequence[Point], less: Point, same: float, more: Point) -> Palette:
+    """`same` is how light the grey between less and more is."""
+    falling, rising = ((less, (same, 0, less[2])), ((same, 0, more[2]), more))
+    return Palette(_scale(amounts, STEPS), [*_scale(falling, STEPS)[:-1], *_scale(rising, STEPS)])
 
 
 def _scale(points: Sequence[Point], steps: int) -> list[str]:
@@ -84,12 +86,12 @@ def _luminance(color: str) -> float:
 LIGHT = _palette(
     ((0.955, 0.015, 190), (0.80, 0.10, 205), (0.60, 0.14, 245), (0.42, 0.17, 275)),
     (0.62, 0.14, 250),
-    (0.93, 0, 250),
+    0.93,
     (0.70, 0.16, 55),
 )
 DARK = _palette(
     ((0.29, 0.025, 275), (0.46, 0.14, 265), (0.66, 0.14, 235), (0.90, 0.10, 190)),
     (0.62, 0.15, 252),
-    (0.32, 0, 252),
+    0.33,
     (0.70, 0.15, 55),
 )

@@ -20,11 +20,14 @@ if TYPE_CHECKING:
 
 SIDES = ("baseline", "target")
 UNKNOWN = "unknown"
+_LEVELS = {"kind": "kinds of cores", "thread": "threads", **PLURALS}
 _DIVIDED = {
     "kernel": "divided among the CPUs by the kernel",
     "sampled": "each thread's counts given to the CPU where it was seen",
 }
 _LONG = 200
+_SPARSE = 8
+"""Where fewer than one in so many numbers is a CPU, what lies between is not told."""
 
 
 @attrs.frozen
@@ -57,9 +60,10 @@ class Side:
         threads = plural(len(known), "hardware thread")
         runs = plural(self.readings.runs, "run")
         held = [f"{len(self.machine.groups(level)):,} {PLURALS[level]}" for level in reversed(levels)]
-        gaps = [cpu for cpu in range(max(known)) if cpu not in known] if max(known) < 2 * len(known) + 64 else []
+        gaps = [cpu for cpu in range(max(known)) if cpu not in known] if max(known) < _SPARSE * len(known) else []
         hidden = [f"CPU {listed(gaps)} offline or hidden"] if gaps else []
-        return tuple(filter(None, (", ".join([threads, *held, *hidden]), f"mean of {runs}" if self.readings.runs > 1 else "1 run", self.attribution)))
+        taken = f"mean of {runs}" if self.readings.runs > 1 else "1 run"
+        return tuple(filter(None, (", ".join([threads, *held, *hidden]), taken, self.attribution)))
 
 
 @attrs.frozen
@@ -78,6 +82,10 @@ class Moved:
     level: str
     share: float
     shifts: tuple[Shift, ...]
+
+    @property
+    def words(self) -> str:
+        return _LEVELS.get(self.level, self.level)
 
 
 @attrs.frozen
@@ -126,7 +134,6 @@ class Scene:
         found = [_moved(self.sides, metric, level) for level in levels]
         return tuple(moved for moved in found if moved is not None)
 
-
     def _as_threads(self, level: str) -> bool:
         return all(len(side.machine.groups(level)) == len(side.machine.cpus) for side in self.sides)
 
@@ -141,9 +148,7 @@ def scene(subject: Subject) -> Scene:
             hint="perf show BASELINE TARGET topology",
         )
     names = [*subject.names, *SIDES][: len(subject.profiles)] if subject.names else SIDES[: len(subject.profiles)]
-    sides = tuple(
-        _side(profile, printable(name)) for profile, name in zip(subject.profiles, names, strict=True)
-    )
+    sides = tuple(_side(profile, printable(name)) for profile, name in zip(subject.profiles, names, strict=True))
     metrics = {metric.name: metric for side in reversed(sides) for metric in side.readings.metrics}
     order = dict.fromkeys(metric.name for side in sides for metric in side.readings.metrics)
     return Scene(sides, tuple(metrics[name] for name in order))

@@ -8,7 +8,7 @@ import attrs
 
 from perfcore.settings import option
 from perfcore.text import printable
-from perfcore_view_topology import document, page, terminal
+from perfcore_view_topology import document, listing, page, terminal
 from perfcore_view_topology.scene import scene
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class TopologySettings:
     title: str | None = option(None, help="Written above the page, instead of the commands.")
     head: int | None = option(
         None,
-        help=f"Only N rows of the table below the text. In the terminal {terminal.ROWS} unless said, else all.",
+        help=f"Only N rows of the table below the text. In the terminal {listing.ROWS} unless said, else all.",
         minimum=0,
     )
     ascii: bool = option(False, help="Draw the text with characters of ASCII only.")
