@@ -8,13 +8,15 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.errors import PluginError
 from perfcore.hookspecs import HOOKS_GROUP, KINDS
+
+if TYPE_CHECKING:
+    from importlib import metadata
 
 HOOK = "hook"
 GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()}, HOOK: HOOKS_GROUP}
@@ -31,13 +33,14 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
 @attrs.frozen(kw_only=True)
 class Found:
     """A plugin as the metadata of its distribution announce it; nothing of it is imported yet. The kind of an
-    observer is `hook`."""
+    observer is `hook`. `systems` are the operating systems that it is for, as far as it names any."""
 
     kind: str
     name: str
     target: str
     distribution: str
     version: str
+    systems: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r} ({self.distribution} {self.version})"
@@ -45,8 +48,10 @@ class Found:
 
 def announced() -> Mapping[str, tuple[Found, ...]]:
     """Every plugin by kind, sorted by name, from one pass over the metadata of everything that is installed."""
+    from importlib import metadata  # imports a parser of mail: nobody pays for it who remembers what is installed
+
     points = metadata.entry_points()
-    read = functools.cache(_name_and_version)
+    read = functools.cache(_said_by)
     return {
         kind: tuple(
             sorted(
@@ -61,7 +66,9 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
 def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
     """The plugin behind an entry point that has lost its distribution; None where nothing announces it any more,
     or more than one distribution does."""
-    read = functools.cache(_name_and_version)
+    from importlib import metadata
+
+    read = functools.cache(_said_by)
     named = metadata.entry_points(group=GROUPS[kind], name=point.name)
     found = {_found(kind, each, *read(each.dist)) for each in named}
     same = [each for each in found if each.target == point.value]
@@ -105,26 +112,25 @@ def first_line(item: Any) -> str:
     return sentence + stop.strip()
 
 
-def _found(kind: str, point: metadata.EntryPoint, distribution: str, version: str) -> Found:
-    return Found(kind=kind, name=point.name, target=point.value, distribution=distribution, version=version)
+def _found(kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...]) -> Found:
+    return Found(kind=kind, name=point.name, target=point.value, distribution=name, version=version, systems=systems)
 
 
-def _name_and_version(distribution: metadata.Distribution | None) -> tuple[str, str]:
-    """What a half removed distribution may no longer say."""
-    known: Any = distribution.metadata if distribution is not None else {}
-    return known.get("Name") or "unknown", known.get("Version") or "?"
+def _said_by(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...]]:
+    """Name, version and systems: what of them a half removed distribution still says."""
+    known: Any = distribution.metadata if distribution is not None else None
+    if known is None:
+        return "unknown", "?", ()
+    classifiers = known.get_all("Classifier") or ()
+    systems = tuple(c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM))
+    return known.get("Name") or "unknown", known.get("Version") or "?", systems
 
 
 def _check_platform(found: Found) -> None:
-    try:
-        classifiers = metadata.metadata(found.distribution).get_all("Classifier") or []
-    except metadata.PackageNotFoundError:
-        return
-    systems = [c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM)]
     here = _SYSTEMS.get(sys.platform)
-    if here and systems and not any(_is_for(here, system) for system in systems):
+    if here and found.systems and not any(_is_for(here, system) for system in found.systems):
         raise PluginError(
-            f"needs {' or '.join(systems)}, this is {sys.platform}",
+            f"needs {' or '.join(found.systems)}, this is {sys.platform}",
             plugin=str(found),
             phase="loading",
             hint=f"`pip uninstall {found.distribution}`, or put it into `plugins.disabled`",

@@ -2,25 +2,26 @@
 
 stevedore loads one driver by name, from its cache of entry points; when it finds none or several, or one that
 nothing announces any more, the metadata are asked directly, since that cache can be stale and does not keep the
-distribution.
+distribution. What they say is remembered (`perfcore.remembered`), so that the next command needs neither.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
 import json
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Literal
 
 import attrs
 
-from perfcore import inhouse, installed
+from perfcore import inhouse, installed, remembered
 from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
 from perfcore.hookspecs import KINDS, Kind
 from perfcore.inhouse import Own
@@ -48,7 +49,8 @@ class Plugins:
 
     `disabled` holds names (`pin`), kinds with names (`collector:time`) or distributions; with `observers` off
     only the drivers that a command asks for by name are loaded. `environ` holds the variables that options may
-    be taken from. `warn` is told what went wrong on the side.
+    be taken from. `warn` is told what went wrong on the side. `memory` gives the folder where it is kept what is
+    installed, for the next command; None where that is nowhere.
     """
 
     def __init__(
@@ -58,11 +60,13 @@ class Plugins:
         observers: bool = True,
         environ: Mapping[str, str] | None = None,
         warn: Warn = lambda text: None,
+        memory: Callable[[], Path | None] = lambda: None,
     ) -> None:
         self.disabled = frozenset(disabled)
         self.observers = observers
         self.environ = environ or {}
         self.warn = warn
+        self._memory = memory
         self._observers: dict[str, list[tuple[Found, Observer]]] = {}
         self._loaded: dict[tuple[str, str], tuple[Found, type[Any]]] = {}
         self._own: dict[Found, Own] = {}
@@ -122,11 +126,19 @@ class Plugins:
         known = self._loaded.get((kind, name))
         if known is None or self.is_disabled(known[0]):
             asked_directly = self.disabled or (kind, name) in self._own_names
-            found = (None if asked_directly else _find_by_stevedore(kind, name)) or self.find(kind, name)
-            driver = self.imported(found)
-            _check(found, driver)
-            known = self._loaded[kind, name] = found, driver
+            if self._recalled is not None:
+                with contextlib.suppress(PluginError):  # the metadata may say something else by now
+                    return self._take(self.find(kind, name))
+                self._forget()
+            known = self._take((None if asked_directly else _find_by_stevedore(kind, name)) or self.find(kind, name))
+            self._remember()
         return known
+
+    def _take(self, found: Found) -> tuple[Found, type[Any]]:
+        driver = self.imported(found)
+        _check(found, driver)
+        self._loaded[found.kind, found.name] = found, driver
+        return found, driver
 
     def settings(
         self, kind: str, name: str, values: Mapping[str, Any] | None = None, *, others: Sequence[str] = ()
@@ -187,14 +199,32 @@ class Plugins:
         return inhouse.imported(own, self._trust)
 
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
-        """Every plugin there is, imported to see whether it works."""
+        """Every plugin there is by the metadata, imported to see whether it works."""
+        self._forget()
         for kind in kinds or (*KINDS, HOOK):
             for found in self._announced[kind]:
                 yield self._describe(found)
 
     @functools.cached_property
+    def _recalled(self) -> Mapping[str, tuple[Found, ...]] | None:
+        """What is installed, if that was known when this was asked for first."""
+        place = self._memory()
+        return None if place is None else remembered.recall(place)
+
+    def _forget(self) -> None:
+        self._recalled = None
+        self.__dict__.pop("_announced", None)
+
+    def _remember(self) -> None:
+        """Keep what is installed for the next command."""
+        place = self._memory()
+        if place is not None and self._recalled is None:
+            self._recalled = installed.announced()
+            remembered.keep(place, self._recalled)
+
+    @functools.cached_property
     def _announced(self) -> Mapping[str, tuple[Found, ...]]:
-        announced = installed.announced()
+        announced = self._recalled or installed.announced()
         if not self._own:
             return announced
         return {

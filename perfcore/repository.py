@@ -45,22 +45,22 @@ _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
 @attrs.frozen
 class UserPlaces:
-    """The user's own files: configuration, list of trusted contents, and room for trees that are measured."""
+    """The user's own files: configuration, list of trusted contents, room for trees that are measured, and for what
+    is known of the plugins."""
 
     config: Path
     trust: Path
     trees: Path
+    installed: Path | None = None
 
     @classmethod
     def default(cls) -> UserPlaces:
         import platformdirs
 
         config = Path(platformdirs.user_config_dir("perfcore"))
-        return cls(
-            config / "config.yml",
-            Path(platformdirs.user_data_dir("perfcore")) / "trusted",
-            Path(platformdirs.user_cache_dir("perfcore")) / "trees",
-        )
+        cache = Path(platformdirs.user_cache_dir("perfcore"))
+        trusted = Path(platformdirs.user_data_dir("perfcore")) / "trusted"
+        return cls(config / "config.yml", trusted, cache / "trees", cache / "installed")
 
 
 @attrs.frozen
@@ -99,7 +99,8 @@ class Repository:
         overrides: Mapping[str, Any] | None = None,
     ) -> Repository:
         """The repository around `start`. NotFoundError where no folder up from it has a `.perf`."""
-        plugins, places, start = plugins or Plugins(), places or UserPlaces.default(), start.resolve()
+        own = places = places or UserPlaces.default()
+        plugins, start = plugins or Plugins(memory=lambda: own.installed), start.resolve()
         home = _home_above(start) or _home_by_vcs(start, plugins)
         if home is None:
             raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))
@@ -132,7 +133,8 @@ class Repository:
         places: UserPlaces | None = None,
     ) -> Repository:
         """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one."""
-        plugins, directory = plugins or Plugins(), directory.resolve()
+        own = places = places or UserPlaces.default()
+        plugins, directory = plugins or Plugins(memory=lambda: own.installed), directory.resolve()
         if not directory.is_dir():
             raise NotFoundError(f"{directory} is not a folder")
         name, root = _choose_vcs(directory, vcs, init_vcs, options or {}, plugins)

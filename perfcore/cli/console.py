@@ -46,7 +46,13 @@ class Console:
         self.debug = debug
         self.path: Path | None = None
         self._partial: Path | None = None
-        self._plugins = Plugins(disabled=disabled, observers=observers, environ=os.environ, warn=self.warn)
+        self._plugins = Plugins(
+            disabled=disabled,
+            observers=observers,
+            environ=os.environ,
+            warn=self.warn,
+            memory=lambda: self.places.installed,
+        )
         terminal = sys.stdout.isatty()
         self.width: int | None = shutil.get_terminal_size().columns if terminal else None
         self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color

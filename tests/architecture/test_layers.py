@@ -22,6 +22,7 @@ LAYERS = (
     ("config", "environment", "programs"),
     ("hookspecs", "trust"),
     ("installed",),
+    ("remembered",),
     ("inhouse",),
     ("observers",),
     ("plugins",),
