@@ -26,10 +26,13 @@ _FIELDS = "resources|resource_type_map|global|snapshots|models|origin|header|mac
 _BEGINNING = re.compile(rb'\s*\{\s*"(?:%s|postprocessors|stats)"\s*:' % _FIELDS.encode())
 _TELLING = re.compile(rb'"(?:amount|uid|resource_type_map|collector_info|snapshots|cmd|subtype)"\s*:')
 _HEX2, _HEX38 = re.compile(r"[0-9a-f]{2}"), re.compile(r"[0-9a-f]{38}")
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|-?Infinity|NaN', re.DOTALL)
+# A text without an end is one, too: otherwise every quote in it would be tried as a beginning.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|-?Infinity|NaN', re.DOTALL)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _PLACES = ("", ".perun", ".perf")
 _BATCH = 4096
+# Every field of any row is a column of all rows, so a table can be very much larger than its file.
+_CELLS, _CELLS_A_BYTE = 1 << 20, 16
 _RECORDS = ("models", "metadata", "stats")
 
 
@@ -108,9 +111,10 @@ def decode(data: bytes, *, created: int, where: str) -> Profile:
     """The profile in this JSON. FormatError, opened by `where`, for anything that is none."""
     try:
         wire = _parse(data)
-        resources = Resources(_units(wire.header), _renamed(wire.collector_info))
+        most = _CELLS + _CELLS_A_BYTE * len(data)
+        resources = Resources(_units(wire.header), _renamed(wire.collector_info), most)
         _add_all(wire, resources)
-        return _profile(wire, resources, created)
+        return _profile(wire, resources, created, most)
     except _UNREADABLE as error:
         raise FormatError(f"{where} is not a profile of Perun: {printable(str(error))}") from error
     except FormatError as error:
@@ -164,14 +168,15 @@ def _add_blocks(wire: _Wire, resources: Resources) -> None:
         resources.add_block(shared, {key: _VALUES.decode(values) for key, values in columns.items()})
 
 
-def _profile(wire: _Wire, resources: Resources, created: int) -> Profile:
+def _profile(wire: _Wire, resources: Resources, created: int, most: int) -> Profile:
     header = _header(wire.header)
     collector = _tool(wire.collector_info)
     postprocessors = tuple(_tool(tool) for tool in wire.postprocessors)
     machine = _machine(wire.machine)
     models = wire.models or (wire.global_.models if isinstance(wire.global_, _Rows) else None)
     further = {
-        name: records(name, rows) for name, rows in zip(_RECORDS, (models, wire.metadata, wire.stats), strict=True)
+        name: records(name, rows, most)
+        for name, rows in zip(_RECORDS, (models, wire.metadata, wire.stats), strict=True)
     }
     return Profile(
         header=header,

@@ -11,6 +11,7 @@ import itertools
 import json
 import math
 import re
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +48,14 @@ _UID = {"function": "uid", "source": "file", "line": "line"}
 
 class Resources:
     """Collects resources. `units` gives the unit of a type where an amount does not bring its own; `renamed` are
-    fields with a better name here."""
+    fields with a better name here; `most` is how many cells the table may have, since every field is a column and
+    most of its cells may be empty."""
 
-    def __init__(self, units: Mapping[str, str], renamed: Mapping[str, str]) -> None:
+    def __init__(self, units: Mapping[str, str], renamed: Mapping[str, str], most: int = sys.maxsize) -> None:
         self._units = units
         self._renamed = renamed
+        self._most = most
+        self._until = 0  # as many rows as there are after the block
         self._rows = 0
         self._fields: dict[str, _Field] = {}
         self._values: dict[tuple[str, str, str], ColumnBuilder] = {}
@@ -66,6 +70,7 @@ class Resources:
         if len(lengths) > 1:
             raise FormatError(f"a resource has fields of different lengths {sorted(lengths)}")
         rows = lengths.pop() if lengths else 1
+        self._until = self._rows + rows
         apart = {"type", "subtype", "time"} - set(columns)
         every = {**{name: _Same(value, rows) for name, value in shared.items() if name not in apart}, **columns}
         self._add_fields(every)
@@ -78,10 +83,12 @@ class Resources:
     def add_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
         """Rows that may have nothing in common."""
         names = dict.fromkeys(itertools.chain.from_iterable(rows))
+        self._until = self._rows + len(rows)
+        refuse_many(len(names) * self._until, self._most)
         apart = ("type", "subtype", "time")
         self._add_fields({name: [row.get(name) for row in rows] for name in names if name not in apart})
         kinds = [(_word(row.get("type")), _word(row.get("subtype"))) for row in rows]
-        for kind in dict.fromkeys(kinds):
+        for kind in dict.fromkeys(kind for kind, row in zip(kinds, rows, strict=True) if row.get("amount") is not None):
             own = [row.get("amount") if of == kind else None for row, of in zip(rows, kinds, strict=True)]
             self._add_amounts(*kind, own)
         if "time" in names:
@@ -160,6 +167,7 @@ class Resources:
     def _field(self, name: str) -> _Field:
         """The column of a field; under a longer name where the block has filled one of this name already."""
         field = self._fields.setdefault(name, _Field(name))
+        self._refuse_many()
         if len(field) > self._rows:
             return self._field(f"{name} (more)")
         field.skip(self._rows)
@@ -179,8 +187,12 @@ class Resources:
     def _value(self, type: str, subtype: str, unit: str) -> ColumnBuilder:
         name = ".".join(part for part in (type, subtype) if part) or "amount"
         builder = self._values.setdefault((type, subtype, unit), ColumnBuilder(name))
+        self._refuse_many()
         builder.skip(self._rows - len(builder))
         return builder
+
+    def _refuse_many(self) -> None:
+        refuse_many((len(self._fields) + len(self._values)) * self._until, self._most)
 
     def _unit(self, type: str, subtype: str) -> str:
         return self._units.get(type) or self._units.get(subtype) or ""
@@ -244,11 +256,18 @@ class _Field:
         return _with(made, role="dimension" if made.dtype in ("str", "bool") else role)
 
 
-def records(name: str, rows: Any) -> Table | None:
+def refuse_many(cells: int, most: int) -> None:
+    """FormatError where a table would have more cells than it may."""
+    if cells > most:
+        raise FormatError(f"its resources would be a table of more than {most:,} cells, nearly all of them empty")
+
+
+def records(name: str, rows: Any, most: int = sys.maxsize) -> Table | None:
     """A table of objects, such as models; what is nested in them stands there as JSON."""
     if not isinstance(rows, list) or not rows:
         return None
     fields: dict[str, _Field] = {}
+    refuse_many(len({key for row in rows if isinstance(row, dict) for key in row}) * len(rows), most)
     for number, row in enumerate(rows):
         for key, value in (row if isinstance(row, dict) else {"value": row}).items():
             field = fields.setdefault(key, _Field(key))

@@ -420,6 +420,46 @@ def test_any_name_is_a_name_and_harmless_in_errors(name: str) -> None:
     assert not hostile.unsafe(str(caught.value))
 
 
+MANY = 5000
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"resources": [{f"f{number}": 1} for number in range(MANY)]},
+        {"resources": [{"amount": 1, "type": f"t{number}"} for number in range(MANY)]},
+        {
+            "resources": {"a": {"amount": [0] * MANY}},
+            "resource_type_map": {"a": {f"f{number}": 1 for number in range(MANY)}},
+        },
+        {
+            "resources": {"a": {"amount": [0] * MANY}},
+            "resource_type_map": {"a": {"uid": {f"f{number}": 1 for number in range(MANY)}}},
+        },
+        {
+            "resources": {"a": {"amount": [0] * MANY, "uid": [{f"f{number}": 1} for number in range(MANY)]}},
+            "resource_type_map": {"a": {}},
+        },
+        {"models": [{f"f{number}": 1} for number in range(MANY)]},
+    ],
+    ids=["fields", "types", "shared fields", "shared objects", "objects", "models"],
+)
+def test_fields_that_nearly_no_row_has_do_not_grow_without_bound(said: Any) -> None:
+    data = json.dumps({"header": {"type": "x"}, "collector_info": {"name": "x"}, **said}).encode()
+    tracemalloc.start()
+    try:
+        with pytest.raises(FormatError, match="cells"):
+            decode(data, created=0, where="x")
+        assert tracemalloc.get_traced_memory()[1] < 60_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_text_without_an_end_is_looked_at_once() -> None:
+    with pytest.raises(FormatError):
+        decode(b'{"header":"' + b'\\"' * 500_000, created=0, where="x")
+
+
 def test_a_long_column_is_never_a_long_list_of_rows() -> None:
     rows = 50_000
     columns = {f"c{number}": list(range(rows)) for number in range(12)}
