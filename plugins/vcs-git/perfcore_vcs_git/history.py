@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from perfcore.errors import VersionError
 from perfcore.model import MinorVersion
 from perfcore_vcs_git.command import finish, stop
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
 _FORMAT = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%ct%x00%s"
 _FIELDS = 6
 _CHUNK = 1 << 16
-_IDENT = re.compile(r"([^<]*?)[ \t\r]*<([^>]*)>(?:.*>)?[^0-9]*(\d*)")
+_ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_SECONDS = re.compile(r"[0-9]{1,18}")
 
 
 def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
@@ -64,7 +66,9 @@ def parse_commit(id: str, data: bytes, *, ends_here: bool = False) -> MinorVersi
     encoding = fields.get("encoding", [b"utf-8"])[0].decode("latin-1")
     author, email, _ = _identity(_decode(fields.get("author", [b""])[0], encoding))
     _, _, date = _identity(_decode(fields.get("committer", [b""])[0], encoding))
-    parents = () if ends_here else tuple(parent.decode("ascii") for parent in fields.get("parent", []))
+    parents = () if ends_here else tuple(parent.decode("latin-1") for parent in fields.get("parent", []))
+    if not all(map(_ID.fullmatch, parents)):
+        raise VersionError(f"the commit {id} is damaged: its parents are not ids", hint="`git fsck` tells what else is")
     return MinorVersion(
         id=id, parents=parents, author=author, email=email, date=date, subject=_subject(_decode(body, encoding))
     )
@@ -80,15 +84,19 @@ def _versions(fields: list[str]) -> Iterator[MinorVersion]:
 
 def _identity(text: str) -> tuple[str, str, int]:
     """(name, address, time) of `Jane <jane@example.org> 1700000000 +0100`; nothing of what is not written so."""
-    match = _IDENT.match(text)
-    return (match[1], match[2], int(match[3] or 0)) if match else ("", "", 0)
+    name, _, rest = text.partition("<")
+    email, closed, _ = rest.partition(">")
+    if not closed:
+        return "", "", 0
+    seconds = _SECONDS.search(rest.rpartition(">")[2])
+    return name.rstrip(" \t\r"), email, int(seconds[0]) if seconds else 0
 
 
 def _decode(data: bytes, encoding: str) -> str:
     """Text as `git log --encoding=UTF-8` gives it: as it stands where it is not what the commit says it is."""
     try:
         return data.partition(b"\0")[0].decode(encoding)
-    except (LookupError, UnicodeDecodeError):
+    except (LookupError, ValueError):  # not every codec of Python tells with a UnicodeDecodeError
         return data.partition(b"\0")[0].decode("utf-8", "replace")
 
 
