@@ -276,19 +276,18 @@ class State:
     def _read(self) -> Journal | None:
         try:
             content = json.loads(self._path.read_bytes())
-            version = content.pop("format")
+            if content.pop("format") != _FORMAT:
+                raise VersionError(
+                    f"{printable(str(self._path))} was written by a newer perfcore-vcs-git", hint="update it"
+                )
+            return Journal(**content)
         except FileNotFoundError:
             return None
-        except (ValueError, TypeError, AttributeError, KeyError) as error:
+        except (ValueError, TypeError, AttributeError, KeyError, RecursionError) as error:
             raise VersionError(
                 f"{printable(str(self._path))} is damaged",
                 hint=f"the changes it tells of are in {printable(str(self._folder))}",
             ) from error
-        if version != _FORMAT:
-            raise VersionError(
-                f"{printable(str(self._path))} was written by a newer perfcore-vcs-git", hint="update it"
-            )
-        return Journal(**content)
 
     def _write(self, journal: Journal) -> None:
         durable.write(self._path, json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode())

@@ -57,7 +57,7 @@ def read(path: Path) -> Journal | None:
             raise ValueError("it has what is no id")
     except NotFoundError:
         return None
-    except (ValueError, TypeError, KeyError, AttributeError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise VersionError(
             f"{shown(path)} is damaged", hint="it tells of files that were put aside; to give them up, remove it"
         ) from error
