@@ -24,9 +24,13 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
+from perfcore.errors import PerfError
+
 _HEAD = b"tagit cache 1\n"
 _SIZES = struct.Struct("<qQ")
 _RECORD = struct.Struct("<qqqQ20s")
+_LIMIT = 1 << 28
 _PATIENCE, _PAUSE = 0.03, 0.002
 
 Seen = tuple[int, int, int, int, bytes]
@@ -77,8 +81,8 @@ def begin_after(path: Path, files: Mapping[bytes, Seen]) -> int:
 
 def read(path: Path) -> Cache:
     """The cache in a file; an empty one where there is none that is whole."""
-    with contextlib.suppress(OSError, struct.error):
-        data = path.read_bytes()
+    with contextlib.suppress(PerfError, struct.error):
+        data = files.read(path, _LIMIT).data
         body = data[:-20]
         if body.startswith(_HEAD) and hashlib.sha1(body, usedforsecurity=False).digest() == data[-20:]:
             return _decode(body)

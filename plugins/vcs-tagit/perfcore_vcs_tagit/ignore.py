@@ -4,6 +4,7 @@ file `.tagit/ignore` come first, and are part of no version."""
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,6 @@ def _patterns(data: bytes, name: str) -> list[str]:
     for number, line in found:
         try:
             GitIgnoreSpec.from_lines([line])
-        except ValueError as error:
+        except (ValueError, re.error) as error:
             raise VersionError(f"line {number} of {name} is no pattern: {printable(line)}") from error
     return [line for _, line in found]
