@@ -86,7 +86,7 @@ class PySpy:
             recording = msgspec.json.decode((folder / _OUTPUT).read_bytes(), type=_Recording)
         except FileNotFoundError:
             return  # py-spy writes nothing where it saw no Python
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise FormatError(f"what py-spy wrote cannot be read: {error}") from error
         places = Places(job.cwd)
         known = recording.shared.frames
