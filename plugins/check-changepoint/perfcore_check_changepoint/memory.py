@@ -67,7 +67,7 @@ def decode(state: bytes | None, key: str, versions: tuple[str, ...], places: Pla
             and entry["version"] == _version(versions, places.get(environment, []), entry["start"])
         }
         return Memory(settled, reported)
-    except (ValueError, TypeError, KeyError, AttributeError):
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Memory()
 
 
