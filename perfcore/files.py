@@ -14,11 +14,12 @@ from pathlib import Path
 
 import attrs
 
-from perfcore.errors import FormatError, NotFoundError, StorageError
+from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
 
 _FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 _CHECKSUM = 20
+_LARGEST_CACHE = 1 << 28
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",
@@ -69,8 +70,8 @@ def is_unchanged(path: Path, stamp: tuple[int, ...]) -> bool:
 
 def cached(path: Path) -> bytes | None:
     """What `cache` wrote there last; None where that cannot be read or is not whole."""
-    with contextlib.suppress(OSError):
-        data = path.read_bytes()
+    with contextlib.suppress(PerfError):
+        data = read(path, _LARGEST_CACHE).data
         if data[:_CHECKSUM] == _checksum(data[_CHECKSUM:]):
             return data[_CHECKSUM:]
     return None

@@ -24,6 +24,7 @@ from perfcore.installed import GROUPS, Found
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")
 _POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 _LIMIT = 1 << 22
+_MANY = 50
 
 Announced = Mapping[str, tuple[Found, ...]]
 
@@ -75,14 +76,16 @@ def keep(place: Path, announced: Announced) -> None:
         try:
             temporary.write_bytes(msgspec.json.encode(_Memory(stamp, rows)))
             os.replace(temporary, path)
+            for old in sorted(place.glob("*.json"), key=os.path.getmtime)[:-_MANY]:
+                old.unlink()
         except OSError:
             temporary.unlink(missing_ok=True)
             raise
 
 
 def _file(place: Path) -> Path:
-    """One for each interpreter and environment."""
-    here = "\0".join((sys.executable, sys.prefix, __version__))
+    """One for each interpreter and its folders."""
+    here = "\0".join((sys.executable, sys.prefix, __version__, *sys.path))
     return place / f"{hashlib.sha1(here.encode('utf-8', 'replace'), usedforsecurity=False).hexdigest()}.json"
 
 

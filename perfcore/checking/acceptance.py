@@ -68,7 +68,7 @@ def find(prefix: str, known: Iterable[str]) -> str:
 def _decode(content: bytes) -> Acceptance:
     try:
         found = msgspec.json.decode(content, type=Acceptance)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"a note on accepted changes cannot be read: {error}") from error
     if found.format != FORMAT:
         raise FormatError(f"a note on accepted changes has the format {found.format}", hint="upgrade perfcore")

@@ -34,6 +34,10 @@ class Amounts(msgspec.Struct, frozen=True, array_like=True):
     better: Literal["lower", "higher"]
     data: bytes
 
+    def __post_init__(self) -> None:
+        if len(self.data) % 8:
+            raise ValueError("half a number")
+
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(array("d", self.data))
@@ -121,7 +125,7 @@ class Kept:
     def read(cls, folder: Path, config_id: str) -> Kept:
         name = hashlib.sha1(config_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         data = files.cached(folder / name)
-        with contextlib.suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             format, known = _DECODER.decode(data or b"")
             return cls(folder / name, known if format == _FORMAT else {})
         return cls(folder / name, {})

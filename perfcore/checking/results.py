@@ -173,7 +173,7 @@ def _plain(change: Change) -> dict[str, Any]:
 def _decode(content: bytes) -> _Note:
     try:
         found = _DECODER.decode(content)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"a result of a check cannot be read: {error}") from error
     if found.format != FORMAT:
         raise FormatError(f"a result of a check has the format {found.format}", hint="upgrade perfcore")

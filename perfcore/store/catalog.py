@@ -28,6 +28,7 @@ from perfcore.store.store import OBJECTS, Store, is_object_key
 
 _LAYOUT = 1
 _LIMIT = 1 << 28
+_UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _CHECKSUM = 20
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
 _FIELDS = attrs.fields(Entry)
@@ -93,7 +94,7 @@ class Catalog:
         folder = self._folders.get(key[:2]) or self._open(key[:2])
         raw = folder.said.get(key[2:])
         if raw is not None:
-            with contextlib.suppress(msgspec.MsgspecError):
+            with contextlib.suppress(*_UNREADABLE):
                 said = _decode_said(raw)
                 if said.version == version and said.vcs == vcs:
                     return said.entries
@@ -147,7 +148,7 @@ class Catalog:
             try:
                 said = _decode_said(raw)
                 found[each] = said.version, said.entries
-            except msgspec.MsgspecError:
+            except _UNREADABLE:
                 folder.unread.add(each)
         if folder.unread:
             found.update(self._read_rest(f"{OBJECTS}{name}/", folder))
@@ -190,7 +191,7 @@ def _read(path: Path, stamp: str) -> _Folder | None:
         if not data.startswith(_HEAD + hashlib.sha1(payload, usedforsecurity=False).digest()):
             return None
         kept = _decode_kept(payload)
-    except (PerfError, msgspec.MsgspecError, UnicodeDecodeError):
+    except (PerfError, *_UNREADABLE):
         return None
     return _Folder(kept.stamp, kept.said, set(kept.unread.split())) if kept.stamp == stamp else None
 

@@ -14,7 +14,10 @@ from pathlib import Path
 
 import msgspec
 
+from perfcore import files
+from perfcore.errors import PerfError
 from perfcore.model import Profile
+from perfcore.store.objects import ID
 
 _DECODER = msgspec.json.Decoder(dict[str, list[str]])
 _LIMIT = 1 << 16
@@ -31,10 +34,10 @@ class Recent:
         if self._folder is None:
             return {}
         try:
-            with open(self._folder / _name(profile), "rb") as file:
-                return _DECODER.decode(file.read(_LIMIT))
-        except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
+            pieces = _DECODER.decode(files.read(self._folder / _name(profile), _LIMIT).data)
+        except (PerfError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
+        return pieces if all(ID.fullmatch(id) for ids in pieces.values() for id in ids) else {}
 
     def note(self, profile: Profile, pieces: Mapping[str, Sequence[str]]) -> None:
         """Remember what was written. A folder that cannot be written costs space, not the profile."""
