@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
 from perfcore.checking import rules
+from perfcore.checking.gate import combined
 from perfcore.checking.rules import Facts
 from perfcore.errors import PluginError
-from perfcore.model import Change, Pairing
+from perfcore.model import EMPTY, Change, Pairing
 from perfcore.plugins import Phases
 from perfcore.repository import Repository
 
 
+@attrs.frozen
+class Verdicts:
+    """What one method says of a pairing."""
+
+    pairing: Pairing
+    method: str
+    changes: tuple[Change, ...]
+
+
 def compared(
+    repository: Repository, pairs: Sequence[Pairing], *, method: str | None = None, threshold: float | None = None
+) -> list[Change]:
+    """The changes of all pairings together, `threshold` being the smallest that matters."""
+    thresholds = {} if threshold is None else {"": threshold}
+    found = verdicts(repository, pairs, method=method, thresholds=thresholds)
+    return [change for each in found for change in each.changes]
+
+
+def verdicts(
     repository: Repository,
     pairs: Sequence[Pairing],
     *,
     method: str | None = None,
-    threshold: float | None = None,
+    thresholds: Mapping[str, float] = EMPTY,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> list[Change]:
+) -> list[Verdicts]:
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
-    aside decides nothing."""
+    aside decides nothing. `thresholds` are beside those that are configured."""
     drivers = {method: _driver(repository, method)} if method else {}
-    changes: list[Change] = []
+    made: list[Verdicts] = []
     for number, pairing in enumerate(pairs):
         progress(number, len(pairs), pairing.label)
-        thresholds = pairing.thresholds if threshold is None else {"": threshold}
-        asked = attrs.evolve(pairing, comparisons=len(pairs), thresholds=thresholds)
+        smallest = combined(pairing.thresholds, thresholds)
+        asked = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
             found = drivers[name].call("compare", pairing=asked)
-            changes += [attrs.evolve(change, primary=False) for change in found] if pairing.aside else found
-    return changes
+            if pairing.aside:
+                found = [attrs.evolve(change, primary=False) for change in found]
+            made.append(Verdicts(pairing, name, tuple(found)))
+    return made
 
 
 def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:

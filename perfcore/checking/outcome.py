@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,4 +69,9 @@ class Outcome:
     def _change_json(self, change: Change) -> dict[str, Any]:
         found = self.accepted.get(change.id)
         accepted = None if found is None else {"author": found.author, "why": found.why, "time": found.time}
-        return {**attrs.asdict(change), "accepted": accepted, "fails": self.fails(change)}
+        return {**_finite(attrs.asdict(change)), "accepted": accepted, "fails": self.fails(change)}
+
+
+def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without numbers that JSON cannot write."""
+    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}

@@ -1,17 +1,15 @@
-"""The result of a check as a table for people and as JSON for machines."""
+"""The result of a check as a table for people."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-import attrs
-
+from perfcore.checking.acceptance import Acceptance
 from perfcore.checking.pairing import Unpaired
-from perfcore.model import Change
+from perfcore.model import EMPTY, Change
 from perfcore.text import align, percent, plural, printable, quantity
 
-SCHEMA = 1
+_ID = 10
 _WORDS = {
     "degradation": "slower",
     "optimization": "faster",
@@ -24,20 +22,6 @@ _CHANGED = ("degradation", "optimization", "variance", "machine")
 _TIMES = {"ns", "us", "ms", "s"}
 
 
-def degraded(changes: Sequence[Change]) -> bool:
-    """Whether the result is one that fails a gate: a degradation of a primary metric that still stands."""
-    return any(change.kind == "degradation" and change.primary and not change.undone for change in changes)
-
-
-def as_json(changes: Sequence[Change], unpaired: Sequence[Unpaired]) -> dict[str, Any]:
-    return {
-        "schema": SCHEMA,
-        "degraded": degraded(changes),
-        "changes": [attrs.asdict(change) for change in changes],
-        "unpaired": [attrs.asdict(missing) for missing in unpaired],
-    }
-
-
 def word(change: Change) -> str:
     """`slower` for a time; `worse` for what is no time."""
     if change.unit in _TIMES:
@@ -45,11 +29,20 @@ def word(change: Change) -> str:
     return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
 
 
-def lines(changes: Sequence[Change], unpaired: Sequence[Unpaired], *, everything: bool) -> list[str]:
-    """A table: primary metrics, and the others where they changed or `everything` is wanted."""
+def lines(
+    changes: Sequence[Change],
+    unpaired: Sequence[Unpaired],
+    *,
+    everything: bool,
+    accepted: Mapping[str, Acceptance] = EMPTY,
+) -> list[str]:
+    """A table: primary metrics, and the others where they changed or `everything` is wanted. An id is that by which
+    people accept a change."""
     shown = [c for c in changes if everything or c.primary or c.kind in _CHANGED]
-    rows: list[tuple[str, ...]] = [("", "metric", "baseline", "", "target", "", "change", "interval", "command", "")]
-    rows += [_row(change) for change in shown]
+    named = [c.id for c in shown if everything or (c.kind in _CHANGED and c.id not in accepted)]
+    head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
+    rows: list[tuple[str, ...]] = [head]
+    rows += [_row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in shown]
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     return text
@@ -85,12 +78,12 @@ def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
     return f"{looked}: {', '.join(counts)}" + (f", {undone} that did not last" if undone else "")
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
         interval = f"{percent(change.low)} to {percent(change.high)}"
     return (
-        word(change),
+        word(change) if acceptance is None else "accepted",
         printable(change.metric + (f" of {change.resource}" if change.resource else "")),
         change.baseline,
         quantity(change.baseline_value, change.unit),
@@ -99,5 +92,13 @@ def _row(change: Change) -> tuple[str, ...]:
         percent(change.ratio) if change.ratio is not None else "-",
         interval,
         printable(change.label),
-        f"undone in {change.undone[:10]}" if change.undone else "",
+        printable(id),
+        _remark(change, acceptance),
     )
+
+
+def _remark(change: Change, acceptance: Acceptance | None) -> str:
+    undone = f"undone in {change.undone[:10]}" if change.undone else ""
+    if acceptance is None:
+        return undone
+    return ", ".join(filter(None, (undone, f"by {printable(acceptance.author)}: {printable(acceptance.why)}")))

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Optional
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Optional
 
 import typer
+from typer.core import TyperCommand
 
-from perfcore.checking import history, report
+from perfcore.checking import formats, history, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
-from perfcore.checking.compared import compared
+from perfcore.checking.compared import verdicts
+from perfcore.checking.findings import Findings, of_pairs, of_scans
+from perfcore.checking.formats import FORMATS, wording
+from perfcore.checking.gate import combined, parse_thresholds
 from perfcore.checking.history import Scan
+from perfcore.checking.outcome import Outcome
 from perfcore.checking.pairing import Unpaired
+from perfcore.cli import ack
 from perfcore.cli.console import Console
+from perfcore.cli.reporting import TABLE, Wanted, accepted, deliver, keep
 from perfcore.config import KEYS
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Change, Pairing, Sample
@@ -24,10 +31,24 @@ from perfcore.store.lookup import Ref, is_number
 from perfcore.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-DEGRADED = 1
 
 
-@app.command()
+class _Check(TyperCommand):
+    """`check`, whose first word may be `ack`."""
+
+    @property
+    def commands(self) -> dict[str, Any]:
+        command = typer.main.get_command(ack.app)
+        command.name = "ack"
+        return {"ack": command}
+
+    def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        if args[:1] == ["ack"]:
+            return self.commands["ack"].make_context("ack", args[1:], parent=parent, **extra)
+        return super().make_context(info_name, args, parent=parent, **extra)
+
+
+@app.command(cls=_Check)
 def check(
     ctx: typer.Context,
     what: Annotated[
@@ -49,33 +70,80 @@ def check(
         ),
     ] = None,
     threshold: Annotated[
-        Optional[float],
-        typer.Option("--threshold", min=0, metavar="X", help="The smallest relative change that matters: 0.05 is 5 %."),
+        Optional[list[str]],
+        typer.Option(
+            "--threshold",
+            metavar="[METRIC=]X",
+            help="The smallest relative change that matters, of all metrics or of one: 0.05 is 5 %; several.",
+        ),
     ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    format: Annotated[
+        Optional[str],
+        typer.Option("--format", metavar="NAME", help=f"Print {', '.join(FORMATS)} instead of a table."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    reports: Annotated[
+        Optional[list[str]],
+        typer.Option("--report", metavar="NAME=FILE", help="Write a format to a file besides (- prints it); several."),
+    ] = None,
+    fail_on: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--fail-on",
+            metavar="WHAT",
+            help="degradation (default) or cannot-tell, with :METRIC of one metric; any-degradation; never; several.",
+        ),
+    ] = None,
+    notify: Annotated[
+        Optional[list[str]],
+        typer.Option("--notify", metavar="NAME", help="Tell a notifier (default: check.notify); several."),
+    ] = None,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Do not keep the result for log and status.")] = False,
 ) -> None:
     """Compare a version with its nearest ancestor that was measured in the same way, or find the changes of a history.
 
     The exit code is 1 if a primary metric (CPU time, where there is one) degraded and was not made good since, and 0
-    if none did.
+    if none did. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
     words = [word for word in what or [] if word != "profiles"]
+    wanted = Wanted.of(
+        console,
+        format=format,
+        as_json=as_json,
+        reports=reports or (),
+        fail_on=fail_on or (),
+        notify=notify or (),
+    )
+    found = _found(console, words, every, method, parse_thresholds(threshold or ()))
+    outcome = Outcome(
+        changes=found.changes,
+        unpaired=found.unpaired,
+        accepted=accepted(console.repository),
+        rules=wanted.rules,
+        conclusion="\n".join(found.conclusions),
+    )
+    if not no_store:
+        keep(console, found.kept)
+    console.plugins.emit("check_done", changes=outcome.changes)
+    if wanted.format == TABLE:
+        _print(console, outcome, verbose)
+    else:
+        console.write(formats.render(wanted.format, outcome))
+    deliver(console, outcome, wanted)
+    if outcome.exit_code:
+        raise typer.Exit(outcome.exit_code)
+
+
+def _found(
+    console: Console, words: Sequence[str], every: bool, method: str | None, thresholds: Mapping[str, float]
+) -> Findings:
     asked = _asked(words, every)
-    if asked is None:
-        changes, unpaired = _of_pairs(console, _pairs(console, words), method, threshold)
-        concluded = report.conclusion(changes)
-    else:
-        changes, concluded = _of_history(console, asked, method, threshold)
-        unpaired = []
-    console.plugins.emit("check_done", changes=tuple(changes))
-    if as_json:
-        console.json(report.as_json(changes, unpaired))
-    else:
-        _print(console, changes, unpaired, verbose, concluded)
-    if report.degraded(changes):
-        raise typer.Exit(DEGRADED)
+    if asked is not None:
+        return _of_history(console, asked, method, thresholds)
+    pairs, registered = _pairs(console, words)
+    return _of_pairs(console, pairs, method, thresholds, registered=registered)
 
 
 def _asked(words: Sequence[str], every: bool) -> str | None:
@@ -99,7 +167,7 @@ def _scanning(console: Console, method: str | None) -> Scan | None:
     return Scan.of(console.plugins.phases(found, driver), driver, options) if hasattr(driver, "scan") else None
 
 
-def _of_history(console: Console, asked: str, method: str | None, threshold: float | None) -> tuple[list[Change], str]:
+def _of_history(console: Console, asked: str, method: str | None, thresholds: Mapping[str, float]) -> Findings:
     """The changes of a history or a range of it, and a line that says what was looked at. Where a configuration has
     only few versions, or the check does not scan, each version is compared with the one before."""
     repository = console.repository
@@ -111,47 +179,63 @@ def _of_history(console: Console, asked: str, method: str | None, threshold: flo
     long = [line for line in lines if scan and (method or len(line.places) >= history.SHORT)]
     found = history.wanted(repository, long)
     if scan:
-        thresholds = pairings.thresholds_of(repository) if threshold is None else {"": threshold}
-        found = history.scanned(repository, found, scan, thresholds, console.progress)
+        smallest = combined(pairings.thresholds_of(repository), thresholds)
+        found = history.scanned(repository, found, scan, smallest, console.progress)
         console.clear_progress()
     changes = history.changes(found)
     if start:
         before = {version.id for version in repository.vcs.walk_minor_versions(repository.version(start))}
         changes = [change for change in changes if change.latest not in before]
-    concluded = [report.of_history(changes, len(found), history.versions(found))] if found else []
+    made = Findings()
+    if scan and found:
+        concluded = report.of_history(changes, len(found), history.versions(found))
+        made = Findings(
+            changes=tuple(changes), conclusions=(concluded,), kept=(of_scans(scan.phases.found.name, found),)
+        )
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
-        pairs = pairings.of_history(repository, _range(repository, asked))
-        single, _ = _of_pairs(console, [p for p in pairs if p.config_id in short], None if scan else method, threshold)
-        changes += single
-        concluded.append(report.conclusion(single))
-    return changes, "\n".join(concluded)
+        pairs = [p for p in pairings.of_history(repository, _range(repository, asked)) if p.config_id in short]
+        made = made.and_also(_of_pairs(console, pairs, None if scan else method, thresholds, registered=True))
+    return made
 
 
 def _of_pairs(
-    console: Console, pairs: Iterable[Pairing | Unpaired], method: str | None, threshold: float | None
-) -> tuple[list[Change], list[Unpaired]]:
-    found = list(pairs)
-    changes = compared(
+    console: Console,
+    pairs: Iterable[Pairing | Unpaired],
+    method: str | None,
+    thresholds: Mapping[str, float],
+    *,
+    registered: bool,
+) -> Findings:
+    given = list(pairs)
+    found = verdicts(
         console.repository,
-        [item for item in found if isinstance(item, Pairing)],
+        [item for item in given if isinstance(item, Pairing)],
         method=method,
-        threshold=threshold,
+        thresholds=thresholds,
         progress=console.progress,
     )
     console.clear_progress()
-    return changes, [item for item in found if isinstance(item, Unpaired)]
+    changes = tuple(change for each in found for change in each.changes)
+    return Findings(
+        changes=changes,
+        unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
+        conclusions=(report.conclusion(changes),),
+        kept=(of_pairs(found),) if registered else (),
+    )
 
 
-def _pairs(console: Console, words: Sequence[str]) -> Iterable[Pairing | Unpaired]:
+def _pairs(console: Console, words: Sequence[str]) -> tuple[Iterable[Pairing | Unpaired], bool]:
+    """What is compared, and whether it is of registered versions only, each with its own baseline."""
     repository = console.repository
     if len(words) == 2:
-        return [_of_two(console, *(_sample(repository, console.find(word)) for word in words))]
+        return [_of_two(console, *(_sample(repository, console.find(word)) for word in words))], False
     if len(words) > 2:
         raise UsageError(f"at most two profiles are compared, got {len(words)}")
     found = _version_or_profiles(console, words[0] if words and words != ["head"] else None)
     if isinstance(found, str):
-        return _of_version(repository, found)
-    return itertools.chain.from_iterable(_of_profile(repository, ref) for ref in found)
+        return _of_version(repository, found), True
+    pairs = itertools.chain.from_iterable(_of_profile(repository, ref) for ref in found)
+    return pairs, all(ref.entry is not None for ref in found)
 
 
 def _version_or_profiles(console: Console, word: str | None) -> str | list[Ref]:
@@ -209,17 +293,15 @@ def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
     return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
 
 
-def _print(
-    console: Console, changes: Sequence[Change], unpaired: Sequence[Unpaired], verbose: bool, concluded: str
-) -> None:
-    for line in report.lines(changes, unpaired, everything=verbose):
+def _print(console: Console, outcome: Outcome, verbose: bool) -> None:
+    for line in report.lines(outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted):
         console.line(_painted(console, line))
     if verbose:
-        for line in _evidence(changes):
+        for line in _evidence(outcome.changes):
             console.line(line)
-    if changes or unpaired:
+    if outcome.changes or outcome.unpaired:
         console.line()
-    console.line(concluded)
+    console.line(wording.conclusion(outcome))
 
 
 def _painted(console: Console, line: str) -> str:

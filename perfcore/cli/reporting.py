@@ -11,14 +11,14 @@ from typing import Any
 import attrs
 
 from perfcore.checking import acceptance, formats
+from perfcore.checking.findings import Kept
 from perfcore.checking.gate import Rule, parse_rules
 from perfcore.checking.outcome import Outcome
-from perfcore.checking.results import Checked, Results
+from perfcore.checking.results import Results
 from perfcore.cli.console import Console
 from perfcore.config import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.installed import Found
-from perfcore.model import Change
 from perfcore.plugins import guard
 from perfcore.repository import Repository
 from perfcore.text import brief
@@ -69,13 +69,14 @@ def accepted(repository: Repository) -> Mapping[str, acceptance.Acceptance]:
     return acceptance.accepted(repository.store)
 
 
-def keep(console: Console, found: Mapping[str, Mapping[Checked, Sequence[Change]]]) -> None:
-    """Keep what each method found, for `log` and `status`. A store that cannot be written is no reason to fail."""
+def keep(console: Console, found: Sequence[Kept]) -> None:
+    """Keep what was found, for `log` and `status`. A store that cannot be written is no reason to fail."""
     repository = console.repository
     results = Results(repository.store, repository.vcs_name)
     try:
-        for method, changes in sorted(found.items()):
-            results.keep(method, changes, time.time_ns())
+        for kept in found:
+            for method, changes in sorted(kept.items()):
+                results.keep(method, changes, time.time_ns())
     except (PerfError, OSError) as error:
         console.warn(f"the result is not kept: {error}")
 

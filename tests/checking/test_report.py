@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
 
 from perfcore.checking import report
+from perfcore.checking.acceptance import Acceptance
 from perfcore.checking.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.testing import hostile
@@ -34,13 +34,6 @@ def _change(kind: str = "same", **changes: Any) -> Change:
     return Change(**values)
 
 
-def test_only_a_degradation_of_a_primary_metric_fails_a_gate() -> None:
-    assert report.degraded([_change("degradation")])
-    assert not report.degraded([_change("degradation", primary=False)])
-    assert not report.degraded([_change(kind) for kind in KINDS[1:]])
-    assert not report.degraded([])
-
-
 def test_times_are_slower_and_other_things_worse() -> None:
     assert [report.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "cannot tell"]
     of_bytes = [report.word(_change(kind, unit="B")) for kind in KINDS]
@@ -49,9 +42,25 @@ def test_times_are_slower_and_other_things_worse() -> None:
 
 def test_a_line_tells_both_values_the_change_and_how_sure_it_is() -> None:
     head, line = report.lines([_change("degradation")], [], everything=False)
-    assert head.split() == ["metric", "baseline", "target", "change", "interval", "command"]
+    assert head.split() == ["metric", "baseline", "target", "change", "interval", "command", "id"]
     for part in ("slower", "cpu", "aaaaaaaaaa", "1 ms", "bbbbbbbbbb", "2 ms", "+100.0 %", "+90.0 % to +110.0 %"):
         assert part in line
+
+
+def test_an_id_is_shown_of_what_can_be_accepted() -> None:
+    slower, same = _change("degradation", id="0123456789abcdef"), _change("same", id="fedcba9876543210")
+    text = "\n".join(report.lines([slower, same], [], everything=False))
+    assert "0123456789" in text
+    assert "fedcba" not in text
+    assert "fedcba9876" in "\n".join(report.lines([slower, same], [], everything=True))
+
+
+def test_what_was_accepted_is_called_so_with_who_and_why() -> None:
+    accepted = {"1": Acceptance(change="1", why="it is\nsafer", author="Ann", time=1)}
+    head, line = report.lines([_change("degradation")], [], everything=False, accepted=accepted)
+    assert line.split()[0] == "accepted"
+    assert line.endswith("by Ann: it is\\nsafer")
+    assert "id" not in head
 
 
 def test_other_metrics_are_shown_where_they_changed_or_all_are_wanted() -> None:
@@ -93,14 +102,7 @@ def test_hostile_names_are_harmless() -> None:
     for name in hostile.NAMES:
         change = _change(metric=name, resource=name, label=name, unit=name)
         missing = Unpaired(label=name, config_id="1:x", version="c" * 40, reason="none")
-        lines = report.lines([change], [missing], everything=True)
+        accepted = {"1": Acceptance(change="1", why=name, author=name, time=1)}
+        lines = report.lines([change], [missing], everything=True, accepted=accepted)
         assert len(lines) == 3
         assert hostile.unsafe("".join(lines)) == set()
-
-
-def test_json_holds_everything_with_a_schema() -> None:
-    made = json.loads(json.dumps(report.as_json([_change("degradation")], [])))
-    assert made["schema"] == 1
-    assert made["degraded"] is True
-    assert made["changes"][0]["ratio"] == 2.0
-    assert made["unpaired"] == []

@@ -60,4 +60,4 @@ def conclusion(outcome: Outcome) -> str:
     """What was found, in one line, with what was accepted."""
     count = sum(1 for change in shown(outcome.changes) if change.id in outcome.accepted)
     more = f", {plural(count, 'change')} accepted" if count else ""
-    return (outcome.conclusion or report.conclusion(outcome.changes)) + more
+    return (outcome.conclusion.replace("\n", "; ") or report.conclusion(outcome.changes)) + more

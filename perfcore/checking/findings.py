@@ -1,0 +1,58 @@
+"""What a check has found so far: what is reported, and what is kept with the versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from perfcore.checking.compared import Verdicts
+from perfcore.checking.history import Scanned
+from perfcore.checking.pairing import Unpaired
+from perfcore.checking.results import Checked
+from perfcore.model import Change
+
+Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method
+
+
+@attrs.frozen(kw_only=True)
+class Findings:
+    """Changes in the order of their report, what could not be compared, lines that say what was looked at, and the
+    results that belong to versions."""
+
+    changes: tuple[Change, ...] = ()
+    unpaired: tuple[Unpaired, ...] = ()
+    conclusions: tuple[str, ...] = ()
+    kept: tuple[Kept, ...] = ()
+
+    def and_also(self, other: Findings) -> Findings:
+        return Findings(
+            changes=(*self.changes, *other.changes),
+            unpaired=(*self.unpaired, *other.unpaired),
+            conclusions=(*self.conclusions, *other.conclusions),
+            kept=(*self.kept, *other.kept),
+        )
+
+
+def of_pairs(verdicts: Iterable[Verdicts]) -> Kept:
+    """What is kept of comparisons: those of clean versions."""
+    found: dict[str, dict[Checked, list[Change]]] = {}
+    for each in verdicts:
+        target = each.pairing.target
+        if target.version is not None and not target.dirty and not each.pairing.baseline.dirty:
+            checked = Checked(version=target.version, config_id=each.pairing.config_id)
+            found.setdefault(each.method, {}).setdefault(checked, []).extend(each.changes)
+    return found
+
+
+def of_scans(method: str, scanned: Iterable[Scanned]) -> Kept:
+    """What is kept of histories: for every version what changed with it, which may be nothing any more."""
+    found: dict[Checked, list[Change]] = {}
+    for one in scanned:
+        versions = {place.version.id[:10]: place.version.id for place in one.line.places}
+        for version in versions.values():
+            found.setdefault(Checked(version=version, config_id=one.line.config_id), [])
+        for change in one.changes:
+            found[Checked(version=versions[change.target], config_id=one.line.config_id)].append(change)
+    return {method: found}
