@@ -1,0 +1,321 @@
+"""What is measured, against whom, and how well perfcore wants to do: one declaration for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from benchmarks.yardstick.cost import Program, Quantity
+from benchmarks.yardstick.room import FOLDED, Room, perun_pending
+
+MB = 1_000_000
+Command = Callable[[Room, int], Program]
+
+
+@attrs.frozen(kw_only=True)
+class Measurement:
+    """Two programs that do the same. `sizes` says how often they are run for which size, `aims` how many times the
+    peer's cost ours may be at most for the size `aim_at` (the smallest by default), and `growth` how many times as
+    long the largest size may take us as the one before."""
+
+    name: str
+    what: str
+    peer: str
+    ours: Command
+    theirs: Command
+    sizes: Mapping[int, int]
+    aims: Mapping[Quantity, float]
+    of: str = ""
+    aim_at: int = 0
+    peer_up_to: int = 0
+    growth: float | None = None
+    also: Sequence[Quantity] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Weight:
+    """What lies on the disk, against the same of the peer, or (`limit`) so many bytes."""
+
+    name: str
+    what: str
+    peer: str
+    ours: Callable[[Room], Path]
+    theirs: Callable[[Room], Path]
+    share: float | None = None
+    limit: int | None = None
+
+
+def _status(room: Room, _: int) -> Program:
+    return room.program(room.perf("status"), room.small(), prints=3)
+
+
+def _perun_status(room: Room, _: int) -> Program:
+    return room.program(room.perun("status"), room.small(), prints=3)
+
+
+def _help(room: Room, _: int) -> Program:
+    return room.program(room.perf("collect", "time", "--help"), room.small(), prints=10)
+
+
+def _perun_help(room: Room, _: int) -> Program:
+    return room.program(room.perun("collect", "time", "--help"), room.small(), prints=10)
+
+
+def _version(room: Room, _: int) -> Program:
+    return room.program(room.perf("--version"), room.small())
+
+
+def _bare_python(room: Room, _: int) -> Program:
+    return room.program(room.python("-c", "pass"), room.small(), prints=0)
+
+
+def _log(room: Room, versions: int) -> Program:
+    return room.program(room.perf("log"), room.history(versions), prints=versions * 7)
+
+
+def _perun_log(room: Room, versions: int) -> Program:
+    return room.program(room.perun("--no-pager", "log"), room.history(versions), prints=versions * 5)
+
+
+def _git_log(room: Room, versions: int) -> Program:
+    return room.program(("git", "log"), room.history(versions), prints=versions * 5)
+
+
+def _add_rows(room: Room, rows: int) -> Program:
+    return room.change(room.perf("add", "0@p"), room.calls(rows), makes=".perf/objects")
+
+
+def _import_rows(room: Room, rows: int) -> Program:
+    place = room.calls(rows)
+    file = str(perun_pending(place / "pristine"))
+    return room.change(room.perf("import", "--add", "perun", file), place, makes=".perf/objects")
+
+
+def _perun_add_rows(room: Room, rows: int) -> Program:
+    return room.change(room.perun("add", "0@p"), room.calls(rows), makes=".perun/objects")
+
+
+def _add_allocations(room: Room, stacks: int) -> Program:
+    return room.change(room.perf("add", "0@p"), room.allocations(stacks), makes=".perf/objects")
+
+
+def _perun_add_allocations(room: Room, stacks: int) -> Program:
+    return room.change(room.perun("add", "0@p"), room.allocations(stacks), makes=".perun/objects")
+
+
+def _add_samples(room: Room, stacks: int) -> Program:
+    return room.change(room.perf("add", "0@p"), room.samples(stacks), makes=".perf/objects")
+
+
+def _perun_add_samples(room: Room, stacks: int) -> Program:
+    return room.change(room.perun("add", "0@p"), room.samples(stacks), makes=".perun/objects")
+
+
+def _flamegraph(room: Room, resources: int) -> Program:
+    argv = room.perf("show", "-f", "-o", "flame.html", "0@p", "flamegraph")
+    return room.program(argv, room.samples(resources), prints=0, makes="flame.html")
+
+
+def _perun_flamegraph(room: Room, resources: int) -> Program:
+    argv = room.perun("show", "0@p", "flamegraph", "-o", "flame.svg")
+    return room.program(argv, room.samples(resources), prints=0, makes="flame.svg")
+
+
+def _python_script(room: Room, resources: int) -> Program:
+    argv = room.perun_python(room.perun_script("flamegraph.py"), FOLDED)
+    return room.program(argv, room.samples(resources), prints=100)
+
+
+def _perl_script(room: Room, resources: int) -> Program:
+    argv = ("perl", room.perun_script("flamegraph.pl"), FOLDED)
+    return room.program(argv, room.samples(resources), prints=100)
+
+
+def _collect(room: Room, runs: int) -> Program:
+    argv = room.perf("collect", "time", "--warmup", "0", "--repeat", str(runs), "--", "true")
+    return room.change(argv, room.small(), makes=".perf/jobs")
+
+
+def _hyperfine(room: Room, runs: int) -> Program:
+    argv = ("hyperfine", "-N", "--warmup", "0", "--runs", str(runs), "true")
+    return room.program(argv, room.small())
+
+
+MEASUREMENTS = (
+    Measurement(
+        name="status",
+        what="`perf status`",
+        peer="Perun",
+        ours=_status,
+        theirs=_perun_status,
+        sizes={1: 15},
+        aims={"CPU": 0.5},
+    ),
+    Measurement(
+        name="help",
+        what="`perf collect time --help`",
+        peer="Perun",
+        ours=_help,
+        theirs=_perun_help,
+        sizes={1: 9},
+        aims={"CPU": 0.2},
+    ),
+    Measurement(
+        name="version",
+        what="`perf --version`",
+        peer="python -c pass",
+        ours=_version,
+        theirs=_bare_python,
+        sizes={1: 25},
+        aims={"CPU": 2},
+    ),
+    Measurement(
+        name="log",
+        what="`perf log`",
+        of="versions",
+        peer="Perun",
+        ours=_log,
+        theirs=_perun_log,
+        sizes={1_000: 5, 10_000: 5, 100_000: 1},
+        aim_at=10_000,
+        aims={"CPU": 0.1},
+        also=("memory",),
+        growth=10,
+    ),
+    Measurement(
+        name="log-git",
+        what="`perf log`",
+        of="versions",
+        peer="git log",
+        ours=_log,
+        theirs=_git_log,
+        sizes={1_000: 7, 10_000: 7, 100_000: 3},
+        aim_at=10_000,
+        aims={"CPU": 4},
+        growth=10,
+    ),
+    Measurement(
+        name="add",
+        what="`perf add`, own form",
+        of="resources",
+        peer="Perun",
+        ours=_add_rows,
+        theirs=_perun_add_rows,
+        sizes={100_000: 3, 1_000_000: 3},
+        aim_at=1_000_000,
+        aims={"CPU": 0.1, "memory": 0.25},
+        also=("size",),
+    ),
+    Measurement(
+        name="import",
+        what="`perf import perun --add`, against `perun add`",
+        of="resources",
+        peer="Perun",
+        ours=_import_rows,
+        theirs=_perun_add_rows,
+        sizes={100_000: 3, 1_000_000: 3},
+        aim_at=1_000_000,
+        aims={"CPU": 1 / 3},
+        also=("memory",),
+    ),
+    Measurement(
+        name="stacks",
+        what="`perf add`, allocations with their stacks",
+        of="stacks",
+        peer="Perun",
+        ours=_add_allocations,
+        theirs=_perun_add_allocations,
+        sizes={10_000: 5, 100_000: 3},
+        aim_at=100_000,
+        aims={"CPU": 0.1, "size": 0.2},
+        also=("memory",),
+    ),
+    Measurement(
+        name="samples",
+        what="`perf add`, folded stacks",
+        of="stacks",
+        peer="Perun",
+        ours=_add_samples,
+        theirs=_perun_add_samples,
+        sizes={10_000: 5, 100_000: 3},
+        aim_at=100_000,
+        aims={"CPU": 0.1, "size": 0.2},
+        also=("memory",),
+    ),
+    Measurement(
+        name="flamegraph",
+        what="`perf show flamegraph`",
+        of="resources",
+        peer="flamegraph.py",
+        ours=_flamegraph,
+        theirs=_python_script,
+        sizes={10_000: 5, 100_000: 3},
+        aim_at=100_000,
+        aims={"CPU": 1 / 3},
+        also=("memory",),
+    ),
+    Measurement(
+        name="flamegraph-perl",
+        what="`perf show flamegraph`",
+        of="resources",
+        peer="flamegraph.pl",
+        ours=_flamegraph,
+        theirs=_perl_script,
+        sizes={10_000: 3, 100_000: 1},
+        aim_at=100_000,
+        aims={"CPU": 1 / 3},
+    ),
+    Measurement(
+        name="flamegraph-perun",
+        what="`perf show flamegraph`",
+        of="resources",
+        peer="perun show",
+        ours=_flamegraph,
+        theirs=_perun_flamegraph,
+        sizes={10_000: 3, 100_000: 1},
+        aim_at=100_000,
+        aims={"CPU": 1 / 3},
+        also=("memory", "size"),
+    ),
+    Measurement(
+        name="collect",
+        what="`perf collect time -- true`",
+        of="runs",
+        peer="hyperfine -N",
+        ours=_collect,
+        theirs=_hyperfine,
+        sizes={100: 5, 1_000: 7},
+        aim_at=1_000,
+        aims={"CPU": 1.3},
+        also=("wall",),
+    ),
+)
+
+WEIGHTS = (
+    Weight(
+        name="disk",
+        what="10,000 versions with 100 rows each",
+        peer="Perun",
+        ours=lambda room: room.history(10_000) / "work/.perf",
+        theirs=lambda room: room.history(10_000) / "work/.perun",
+        limit=20 * MB,
+    ),
+    Weight(
+        name="installation",
+        what="installation with plugins",
+        peer="Perun",
+        ours=Room.environment_of_perf,
+        theirs=Room.environment_of_perun,
+        share=0.2,
+    ),
+    Weight(
+        name="core",
+        what="installation of the core alone",
+        peer="Perun",
+        ours=Room.environment_of_core,
+        theirs=Room.environment_of_perun,
+        limit=60 * MB,
+    ),
+)

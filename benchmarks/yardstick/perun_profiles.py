@@ -1,0 +1,144 @@
+"""Makes profiles with the library of Perun, in a repository where `perun init` was run. Python is that of its environment.
+
+    python perun_profiles.py history ROWS     a registered profile with so many rows for every version of the branch
+    python perun_profiles.py calls ROWS       one pending profile of so many calls, as its collector `trace` has them
+    python perun_profiles.py allocations FILE one of an allocation at each of the stacks in a folded file, as its
+                                              collector `memory` has them
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections import Counter
+from typing import Any
+
+from perun.logic import index, pcs, store
+from perun.profiles import native
+
+FUNCTIONS = 500
+THREADS = 4
+RUNS = 10
+COLLECTORS = {"time": "time", "mixed": "trace", "memory": "memory"}
+
+
+def history(rows: int) -> None:
+    """Register a profile with every version, in the steps that `perun add` takes."""
+    objects = pcs.get_object_directory()
+    for number, version in enumerate(subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()):
+        made = described(measured(rows, number), "make", f"input{number}.txt", type="time", units={"time": "s"})
+        profile = native.Profile(made).serialize()
+        body = json.dumps(profile)
+        content = f"profile time {len(body)}\0{body}".encode()
+        sum = store.compute_checksum(content)
+        store.add_loose_object_to_dir(objects, sum, store.pack_content(content))
+        source = os.path.join(pcs.get_job_directory(), f"time-make-{number}.perf")
+        with open(source, "w"):  # its time is what the index keeps
+            pass
+        index.register_in_minor_index(objects, version, source, sum, profile)
+        os.remove(source)
+
+
+def calls(rows: int) -> None:
+    save(described(traced(rows), "program", "big.txt", type="mixed", units={"mixed(time delta)": "us"}))
+
+
+def allocations(file: str) -> None:
+    with open(file) as lines:
+        resources = [allocated(line.rpartition(" "), number) for number, line in enumerate(lines)]
+    save(described(resources, "program", "big.txt", type="memory", units={"memory": "B"}))
+
+
+def save(content: dict[str, Any]) -> None:
+    """Keep a profile as pending."""
+    profile = native.Profile(content)
+    profile["origin"] = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()
+    native.save_profile(profile)
+
+
+def measured(rows: int, seed: int) -> list[dict[str, Any]]:
+    """Functions of a small program in several runs."""
+    chance = random.Random(seed)
+    return [
+        {
+            "uid": f"function_{row // RUNS}",
+            "type": "time",
+            "subtype": "real",
+            "order": row % RUNS + 1,
+            "amount": round(chance.gauss(0.5, 0.01), 6),
+        }
+        for row in range(rows)
+    ]
+
+
+def traced(rows: int) -> list[dict[str, Any]]:
+    """Calls of the functions of a large program with some threads."""
+    chance = random.Random(rows)
+    called: Counter[str] = Counter()
+    found = []
+    for row in range(rows):
+        name, amount = f"function_{chance.randrange(FUNCTIONS)}", round(chance.gauss(1e6, 1e4))
+        found.append(
+            {
+                "amount": amount,
+                "timestamp": 1_000_000 + row * 40,
+                "call-order": called[name],
+                "uid": name,
+                "tid": 4000 + chance.randrange(THREADS),
+                "type": "mixed",
+                "subtype": "time delta",
+                "location": "program",
+                "workload": "big.txt",
+                "exclusive": amount * 3 // 4,
+            }
+        )
+        called[name] += 1
+    return found
+
+
+def allocated(parts: tuple[str, str, str], number: int) -> dict[str, Any]:
+    trace = [frame(name) for name in reversed(parts[0].split(";"))]
+    return {
+        "type": "memory",
+        "subtype": "malloc",
+        "address": 0x5500_0000 + number * 64,
+        "amount": int(parts[2]),
+        "trace": trace,
+        "uid": trace[0],
+    }
+
+
+def frame(name: str) -> dict[str, Any]:
+    module, _, function = name.rpartition(".")
+    return {"source": f"src/{module or name}.c", "function": function, "line": sum(name.encode()) % 900 + 1}
+
+
+def described(
+    resources: list[dict[str, Any]], command: str, workload: str, *, type: str, units: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "resources": resources,
+        "header": {
+            "type": type,
+            "cmd": command,
+            "exitcode": 0,
+            "workload": workload,
+            "label": "",
+            "units": units,
+        },
+        "machine": {"architecture": "x86_64", "system": "Linux", "host": "bench"},
+        "collector_info": {"name": COLLECTORS[type], "params": {}},
+        "postprocessors": [],
+    }
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "history":
+        history(int(sys.argv[2]))
+    elif sys.argv[1] == "calls":
+        calls(int(sys.argv[2]))
+    else:
+        allocations(sys.argv[2])
