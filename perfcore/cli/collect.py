@@ -137,7 +137,7 @@ def _collect(collector: str) -> Any:
         step = Step(name=collector, params=options)
         steps = tuple(Step(name=name) for name in postprocess or ())
         jobs = [
-            attrs.evolve(job, cwd=place, env=_variables(env or []), collector=step, postprocessors=steps)
+            attrs.evolve(job, cwd=place, env=variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], shell)
         ]
         measure(
@@ -167,11 +167,12 @@ def _commands(argv: list[str], texts: list[str], workloads: list[str], shell: bo
     ]
 
 
-def _variables(settings: list[str]) -> dict[str, str]:
-    variables = {}
+def variables(settings: list[str]) -> dict[str, str]:
+    """What several `--env NAME=VALUE` set."""
+    found = {}
     for text in settings:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
-        variables[name] = value
-    return variables
+        found[name] = value
+    return found

@@ -70,12 +70,18 @@ class Console:
         return Repository.open(self.directory, plugins=self._plugins, places=self.places)
 
     @functools.cached_property
+    def repository_if_any(self) -> Repository | None:
+        """None outside of one."""
+        try:
+            return self.repository
+        except NotFoundError:
+            return None
+
+    @functools.cached_property
     def config(self) -> Config:
         """The configuration of the repository; outside of one only the user's."""
-        try:
-            return self.repository.config
-        except NotFoundError:
-            return load_config(None, self.places)
+        repository = self.repository_if_any
+        return load_config(None, self.places) if repository is None else repository.config
 
     @functools.cached_property
     def plugins(self) -> Plugins:

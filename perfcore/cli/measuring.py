@@ -70,7 +70,8 @@ def measure(console: Console, request: Request) -> None:
         with contextlib.ExitStack() as stack:
             jobs = list(_placed(console, stack, request, wanted[start : start + TOGETHER], failures))
             if jobs:
-                done = _submit(console, repository, Plan(jobs=tuple(jobs), schedule=request.schedule))
+                plan = Plan(jobs=tuple(jobs), schedule=request.schedule, context=context(console))
+                done = submit(console, plan)
                 kept += _save(console, repository, request, done, failures)
     console.clear_progress()
     if request.as_json:
@@ -152,17 +153,17 @@ def _placed(
         try:
             console.progress(number, len(batch), f"preparing {version[:10] if version else 'the working tree'}")
             tree = repository.root if version is None or trees is None else trees.get(version)
-            places = [_inside(tree, job.cwd, version) for job in jobs]
+            places = [inside(tree, job.cwd, version) for job in jobs]
             request.building.run(tree)
         except PerfError as error:
             failures.append(Failure(f"version {version[:10]}" if version else "the working tree", error))
             continue
-        origin, dirty = (version, False) if version is not None else _here(console)
+        origin, dirty = (version, False) if version is not None else here(console)
         for job, place in zip(jobs, places, strict=True):
             yield attrs.evolve(job, cwd=place, version=origin, dirty=dirty)
 
 
-def _here(console: Console) -> tuple[str | None, bool]:
+def here(console: Console) -> tuple[str | None, bool]:
     """(version, dirty) of the user's own tree."""
     repository = console.repository
     try:
@@ -180,7 +181,8 @@ def _is_unborn(repository: Repository) -> bool:
     return False
 
 
-def _inside(tree: Path, cwd: Path, version: str | None) -> Path:
+def inside(tree: Path, cwd: Path, version: str | None) -> Path:
+    """The folder `cwd` of a tree. UsageError where it is none."""
     place = (tree / cwd).resolve()
     if not place.is_relative_to(tree.resolve()):
         raise UsageError(f"{cwd} is outside the tree that is measured")
@@ -198,8 +200,10 @@ def _to_be_made(job: Job) -> tuple[object, ...]:
     return job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors)
 
 
-def _submit(console: Console, repository: Repository, plan: Plan) -> Iterator[Measured]:
-    context = Context(
+def context(console: Console) -> Context:
+    """What the runner needs of the repository."""
+    repository = console.repository
+    return Context(
         plugins=console.plugins,
         options=repository.plugin_options,
         machine=repository.facts(),
@@ -207,8 +211,12 @@ def _submit(console: Console, repository: Repository, plan: Plan) -> Iterator[Me
         progress=console.progress,
         place=place_of(repository),
     )
+
+
+def submit(console: Console, plan: Plan) -> Iterator[Measured]:
+    """What comes of a plan, whose `context` is that of `context`."""
     _, executor = console.plugins.make("executor", "local")
-    yield from executor.submit(attrs.evolve(plan, context=context))
+    yield from executor.submit(plan)
 
 
 def _save(

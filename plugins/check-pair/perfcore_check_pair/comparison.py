@@ -54,7 +54,7 @@ def compare(pairing: Pairing, settings: PairSettings) -> Sequence[Change]:
         comparable.obstacle(pairing),
         comparable.doubt(pairing, baseline, target, settings),
     )
-    primary = _primary(baseline.metrics, target.metrics)
+    primary = pairing.metric or _primary(baseline.metrics, target.metrics)
     names = dict.fromkeys((*baseline.metrics, *target.metrics))
     return [_change(comparison, name, name == primary) for name in names]
 
@@ -116,9 +116,11 @@ def _column(comparison: _Comparison, side: int, name: str) -> Measured:
 
 
 def _settings(comparison: _Comparison, primary: bool) -> PairSettings:
-    """With ten metrics beside the primary one, each has to be surer, or every other history would show one."""
-    settings = comparison.settings
-    return settings if primary else attrs.evolve(settings, alpha=min(settings.alpha, settings.other_alpha))
+    """With ten metrics beside the primary one, each has to be surer, or every other history would show one. With
+    several looks at the same runs, each of them has to be surer too."""
+    settings, share = comparison.settings, comparison.pairing.share
+    alpha = settings.alpha if primary else min(settings.alpha, settings.other_alpha)
+    return attrs.evolve(settings, alpha=share * alpha, confidence=1 - share * (1 - settings.confidence))
 
 
 def _threshold(pairing: Pairing, name: str, primary: bool, settings: PairSettings) -> float:

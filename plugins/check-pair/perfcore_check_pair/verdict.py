@@ -71,6 +71,7 @@ class Verdict:
     high: float | None = None
     confidence: float | None = None
     p_value: float | None = None
+    needed: int | None = None
 
 
 def decide(question: Question, settings: PairSettings) -> Verdict:
@@ -112,7 +113,9 @@ def _decide(question: Question, settings: PairSettings) -> Verdict:
     fewest = fewest_pairs(settings.alpha) if question.paired else fewest_runs(settings.alpha)
     if min(len(baseline), len(target)) < fewest:
         evidence = wording.too_few(question.paired, fewest, settings.alpha, settings.constant_runs)
-        return Verdict(kind="cannot tell", evidence=evidence, ratio=_ratio(_center(question)))
+        return Verdict(
+            kind="cannot tell", evidence=evidence, ratio=_ratio(_center(question)), needed=fewest_pairs(settings.alpha)
+        )
     return _decide_noisy(question, settings)
 
 
@@ -142,17 +145,17 @@ def _decide_constants(question: Question) -> Verdict:
 
 def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
     estimate = _estimate(question, settings)
-    kind, reason = _rule(question, settings, estimate)
+    kind, reason, needed = _rule(question, settings, estimate)
     parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence), reason]
-    verdict = Verdict(kind=kind, evidence="; ".join(parts), p_value=estimate.p_value)
+    verdict = Verdict(kind=kind, evidence="; ".join(parts), p_value=estimate.p_value, needed=needed)
     low, ratio, high = _ratio(estimate.low), _ratio(estimate.center), _ratio(estimate.high)
     if low is None or ratio is None or high is None:
         return verdict
     return attrs.evolve(verdict, low=low, ratio=ratio, high=high, confidence=settings.confidence)
 
 
-def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str]:
-    """The answer, and the reason for it."""
+def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str, int | None]:
+    """The answer, the reason for it, and how many pairs would give another one if it is `cannot tell`."""
     threshold = question.threshold if question.paired else max(question.threshold, settings.drift)
     matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
@@ -160,13 +163,13 @@ def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tup
     alone = question.paired and estimate.p_value < settings.alpha / question.comparisons
     reach = size if alone else nearest
     if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
-        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, alone)
+        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, alone), None
     needed = _needed(question, settings, estimate, matters)
     if max(-low, high) > band:
-        return "cannot tell", wording.undecided(threshold, needed)
+        return "cannot tell", wording.undecided(threshold, needed), needed
     if size > matters:
-        return "cannot tell", wording.drift(threshold, needed)
-    return "same", wording.within(threshold)
+        return "cannot tell", wording.drift(threshold, needed), needed
+    return "same", wording.within(threshold), None
 
 
 def _estimate(question: Question, settings: PairSettings) -> Estimate:

@@ -1,0 +1,222 @@
+"""`perf compare`: two programs, versions or sets of runs; measured in turn until it is known which is slower."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import attrs
+import typer
+from typer.core import TyperCommand
+
+from perfcore.checking import answer as answers
+from perfcore.checking import comparing, pairing
+from perfcore.checking.answer import Answer, Side
+from perfcore.checking.comparing import Effort
+from perfcore.cli.collect import variables
+from perfcore.cli.console import Console
+from perfcore.cli.inturn import Judge, Program, measured
+from perfcore.cli.measuring import standing
+from perfcore.errors import UsageError
+from perfcore.jobs import matrix
+from perfcore.model import Job, Sample, Step
+from perfcore.repository import Repository
+from perfcore.settings import parse_seconds
+from perfcore.store.lookup import Ref
+
+SLOWER, UNDECIDED = 1, 8
+_COMMAND = "perfcore.command"
+
+
+class _WithCommand(TyperCommand):
+    """What stands behind `--` is the command, whatever it looks like; options stand before it in any order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[_COMMAND], args = args[place + 1 :], args[:place]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(cls=_WithCommand)
+def compare(
+    ctx: typer.Context,
+    what: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[A [B]] [-- COMMAND [ARG]...]",
+            help="Two versions for a command (default: the head, the working tree); or two profiles.",
+            show_default=False,
+        ),
+    ] = None,
+    command: Annotated[
+        Optional[list[str]],
+        typer.Option("--command", "-c", metavar="TEXT", help="A program as one text; give two of them."),
+    ] = None,
+    collector: Annotated[
+        str, typer.Option("--collector", metavar="NAME", help="Measure with this one, with its configured options.")
+    ] = "time",
+    metric: Annotated[
+        Optional[str],
+        typer.Option(
+            "--metric", "-m", metavar="NAME", help="Decide on this one (default: CPU time, where there is any)."
+        ),
+    ] = None,
+    band: Annotated[
+        Optional[float],
+        typer.Option(
+            "--band",
+            min=0,
+            metavar="X",
+            help="The smallest relative difference that matters (default: check.threshold, or 0.01).",
+            show_default=False,
+        ),
+    ] = None,
+    budget: Annotated[
+        str, typer.Option("--budget", "-t", metavar="SECONDS", help="Measure no longer than this.")
+    ] = "60s",
+    most: Annotated[
+        int, typer.Option("--max-pairs", min=2, max=100_000, metavar="N", help="Measure no more pairs than this.")
+    ] = 200,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")
+    ] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the runs as pending profiles.")] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
+    cwd: Annotated[
+        Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
+    ] = None,
+    env: Annotated[
+        Optional[list[str]],
+        typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
+    ] = None,
+    no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+    verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say whether B is slower than A: two versions, two programs, or two profiles that are there.
+
+    Both run in turn until the interval of their ratio tells, or the budget is spent. The exit code is 0 if B is the
+    same or faster, 1 if it is slower, and 8 if nobody can tell.
+    """
+    console: Console = ctx.obj
+    words, argv, texts = what or [], ctx.meta.get(_COMMAND), command or []
+    effort = Effort(pairs=most, seconds=_seconds(budget))
+    if argv is None and not texts:
+        answer = _of_profiles(console, words, metric, band)
+    else:
+        common = Job(argv=(), cmd="", env=variables(env or []), collector=Step(name=collector))
+        if texts:
+            programs = _of_texts(console, words, argv, texts, common, shell, cwd)
+        else:
+            programs = _of_versions(console.repository, words, _job(argv or [], common, shell), cwd)
+        judge = Judge.make(console, metric, band)
+        answer = measured(console, programs, judge, effort, build=not no_build, again=again, keep=keep)
+    _tell(console, answer, verbose=verbose, as_json=as_json)
+    if answer.kind in ("degradation", "cannot tell"):
+        raise typer.Exit(SLOWER if answer.kind == "degradation" else UNDECIDED)
+
+
+def _seconds(text: str) -> float:
+    try:
+        return parse_seconds(text)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from error
+
+
+def _of_texts(
+    console: Console,
+    words: Sequence[str],
+    argv: list[str] | None,
+    texts: Sequence[str],
+    common: Job,
+    shell: bool,
+    cwd: Path | None,
+) -> tuple[Program, Program]:
+    if len(texts) != 2 or words or argv is not None:
+        raise UsageError("two programs are compared: give --command twice, and nothing beside it")
+    commands = [[text] if shell else matrix.split(text, "--command") for text in texts]
+    repository = console.repository_if_any
+    place = (cwd or Path()) if repository is None else standing(repository, cwd)
+    first, second = (
+        Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=place))
+        for text, words in zip(texts, commands, strict=True)
+    )
+    return first, second
+
+
+def _of_versions(repository: Repository, words: Sequence[str], job: Job, cwd: Path | None) -> tuple[Program, Program]:
+    if len(words) > 2:
+        raise UsageError(f"two versions are compared, and {len(words)} are named")
+    job = attrs.evolve(job, cwd=standing(repository, cwd))
+    revisions: list[str | None] = [*(words or (None,)), ""]
+    first, second = (_of_version(repository, word, job) for word in revisions[:2])
+    return first, second
+
+
+def _of_version(repository: Repository, revision: str | None, job: Job) -> Program:
+    """The command at a revision, at the head for None; in the user's own tree for an empty one."""
+    if revision == "":
+        return Program(name="working tree", job=job)
+    version = repository.version(revision)
+    name = version[:10] if revision is None or version.startswith(revision) else f"{revision} ({version[:10]})"
+    return Program(name=name, job=job, version=version)
+
+
+def _job(words: list[str], common: Job, shell: bool) -> Job:
+    made = matrix.command(words, shell=shell)
+    return attrs.evolve(common, argv=made.argv, cmd=made.cmd, args=made.args, shell=shell)
+
+
+def _of_profiles(console: Console, words: Sequence[str], metric: str | None, band: float | None) -> Answer:
+    """The answer from runs that are there; nothing is measured."""
+    if len(words) != 2:
+        raise UsageError(
+            "say what is compared: a command behind `--`, two --command, or two profiles",
+            hint="perf compare HEAD~1 HEAD -- ./program",
+        )
+    refs = [console.find(word) for word in words]
+    first, second = (_sample(console.repository, found) for found in refs)
+    if unlike := pairing.unlike(first.profiles[0], second.profiles[0]):
+        console.say(f"note: these were not measured alike: {unlike}")
+    judge = Judge.make(console, metric, band)
+    changes, band = judge((first, second), 1.0)
+    sides = [
+        Side(name=word, command=sample.profiles[0].label, version=sample.version, dirty=sample.dirty)
+        for word, sample in zip(words, (first, second), strict=True)
+    ]
+    return Answer(
+        sides=(sides[0], sides[1]),
+        changes=tuple(changes),
+        band=band,
+        pairs=pairing.shared_blocks(first, second),
+        looks=1,
+        stopped=comparing.reason(changes, band, late=False, last=True),
+    )
+
+
+def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
+    profiles = tuple(repository.load(ref) for ref in refs)
+    version = refs[0].version or profiles[0].origin
+    return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
+
+
+def _tell(console: Console, answer: Answer, *, verbose: bool, as_json: bool) -> None:
+    if as_json:
+        console.json(answers.as_json(answer))
+        return
+    for line in answers.lines(answer, everything=verbose):
+        console.line(_painted(console, line))
+    for line in answers.evidence(answer.changes) if verbose else ():
+        console.line(line)
+    console.line()
+    console.line(answers.conclusion(answer))
+
+
+def _painted(console: Console, line: str) -> str:
+    color = {"slower": "red", "worse": "red", "faster": "green", "better": "green"}.get(line.split(" ", 1)[0])
+    return console.paint(line, color) if color else line

@@ -1,0 +1,239 @@
+"""Two programs in their trees, measured in turn by the collector and judged by the check of the configuration."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore import environment
+from perfcore.checking import answer as answers
+from perfcore.checking import comparing, pairing
+from perfcore.checking.answer import Answer, Side
+from perfcore.checking.comparing import Effort, Look, Samples
+from perfcore.cli.console import Console
+from perfcore.cli.measuring import building, context, here, inside, submit
+from perfcore.errors import PerfError, PluginError, UsageError
+from perfcore.jobs.identity import fingerprint
+from perfcore.jobs.runner import Context
+from perfcore.jobs.trees import Trees
+from perfcore.model import Change, Job, Measured, Plan
+from perfcore.plugins import Phases
+from perfcore.text import printable
+
+BAND = 0.01
+
+
+@attrs.frozen(kw_only=True)
+class Program:
+    """One side: `job.cwd` is relative to the tree of the version, or to the user's own for None."""
+
+    name: str
+    job: Job
+    version: str | None = None
+
+
+@attrs.frozen
+class _Placed:
+    """A job where it runs, and the tree that it may read."""
+
+    job: Job
+    tree: Path
+
+
+@attrs.define
+class Judge:
+    """The check of the configuration. What is decided on is chosen once: by the user, or by the check at first."""
+
+    phases: Phases
+    thresholds: Mapping[str, float]
+    metric: str | None
+    band: float | None
+
+    @classmethod
+    def make(cls, console: Console, metric: str | None, band: float | None) -> Judge:
+        repository = console.repository_if_any
+        config = console.config if repository is None else repository.config
+        options = config.plugin_options if repository is None else repository.plugin_options
+        name = str(config.get("check.name") if repository is None else repository.trusted("check.name"))
+        found, driver = console.plugins.make("check", name, options("check", name))
+        if not hasattr(driver, "compare"):
+            raise PluginError(f"{found} does not compare two samples", hint="set check.name to one that does: pair")
+        thresholds = {} if repository is None else pairing.thresholds_of(repository)
+        return cls(console.plugins.phases(found, driver), thresholds, metric, band)
+
+    @property
+    def chosen_band(self) -> float:
+        """The smallest difference that matters in the metric that decides."""
+        if self.band is not None:
+            return self.band
+        return self.thresholds.get(self.metric or "", self.thresholds.get("", BAND))
+
+    def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
+        """The verdicts on all metrics, first that on the one which decides, and the band."""
+        first, second = samples
+        question = attrs.evolve(pairing.of_profiles(None, first, second), share=share, metric=self.metric)
+        if self.metric is None:
+            changes = self.phases.call("compare", pairing=question)
+            self.metric = next((change.metric for change in changes if change.primary), None)
+        if self.metric is None:
+            return (), self.chosen_band
+        thresholds = {**self.thresholds, self.metric: self.chosen_band}
+        question = attrs.evolve(question, metric=self.metric, thresholds=thresholds)
+        changes = self.phases.call("compare", pairing=question)
+        return self._sorted(changes), self.chosen_band
+
+    def _sorted(self, changes: Sequence[Change]) -> list[Change]:
+        whole = [change for change in changes if change.metric == self.metric and not change.resource]
+        if not whole:
+            there = ", ".join(printable(change.metric) for change in changes)
+            raise UsageError(f"nothing was measured of {printable(str(self.metric))!r}", hint=f"there is {there}")
+        return [whole[0], *(change for change in changes if change is not whole[0])]
+
+
+def measured(
+    console: Console,
+    programs: tuple[Program, Program],
+    judge: Judge,
+    effort: Effort,
+    *,
+    build: bool,
+    again: bool,
+    keep: bool,
+) -> Answer:
+    """The answer to which of two programs is slower. Nothing is measured where both are one."""
+    with contextlib.ExitStack() as stack:
+        surroundings = _surroundings(console)
+        first, second = _placed(console, stack, programs, build)
+        sides = _side(programs[0], first), _side(programs[1], second)
+        if not again and _identical(surroundings, first, second):
+            return Answer(sides=sides, identical=True)
+        jobs = first.job, second.job
+        bench = _Bench(console, surroundings, jobs, effort)
+        look = bench.last(comparing.compare(jobs, bench, judge, effort, time.monotonic))
+    if keep:
+        _keep(console, look, jobs)
+    return Answer(
+        sides=sides,
+        changes=look.changes,
+        band=judge.chosen_band,
+        pairs=look.pairs,
+        looks=look.number,
+        seconds=look.seconds,
+        stopped=look.stopped,
+    )
+
+
+@attrs.define
+class _Bench:
+    """Measures batches, and shows on terminals how the interval narrows."""
+
+    console: Console
+    surroundings: Context
+    jobs: tuple[Job, Job]
+    effort: Effort
+    seen: str = ""
+    taken: int = 0
+
+    def __call__(self, schedule: Mapping[str, Any]) -> list[Measured]:
+        surroundings = attrs.evolve(self.surroundings, progress=self._progress)
+        plan = Plan(jobs=self.jobs, schedule=schedule, context=surroundings)
+        return list(submit(self.console, plan))
+
+    def last(self, looks: Iterator[Look]) -> Look:
+        """The last look; there is always one."""
+        for look in looks:
+            change = look.changes[0] if look.changes else None
+            self.seen = f"{change.metric} {answers.interval(change)}" if change else ""
+            self.taken = look.pairs
+        self.console.clear_progress()
+        return look
+
+    def _progress(self, done: int, total: int, text: str) -> None:
+        self.console.progress(self.taken + done // 2, 0, f"pairs: {self.seen or text}")
+
+
+def _surroundings(console: Console) -> Context:
+    """What the runner needs, outside of a repository too."""
+    if console.repository_if_any is not None:
+        return context(console)
+    return Context(
+        plugins=console.plugins,
+        options=console.config.plugin_options,
+        machine=environment.facts(console.plugins.emit("environment")),
+        schedule=console.config.get("schedule"),
+    )
+
+
+def _placed(
+    console: Console, stack: contextlib.ExitStack, programs: tuple[Program, Program], build: bool
+) -> tuple[_Placed, _Placed]:
+    """Both jobs in their trees, which are built; the user's own once."""
+    repository = console.repository_if_any
+    if repository is None:
+        tree = console.directory.resolve()
+        first, second = (
+            _Placed(attrs.evolve(p.job, cwd=inside(tree, p.job.cwd, None), dirty=True), tree) for p in programs
+        )
+        return first, second
+    builder, trees = building(repository, skip=not build), stack.enter_context(Trees(repository))
+    made: dict[str | None, Path] = {}
+    found = []
+    for number, program in enumerate(programs):
+        version = program.version
+        key = version and f"{version} {number}"  # one version on both sides has a tree on each
+        if key not in made:
+            console.progress(number, len(programs), f"preparing {program.name}")
+            made[key] = tree = repository.root if version is None else trees.get(version)
+            with _named(program):
+                builder.run(tree)
+        origin, dirty = (version, False) if version is not None else here(console)
+        place = inside(made[key], program.job.cwd, version)
+        found.append(_Placed(attrs.evolve(program.job, cwd=place, version=origin, dirty=dirty), made[key]))
+    return found[0], found[1]
+
+
+@contextlib.contextmanager
+def _named(program: Program) -> Iterator[None]:
+    """Errors say which side they are of."""
+    try:
+        yield
+    except PerfError as error:
+        told = PerfError(f"{printable(program.name)}: {error}", hint=error.hint)
+        told.exit_code = error.exit_code
+        raise told from error
+
+
+def _side(program: Program, placed: _Placed) -> Side:
+    job = placed.job
+    return Side(name=program.name, command=job.label, version=job.version, dirty=job.dirty)
+
+
+def _identical(surroundings: Context, first: _Placed, second: _Placed) -> bool:
+    """Whether both would do the same, for sure."""
+    if first.tree == second.tree and first.job.argv[1:] != second.job.argv[1:]:
+        return False  # a fingerprint would tell, after it has read the tree twice
+    prints = [fingerprint(_with_options(surroundings.options, each.job), each.tree) for each in (first, second)]
+    return prints[0] is not None and prints[0] == prints[1]
+
+
+def _with_options(options: Callable[[str, str], Mapping[str, Any]], job: Job) -> Job:
+    """The job with the configured options of its collector: some name inputs."""
+    step = job.collector
+    params = {**options("collector", step.name), **step.params}
+    return attrs.evolve(job, collector=attrs.evolve(step, params=params))
+
+
+def _keep(console: Console, look: Look, jobs: tuple[Job, Job]) -> None:
+    """Pending profiles of what was measured, in batches as it was."""
+    names = []
+    for sample, job in zip(look.samples, jobs, strict=True):
+        for profile in sample.profiles:
+            names.append(console.repository.save(profile).name)
+            console.plugins.emit("profile_collected", profile=profile, job=job)
+    for name in names:
+        console.say(f"kept {name}")
