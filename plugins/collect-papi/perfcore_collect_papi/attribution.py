@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     Counted = EventSet | SoftwareSet
 
-current_cpu: Callable[[], int] = getattr(ctypes.CDLL(None), "sched_getcpu", lambda: -1)
+current_cpu: Callable[[], int] = getattr(ctypes.PyDLL(None), "sched_getcpu", lambda: -1)  # no reason to let others run
 
 
 class PapiMetrics:

@@ -13,7 +13,7 @@ import contextlib
 import ctypes
 import functools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -79,9 +79,8 @@ class EventSet:
         self._process = os.getpid()
         self._papi = papi
         self._lib = papi.lib
-        self._unpack = papi.ffi.unpack
-        self._count = len(self.events)
         self._values = papi.ffi.new("long long[]", len(self.events))
+        self._numbers: Callable[[], list[int]] = memoryview(papi.ffi.buffer(self._values)).cast("q").tolist
         self._absolute = not papi.components[component].counts_cpus
         self._base = [0] * len(self.events)
         handle = papi.ffi.new("int *", -1)
@@ -111,8 +110,7 @@ class EventSet:
         code = self._lib.PAPI_stop(self.handle, self._values)
         if code < 0:
             raise PapiFailure(code, "cannot stop")
-        values: list[int] = self._unpack(self._values, self._count)
-        return self._since(values) if self._absolute else values
+        return self._since(self._numbers()) if self._absolute else self._numbers()
 
     def reset(self) -> None:
         self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
@@ -162,8 +160,7 @@ class EventSet:
         code = call(self.handle, self._values)
         if code < 0:
             raise PapiFailure(code, "cannot read")
-        values: list[int] = self._unpack(self._values, self._count)
-        return values
+        return self._numbers()
 
     def _since(self, values: list[int]) -> list[int]:
         return [value - base for value, base in zip(values, self._base, strict=True)] if self._absolute else values

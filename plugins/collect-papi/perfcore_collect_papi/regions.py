@@ -71,13 +71,20 @@ class Pass(NamedTuple):
     values: list[int]
 
 
+def _nothing() -> None:
+    """What starts no counters."""
+
+
 @attrs.define
 class _Thread:
     """The counters of a thread, and the regions that it is in: (region, name with those around it, moment,
-    readings; none for the outermost, where the counters start)."""
+    readings; none for the outermost, where the counters start). `start` and `stop` are those of the only set, or of
+    all: a region should cost little more than they do."""
 
     what: Events | None = None
     sets: tuple[Counting, ...] = ()
+    start: Callable[[], None] = _nothing
+    stop: Callable[[], list[int]] = list
     inside: list[tuple[Region, str, int, list[int] | None]] = attrs.field(factory=list)
 
     def __del__(self) -> None:
@@ -123,21 +130,15 @@ class Region:
 
     def __enter__(self) -> Region:
         state = _local.state
-        inside = state.inside
-        if not inside:
-            if state.what is not self._what:
-                _prepare(state, self._what)
-            for counting in state.sets:
-                counting.start()
-            inside.append((self, self.name, time.perf_counter_ns(), None))
+        if state.inside or state.what is not self._what:
+            self._enter(state)
             return self
-        if state.what != self._what:
-            raise PerfError(
-                f"region {self.name!r} counts other events than {inside[0][0].name!r} around it",
-                hint="give both the same events, threads, domain and fallback",
-            )
-        path = f"{inside[-1][1]}/{self.name}"
-        inside.append((self, path, time.perf_counter_ns(), _read(state.sets)))
+        state.inside.append((self, self.name, time.perf_counter_ns(), None))
+        try:
+            state.start()
+        except BaseException:
+            state.inside.pop()
+            raise
         return self
 
     def __exit__(
@@ -146,22 +147,45 @@ class Region:
         now = time.perf_counter_ns()
         state = _local.state
         inside = state.inside
+        if len(inside) != 1 or inside[0][0] is not self:
+            self._leave(state, now)
+            return
+        try:
+            readings = state.stop()
+        finally:
+            began = inside.pop()[2]
+        self._taken.append((self.name, current_cpu(), began, now, readings))
+
+    def _enter(self, state: _Thread) -> None:
+        """For the first time in this thread, or within another region."""
+        inside = state.inside
+        if not inside:
+            _prepare(state, self._what)
+            state.what = self._what
+            self.__enter__()
+            return
+        if state.what != self._what:
+            raise PerfError(
+                f"region {self.name!r} counts other events than {inside[0][0].name!r} around it",
+                hint="give both the same events, threads, domain and fallback",
+            )
+        path = f"{inside[-1][1]}/{self.name}"
+        inside.append((self, path, time.perf_counter_ns(), _read(state.sets)))
+
+    def _leave(self, state: _Thread, now: int) -> None:
+        """Within another region."""
+        inside = state.inside
         if not inside or inside[-1][0] is not self:
             raise PerfError(
                 f"region {self.name!r} ends where it did not begin",
                 hint="a region is a span of one thread, and ends before those around it",
             )
-        sets = state.sets
-        if len(inside) > 1:
-            readings = _read(sets)
-        else:
-            readings = sets[0].stop() if len(sets) == 1 else [value for one in sets for value in one.stop()]
+        readings = _read(state.sets)
         _, path, began, before = inside.pop()
-        if before is not None:
-            if any(around is self for around, *_ in inside):  # of a recursion, the outermost counts it all
-                return
-            readings = list(map(int.__sub__, readings, before))
-        self._taken.append((path, current_cpu(), time.time_ns(), now - began, readings))
+        if any(around is self for around, *_ in inside):  # of a recursion, the outermost counts it all
+            return
+        assert before is not None
+        self._taken.append((path, current_cpu(), began, now, list(map(int.__sub__, readings, before))))
 
     def __call__(self, function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
@@ -174,7 +198,8 @@ class Region:
     @property
     def passes(self) -> list[Pass]:
         """Every time through, in the order of their ends."""
-        return [Pass(*taken) for taken in self._taken]
+        epoch = time.time_ns() - time.perf_counter_ns()
+        return [Pass(path, cpu, epoch + began, now - began, values) for path, cpu, began, now, values in self._taken]
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -280,7 +305,23 @@ def _prepare(state: _Thread, what: Events) -> None:
     for counting in state.sets:
         counting.close()
     state.sets, state.what = (), None
-    state.sets, state.what = tuple(_opened(what)), what
+    state.sets = tuple(_opened(what))
+    alone = state.sets[0] if len(state.sets) == 1 else _All(state.sets)
+    state.start, state.stop, state.what = alone.start, alone.stop, what
+
+
+@attrs.frozen
+class _All:
+    """Several sets."""
+
+    sets: tuple[Counting, ...]
+
+    def start(self) -> None:
+        for counting in self.sets:
+            counting.start()
+
+    def stop(self) -> list[int]:
+        return [value for counting in self.sets for value in counting.stop()]
 
 
 def _opened(what: Events) -> Iterator[Counting]:
