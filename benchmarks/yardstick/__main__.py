@@ -39,7 +39,7 @@ def main(arguments: Sequence[str]) -> None:
         if not options.only or measurement.name in options.only:
             lines += _tell(measure(room, smaller(measurement) if options.quick else measurement))
     for weighed in WEIGHTS:
-        if weighed.name in options.only or not options.only and not options.quick:
+        if weighed.name in options.only or (not options.only and not options.quick):
             lines += _tell(of_weight(weighed, weight(weighed.ours(room)), weight(weighed.theirs(room))))
     if options.json:
         rows = [{**attrs.asdict(line), "reached": line.reached} for line in lines]
@@ -75,7 +75,9 @@ def machine() -> str:
 
 def _tell(lines: list[Line]) -> list[Line]:
     for line in lines:
-        print(f"{line.name:18}{line.size or '':>9} {line.quantity:18}{line.ratio or 0:8.3f}", file=sys.stderr, flush=True)
+        print(
+            f"{line.name:18}{line.size or '':>9} {line.quantity:18}{line.ratio or 0:8.3f}", file=sys.stderr, flush=True
+        )
     return lines
 
 

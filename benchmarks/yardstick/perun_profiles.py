@@ -1,9 +1,9 @@
-"""Makes profiles with the library of Perun, in a repository where `perun init` was run. Python is that of its environment.
+"""Makes profiles with the library of Perun, in a repository where `perun init` was run.
 
-    python perun_profiles.py history ROWS     a registered profile with so many rows for every version of the branch
-    python perun_profiles.py calls ROWS       one pending profile of so many calls, as its collector `trace` has them
-    python perun_profiles.py allocations FILE one of an allocation at each of the stacks in a folded file, as its
-                                              collector `memory` has them
+`python perun_profiles.py history ROWS` registers a profile with so many rows for every version of the branch.
+`python perun_profiles.py calls ROWS` makes a pending one of so many calls, as its collector `trace` has them.
+`python perun_profiles.py allocations FILE` makes one of an allocation at each of the stacks in a folded file, as its
+collector `memory` has them. Python is that of the environment of Perun.
 """
 
 from __future__ import annotations
@@ -16,30 +16,43 @@ import sys
 from collections import Counter
 from typing import Any
 
+from made_up import RUNS, runs_of_functions
 from perun.logic import index, pcs, store
 from perun.profiles import native
 
 FUNCTIONS = 500
 THREADS = 4
-RUNS = 10
+ORDER = list(range(1, RUNS + 1))
 COLLECTORS = {"time": "time", "mixed": "trace", "memory": "memory"}
 
 
 def history(rows: int) -> None:
     """Register a profile with every version, in the steps that `perun add` takes."""
     objects = pcs.get_object_directory()
+    source = os.path.join(pcs.get_job_directory(), "time-make.perf")
+    with open(source, "w"):  # Perun asks for its time
+        pass
     for number, version in enumerate(subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()):
-        made = described(measured(rows, number), "make", f"input{number}.txt", type="time", units={"time": "s"})
-        profile = native.Profile(made).serialize()
+        profile = stored(rows, number)
         body = json.dumps(profile)
         content = f"profile time {len(body)}\0{body}".encode()
         sum = store.compute_checksum(content)
         store.add_loose_object_to_dir(objects, sum, store.pack_content(content))
-        source = os.path.join(pcs.get_job_directory(), f"time-make-{number}.perf")
-        with open(source, "w"):  # its time is what the index keeps
-            pass
         index.register_in_minor_index(objects, version, source, sum, profile)
-        os.remove(source)
+    os.remove(source)
+
+
+def stored(rows: int, number: int) -> dict[str, Any]:
+    """A profile as Perun keeps it: what its own class makes of the rows, which takes long for many profiles."""
+    taken = runs_of_functions(rows, number)
+    common = {"subtype": "real", "time": "0.0", "type": "time"}
+    rest = described([], "make", f"input{number}.txt", type="time", units={"time": "s"})
+    return {
+        **rest,
+        "resources": {f"{name}#0": {"amount": took, "order": ORDER} for name, took in taken.items()},
+        "resource_type_map": {f"{name}#0": {**common, "uid": name} for name in taken},
+        "models": [],
+    }
 
 
 def calls(rows: int) -> None:
@@ -57,21 +70,6 @@ def save(content: dict[str, Any]) -> None:
     profile = native.Profile(content)
     profile["origin"] = subprocess.check_output(["git", "rev-parse", "HEAD"], text=True).strip()
     native.save_profile(profile)
-
-
-def measured(rows: int, seed: int) -> list[dict[str, Any]]:
-    """Functions of a small program in several runs."""
-    chance = random.Random(seed)
-    return [
-        {
-            "uid": f"function_{row // RUNS}",
-            "type": "time",
-            "subtype": "real",
-            "order": row % RUNS + 1,
-            "amount": round(chance.gauss(0.5, 0.01), 6),
-        }
-        for row in range(rows)
-    ]
 
 
 def traced(rows: int) -> list[dict[str, Any]]:
