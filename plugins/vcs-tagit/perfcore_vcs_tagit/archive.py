@@ -31,14 +31,16 @@ from perfcore_vcs_tagit.tree import FILE, LINK, PERMISSIONS, as_text, build
 LIMIT = 8 << 30
 _MEMBERS = 250_000
 _PATH, _NAME = 4096, 255
-_HEADER = 16 << 20
+_READ = 16 << 20
+_HEADER = 1 << 20
+_HOLES = 100_000
 _OVERHEAD = 1 << 30
 _FOLLOWED = 40
 _BLOCK = 512
 _READABLE = 0o400
 _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
-    *(ValueError, OverflowError, NotImplementedError, RuntimeError),
+    *(ValueError, OverflowError, NotImplementedError, RuntimeError, MemoryError),
 )
 _SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".tbz", ".txz", ".tar", ".zip")
 _OPENERS: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
@@ -117,7 +119,7 @@ class _Members:
 
     def __init__(self, shown: str, limit: int) -> None:
         self._shown, self._limit = shown, limit
-        self._size = self._count = 0
+        self._size = self._count = self._holes = 0
         self.found: dict[bytes, Member] = {}
 
     def add(self, name: str, mode: int, size: int, data: Callable[[], IO[bytes]] | None) -> None:
@@ -137,6 +139,12 @@ class _Members:
         if before is not None and stat.S_IFMT(before.mode) != stat.S_IFMT(mode):
             raise self.refusal(f"{as_text(path)} is there as two kinds of things")
         self.found[path] = Member(path, mode, size, data)
+
+    def refuse_holes(self, holes: int) -> None:
+        """Each is kept until the file is read."""
+        self._holes += holes
+        if self._holes > _HOLES:
+            raise self.refusal(f"its files have more than {_HOLES:,} holes")
 
     def path(self, name: str) -> bytes:
         """Where a member belongs, seen from the root of the archive."""
@@ -159,7 +167,11 @@ def _tar(file: IO[bytes], gathered: _Members, stack: contextlib.ExitStack, limit
     stack.callback(tar.close)
     while (member := tar.next()) is not None:
         tar.members = []  # type: ignore[attr-defined]  # or it keeps them all
+        bounded.next()
+        member.pax_headers = {}
+        gathered.refuse_holes(len(getattr(member, "sparse", None) or ()))
         _add_tar_member(tar, member, gathered)
+    bounded.finish()
     # tarfile ends without a word where it finds something that is no header.
     inner.seek(tar.offset)
     if inner.read(_BLOCK) != bytes(_BLOCK):
@@ -175,6 +187,8 @@ def _add_tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, gathered: _Me
     if member.isdir():
         gathered.add(member.name, stat.S_IFDIR, 0, None)
     elif member.issym():
+        if len(member.linkname) > _PATH:
+            raise gathered.refusal(f"the link {as_text(os.fsencode(member.name))} is too long")
         target = member.linkname.encode("utf-8", "surrogateescape")
         gathered.add(member.name, LINK, len(target), lambda: _held(target))
     elif member.islnk():
@@ -263,9 +277,20 @@ class _Bounded:
 
     def __init__(self, file: Any, gathered: _Members, limit: int) -> None:
         self._file, self._gathered, self._limit = file, gathered, limit
+        self._header = 0
+        self._gathering = True
+
+    def next(self) -> None:
+        """A header was read."""
+        self._header = 0
+
+    def finish(self) -> None:
+        """All headers were read: what follows is content."""
+        self._gathering = False
 
     def read(self, size: int = -1) -> bytes:
-        if not 0 <= size <= _HEADER:
+        self._header += max(size, 0) if self._gathering else 0
+        if not 0 <= size <= _READ or self._header > _HEADER:
             raise self._gathered.refusal("it has a header of an absurd size")
         data: bytes = self._file.read(size)
         return data

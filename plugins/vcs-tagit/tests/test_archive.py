@@ -185,6 +185,25 @@ def test_a_header_that_tells_of_too_much_is_refused(refused: Callable[..., str],
         refused(path)
 
 
+def test_headers_that_would_fill_the_memory_are_refused(refused: Callable[..., str], tmp_path: Path) -> None:
+    """Each is small where it is packed, and a hundred thousand of them would be kept."""
+    holes = {"GNU.sparse.map": ",".join(["0"] * 80_000), "GNU.sparse.size": "0"}
+    link = _member("link", tarfile.SYMTYPE)
+    link.linkname = "x" * 5000
+    for number, (headers, said) in enumerate((({"comment": "x" * (2 << 20)}, "absurd"), (holes, "holes"))):
+        parts = []
+        for count in range(4):
+            info = _member(f"f{count}", tarfile.REGTYPE)
+            info.pax_headers = headers
+            parts.append(info.tobuf(tarfile.PAX_FORMAT))
+        path = tmp_path / f"{number}.tar.gz"
+        path.write_bytes(gzip.compress(b"".join((*parts, bytes(1024)))))
+        assert said in refused(path)
+    path = tmp_path / "link.tar"
+    path.write_bytes(link.tobuf(tarfile.PAX_FORMAT) + bytes(1024))
+    assert "too long" in refused(path)
+
+
 @pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz", "tar.bz2", "tar.xz"])
 def test_a_damaged_archive_is_refused(refused: Callable[..., str], tmp_path: Path, kind: str) -> None:
     whole = tmp_path / f"whole.{kind}"
