@@ -1,0 +1,56 @@
+"""The versions between two others: those that contain the one and are contained in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import attrs
+
+from perfcore.errors import VersionError
+from perfcore.hookspecs import Vcs
+from perfcore.model import MinorVersion
+
+
+@attrs.frozen
+class Range:
+    """From the good end to the bad one, parents before children. `contains[i]` has a bit for every place that version
+    i contains; it is empty where each contains all before it."""
+
+    versions: tuple[MinorVersion, ...]
+    contains: tuple[int, ...] = ()
+
+
+def between(vcs: Vcs, good: str, bad: str) -> Range:
+    """VersionError where the bad version does not contain the good one."""
+    walked = []
+    for version in vcs.walk_minor_versions(bad):
+        walked.append(version)
+        if version.id == good:
+            return _range(walked[::-1])
+    if any(version.id == bad for version in vcs.walk_minor_versions(good)):
+        raise VersionError(
+            f"{good[:10]} is newer than {bad[:10]}", hint="the good version comes first: perf bisect GOOD BAD"
+        )
+    raise VersionError(
+        f"{good[:10]} is no ancestor of {bad[:10]}, so no row of versions leads from one to the other",
+        hint=f"take their common ancestor: git merge-base {good[:10]} {bad[:10]}",
+    )
+
+
+def _range(walked: Iterable[MinorVersion]) -> Range:
+    """Of versions from the good one on, parents before children, those that contain it."""
+    places: dict[str, int] = {}
+    found: list[MinorVersion] = []
+    contains: list[int] = []
+    for version in walked:
+        inside = [contains[places[parent]] for parent in version.parents if parent in places]
+        if places and not inside:
+            continue
+        bits = 1 << len(found)
+        for other in inside:
+            bits |= other
+        places[version.id] = len(found)
+        found.append(version)
+        contains.append(bits)
+    straight = all(bits == (2 << place) - 1 for place, bits in enumerate(contains))
+    return Range(tuple(found), () if straight else tuple(contains))

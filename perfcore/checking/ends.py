@@ -1,0 +1,64 @@
+"""Where a bisection begins by itself: at the last change for the worse that a history shows."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore.checking.history import Scanned
+from perfcore.model import Series
+from perfcore.repository import Repository
+
+
+@attrs.frozen
+class Ends:
+    """Full ids of a version before a change and of one after it, and the series that shows it."""
+
+    good: str
+    bad: str
+    scanned: Scanned
+
+
+def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
+    """The last degradation that stands; where no check found one, the largest step for the worse between two versions
+    that were measured one after the other."""
+    known = [
+        (one.line.places[-1].number - _number(one, change.latest), one, change)
+        for one in found
+        for change in one.changes
+        if change.kind == "degradation" and not change.undone and change.earliest and change.latest
+    ]
+    if known:
+        _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
+        parents = repository.vcs.get_minor_version_info(change.earliest).parents
+        if parents:
+            return Ends(parents[0], change.latest, one)
+    steps = [(step, one, before, after) for one in found for step, before, after in _steps(one.series)]
+    if not steps:
+        return None
+    _, one, before, after = max(steps, key=lambda item: item[0])
+    return Ends(before, after, one)
+
+
+def _number(one: Scanned, version: str) -> int:
+    return next((place.number for place in one.line.places if place.version.id == version), 0)
+
+
+def _steps(series: Series) -> list[tuple[float, str, str]]:
+    """(size, version before, version after) of every step for the worse on one machine."""
+    found = []
+    last: dict[str, tuple[str, float]] = {}
+    sign = 1 if series.better == "lower" else -1
+    for version, machine, values in zip(series.versions, series.environments, series.values, strict=True):
+        amount = statistics.median(values) if values else 0.0
+        if amount <= 0:
+            continue
+        if machine in last:
+            step = sign * math.log(amount / last[machine][1])
+            if step > 0:
+                found.append((step, last[machine][0], version))
+        last[machine] = version, amount
+    return found

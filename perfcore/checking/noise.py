@@ -1,0 +1,124 @@
+"""How likely an amount is at a level, for noise that is skewed and has spikes, and how a machine drifts.
+
+Amounts are taken as logarithms where all are positive, so that a level is a factor. The noise around a level is a
+shifted log-normal, `scale * (exp(shape * z) - 1) / shape` with a normal z: symmetric for shape 0, and the more
+skewed to the right the greater the shape. A share of the runs, SPIKES, is something else: mostly far above, now and
+then below, with tails so heavy that no single run outweighs many others. Neither scale nor shape is known: they are
+summed over, which is why few runs claim little.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+
+import attrs
+
+SHAPES = (0.0, 0.3, 0.6, 0.9)
+SCALES = tuple(2.0 ** (step / 2) for step in range(-3, 4))  # around a first guess
+SPIKES = 0.08
+_ABOVE, _FAR_ABOVE, _FAR_BELOW = 0.85, 5.0, 2.0
+_NORMAL = math.sqrt(2 * math.pi)
+_FINE = 4  # levels per scale
+_REACH, _CELLS = 40, 32
+
+
+@attrs.frozen
+class Grid:
+    """The levels that are looked at, `first / _FINE` to `last / _FINE` of a scale `2 ** (half / 2)`."""
+
+    half: int
+    first: int
+    last: int
+
+    @property
+    def scale(self) -> float:
+        return math.pow(2.0, self.half / 2)
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        return tuple(place * self.scale / _FINE for place in range(self.first, self.last + 1))
+
+
+def grid(half: int, centre: float, runs: float) -> Grid:
+    """The levels that are possible around a centre that so many runs suggest."""
+    step = math.pow(2.0, half / 2) / _FINE
+    reach = _FINE * (1 + 3.2 / math.sqrt(max(1.0, runs)))
+    return Grid(half, math.floor(centre / step - reach), math.ceil(centre / step + reach))
+
+
+def half_steps(scale: float) -> int:
+    """The scale as a whole number of half powers of two, so that little changes from run to run."""
+    return round(2 * math.log2(scale))
+
+
+def scale_of(residuals: Sequence[float], least: float) -> float:
+    """A first guess of the scale: from the median of how far amounts are from their level."""
+    if not residuals:
+        return least
+    few = 1 + 1.6 / len(residuals)
+    return max(least, 1.4826 * few * statistics.median(map(abs, residuals)))
+
+
+@functools.lru_cache(maxsize=8192)
+def likelihoods(amounts: tuple[float, ...], levels: Grid, share: float) -> tuple[tuple[float, ...], ...]:
+    """The log likelihood of all the amounts at every level, each counting as that share of a run: a row for each scale
+    and shape, shapes in turn."""
+    rows = []
+    spots = levels.levels
+    for factor in SCALES:
+        scale = levels.scale * factor
+        cells = [_cells(amount, spots, scale) for amount in amounts]
+        offset = math.log(scale) * len(amounts)
+        for table in _tables():
+            if len(cells) == 1:
+                rows.append(tuple([share * (table[cell] - offset) for cell in cells[0]]))
+            else:
+                sums = map(sum, zip(*([table[cell] for cell in some] for some in cells), strict=True))
+                rows.append(tuple([share * (value - offset) for value in sums]))
+    return tuple(rows)
+
+
+def _cells(amount: float, levels: Sequence[float], scale: float) -> list[int]:
+    """Where in the tables the amount stands, seen from each level."""
+    factor = _CELLS / scale
+    start = amount * factor + _REACH * _CELLS
+    most = 5 * _REACH * _CELLS
+    if start - levels[-1] * factor >= 0 and start - levels[0] * factor < most:
+        return [int(start - level * factor) for level in levels]
+    return [int(min(max(start - level * factor, 0), most)) for level in levels]
+
+
+@functools.cache
+def _tables() -> tuple[tuple[float, ...], ...]:
+    """The log density for each shape at distances so many scales from the level: it is asked for so often."""
+    cells = range(5 * _REACH * _CELLS + 1)
+    return tuple(tuple(log_density((cell + 0.5) / _CELLS - _REACH, 1.0, shape) for cell in cells) for shape in SHAPES)
+
+
+def log_density(distance: float, scale: float, shape: float) -> float:
+    """Of an amount so far from its level."""
+    u = distance / scale
+    if u >= 0:
+        spike = SPIKES * _ABOVE / _FAR_ABOVE / (1 + u / _FAR_ABOVE) ** 2
+    else:
+        spike = SPIKES * (1 - _ABOVE) / _FAR_BELOW / (1 - u / _FAR_BELOW) ** 2
+    if shape:
+        grown = 1 + shape * u
+        if grown <= 1e-9:
+            return math.log(spike / scale)
+        slope = math.log(grown)
+        z = slope / shape
+    else:
+        slope, z = 0.0, u
+    exponent = 0.5 * z * z + slope
+    core = math.exp(-exponent) / _NORMAL if exponent < 700 else 0.0
+    return math.log(((1 - SPIKES) * core + spike) / scale)
+
+
+def logarithms(amounts: Iterable[float]) -> tuple[float, ...] | None:
+    """None where one is not positive: there a level is no factor."""
+    known = tuple(amounts)
+    return tuple(map(math.log, known)) if all(amount > 0 for amount in known) else None

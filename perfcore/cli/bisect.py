@@ -1,0 +1,173 @@
+"""`perf bisect`: which version made it slower, found by measuring as little as it takes."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import msgspec
+import typer
+from typer.core import TyperCommand
+
+from perfcore.checking import bisection, journal
+from perfcore.checking.gate import UNTOLD
+from perfcore.checking.journal import Journal
+from perfcore.cli import bisect_report as report
+from perfcore.cli.bisect_question import Wish, ask
+from perfcore.cli.bisecting import Bisection
+from perfcore.cli.console import Console
+from perfcore.errors import PerfError, UsageError
+from perfcore.locks import Lock
+from perfcore.settings import parse_seconds
+from perfcore.text import printable
+
+_COMMAND = "perfcore.command"
+_CONFIDENCE, _MAX_RUNS = 0.95, 120
+
+
+class _WithCommand(TyperCommand):
+    """What stands behind `--` is the command, whatever it looks like."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[_COMMAND], args = args[place + 1 :], args[:place]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+
+@app.command(cls=_WithCommand)
+def bisect(
+    ctx: typer.Context,
+    what: Annotated[
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[GOOD BAD] [-- COMMAND [ARG]...]",
+            help="A version before the change, one with it, and what to run (default: what was measured for them).",
+            show_default=False,
+        ),
+    ] = None,
+    auto: Annotated[bool, typer.Option("--auto", help="Take the ends from the history: its last degradation.")] = False,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", metavar="NAME", help="What is asked about (default: CPU time, if any).")
+    ] = "",
+    function: Annotated[
+        str, typer.Option("--function", metavar="NAME", help="Only what this function took, with all it called.")
+    ] = "",
+    collector: Annotated[
+        Optional[str],
+        typer.Option("--collector", metavar="NAME", help="Measure with this one (default: time, or what was used)."),
+    ] = None,
+    better: Annotated[
+        str, typer.Option("--better", metavar="lower|higher", help="What is an improvement (default: the metric's).")
+    ] = "",
+    confidence: Annotated[
+        Optional[float],
+        typer.Option("--confidence", metavar="P", help=f"How sure to be (default: {_CONFIDENCE}).", show_default=False),
+    ] = None,
+    max_runs: Annotated[
+        Optional[int],
+        typer.Option(
+            "--max-runs", min=6, max=1_000_000, metavar="N", help=f"Stop after so many (default: {_MAX_RUNS})."
+        ),
+    ] = None,
+    budget: Annotated[
+        Optional[str], typer.Option("--budget", "-t", metavar="SECONDS", help="Stop after this long; to go on later.")
+    ] = None,
+    register: Annotated[bool, typer.Option("--add", "-a", help="Register what is measured.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget the bisection that is under way.")] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+    cwd: Annotated[
+        Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
+    ] = None,
+    env: Annotated[
+        Optional[list[str]],
+        typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
+    ] = None,
+    no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end.")] = False,
+) -> None:
+    """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.
+
+    Each step measures the version that tells most, in turn with an end. Without arguments, a bisection that was
+    interrupted goes on. The exit code is 0 if the version was found and 8 if nobody can tell.
+    """
+    console: Console = ctx.obj
+    words, argv = what or [], ctx.meta.get(_COMMAND)
+    if better not in ("", "lower", "higher"):
+        raise UsageError(f"--better is lower or higher, not {printable(better)}")
+    if confidence is not None and not 0.5 <= confidence < 1:
+        raise UsageError("--confidence is a probability from 0.5 to less than 1, such as 0.95")
+    perf = console.repository.perf
+    if reset and not (words or auto):
+        console.say("the bisection is forgotten" if journal.remove(perf) else "there is no bisection to forget")
+        return
+    (perf / "locks").mkdir(exist_ok=True)
+    busy = PerfError("another `perf bisect` is at work here", hint="wait for it, or end it")
+    with Lock(perf / "locks" / "bisect").hold(0.0, busy):
+        if reset:
+            journal.remove(perf)
+        before = journal.read(perf)
+        if words or auto:
+            asked = ask(
+                console, words, argv, auto, Wish(metric, function, collector, shell, cwd, env or [], not no_build)
+            )
+            begun = _begun(before, asked)
+        elif argv is None and before is not None:
+            begun = before
+        else:
+            raise UsageError(
+                "say between which versions: perf bisect GOOD BAD -- COMMAND",
+                hint="or --auto takes them from the history",
+            )
+        changes = {"confidence": confidence, "max_runs": max_runs, "better": better or None}
+        begun = msgspec.structs.replace(begun, **{key: value for key, value in changes.items() if value is not None})
+        journal.write(perf, begun)
+        _find(console, begun, register, _until(budget), as_json)
+
+
+def _find(console: Console, begun: Journal, register: bool, until: float | None, as_json: bool) -> None:
+    bisecting = Bisection(console, begun, report.quiet if as_json else report.Telling(console), register, until)
+    if not as_json:
+        report.begin(console, bisecting.verdict())
+    try:
+        verdict = bisecting.run()
+    except KeyboardInterrupt:
+        console.say("\nnothing is lost: `perf bisect` goes on from here")
+        raise
+    console.clear_progress()
+    if as_json:
+        console.json(report.as_json(console.repository, verdict))
+    else:
+        for line in report.conclusion(console, verdict):
+            console.line(line)
+    if verdict.stopped != "found":
+        raise typer.Exit(UNTOLD)
+
+
+def _begun(before: Journal | None, asked: Journal) -> Journal:
+    """What was learnt already, where it answers what is asked now."""
+    if before is None:
+        return asked
+    if before.asks_the_same(asked):
+        return before
+    question = before.question
+    belief = bisection.believe(question, before.evidence)
+    if bisection.answer(question, belief).probability >= before.confidence or not before.readings:
+        return asked
+    raise UsageError(
+        f"a bisection of {before.versions[0][:10]}..{before.versions[-1][:10]} is under way",
+        hint="`perf bisect` goes on with it, --reset forgets it",
+    )
+
+
+def _until(budget: str | None) -> float | None:
+    if budget is None:
+        return None
+    try:
+        return time.monotonic() + parse_seconds(budget)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from error

@@ -1,0 +1,179 @@
+"""What `perf bisect` is asked: the ends, the versions between them, what is run, and whom to suspect first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore.checking import ancestry, ends, journal, suspicion
+from perfcore.checking import history as histories
+from perfcore.checking.ends import Ends
+from perfcore.checking.history import Scan, Scanned
+from perfcore.checking.journal import Command, Journal
+from perfcore.checking.pairing import thresholds_of
+from perfcore.checking.series import lines
+from perfcore.cli.collect import variables
+from perfcore.cli.console import Console
+from perfcore.cli.measuring import standing
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.jobs import matrix
+from perfcore.jobs.schedule import split_options
+from perfcore.model import Entry, Job, MinorVersion
+from perfcore.text import printable
+
+_LOOKED_AT = 300  # versions whose files are looked at
+
+
+@attrs.frozen
+class Wish:
+    """What the command line says of the measuring."""
+
+    metric: str
+    function: str
+    collector: str | None
+    shell: bool
+    cwd: Path | None
+    env: Sequence[str]
+    build: bool
+
+
+def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bool, wish: Wish) -> Journal:
+    """The question of a command line."""
+    repository = console.repository
+    if auto:
+        if words:
+            raise UsageError("--auto takes the ends from the history", hint="leave GOOD and BAD away")
+        found = _of_history(console, argv, wish)
+        good, bad, entry = found.good, found.bad, found.scanned.line.entry
+        wish = attrs.evolve(wish, metric=wish.metric or found.scanned.series.metric)
+    elif len(words) == 2:
+        good, bad = (repository.version(word) for word in words)
+        entry = None
+    else:
+        raise UsageError(
+            f"two versions are wanted, GOOD and BAD, and {len(words)} are named", hint="the command stands after `--`"
+        )
+    if good == bad:
+        raise UsageError(f"both ends are {good[:10]}")
+    row = ancestry.between(repository.vcs, good, bad)
+    command = (
+        _command(console, argv, wish) if argv is not None else _measured_command(console, row.versions, entry, wish)
+    )
+    return Journal(
+        versions=tuple(version.id for version in row.versions),
+        contains=journal.bits_of(row),
+        prior=_prior(console, row.versions, command, wish.function),
+        command=command,
+        metric=wish.metric,
+        function=wish.function,
+        better="",
+    )
+
+
+def _command(console: Console, argv: list[str], wish: Wish) -> Command:
+    job = matrix.command(argv, shell=wish.shell)
+    return _kept(console, job, wish, wish.collector or "time", {})
+
+
+def _measured_command(console: Console, versions: Sequence[MinorVersion], entry: Entry | None, wish: Wish) -> Command:
+    """What was measured for the ends, or else for versions between them."""
+    repository = console.repository
+    order = [versions[-1], versions[0], *reversed(versions[1:-1])]
+    entries = (
+        [entry] if entry else (one for version in order for one in reversed(repository.readable_entries(version.id)))
+    )
+    for one in entries:
+        if wish.collector in (None, one.collector) and not one.postprocessors:
+            profile = repository.store.load(one.profile)
+            job = Job(
+                argv=profile.header.argv,
+                cmd=profile.header.cmd,
+                args=profile.header.args,
+                workload=profile.header.workload,
+                shell=profile.header.shell,
+            )
+            console.say(f"note: measuring what was measured before: {printable(profile.label)}")
+            _, options = split_options(profile.collector.params)
+            return _kept(
+                console, job, wish, profile.collector.name, {k: v for k, v in options.items() if v is not None}
+            )
+    raise UsageError(
+        "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"
+    )
+
+
+def _kept(console: Console, job: Job, wish: Wish, collector: str, params: dict[str, Any]) -> Command:
+    return Command(
+        argv=job.argv,
+        cmd=job.cmd,
+        args=job.args,
+        workload=job.workload,
+        shell=job.shell,
+        cwd=str(standing(console.repository, wish.cwd)),
+        env=variables(list(wish.env)),
+        collector=collector,
+        params=params,
+        build=wish.build,
+    )
+
+
+def _of_history(console: Console, argv: list[str] | None, wish: Wish) -> Ends:
+    repository = console.repository
+    label = matrix.command(argv, shell=wish.shell).label if argv else None
+    known = [
+        line
+        for line in lines(repository, repository.version())
+        if label in (None, line.label)
+        and wish.collector in (None, line.entry.collector)
+        and not line.entry.postprocessors
+    ]
+    found = histories.wanted(repository, known, metric=wish.metric or None, function=wish.function or None)
+    found = [one for one in found if one.primary]
+    ends_found = ends.of_history(repository, _scanned(console, found))
+    if ends_found is None:
+        raise NotFoundError(
+            "the history shows nothing that became worse", hint="say between which versions: perf bisect GOOD BAD"
+        )
+    return ends_found
+
+
+def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
+    """With their changes, where the check of histories is there."""
+    repository = console.repository
+    name = str(repository.trusted("check.history"))
+    if not found or name not in console.plugins.names("check"):
+        return list(found)
+    options = repository.plugin_options("check", name)
+    plugin, driver = console.plugins.make("check", name, options)
+    if not hasattr(driver, "scan"):
+        return list(found)
+    scan = Scan.of(console.plugins.phases(plugin, driver), driver, options)
+    return histories.scanned(repository, found, scan, thresholds_of(repository), console.progress)
+
+
+def _prior(console: Console, versions: Sequence[MinorVersion], command: Command, function: str) -> tuple[float, ...]:
+    """By the files that versions touch, and by what other histories of the branch show."""
+    repository = console.repository
+    files: list[tuple[str, ...] | None] = [None] * len(versions)
+    if len(versions) <= _LOOKED_AT:
+        for place, version in enumerate(versions[1:], 1):
+            console.progress(place - 1, len(versions) - 1, "looking at what versions touch")
+            files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
+        console.clear_progress()
+    return suspicion.shares(files, (*command.argv, function), _changed(console, versions, command))
+
+
+def _changed(console: Console, versions: Sequence[MinorVersion], command: Command) -> list[tuple[int, int]]:
+    """Rows of versions in which the histories of other commands changed. That of the same command is evidence."""
+    repository = console.repository
+    if not any(repository.readable_entries(version.id) for version in versions):
+        return []
+    others = [line for line in lines(repository, versions[-1].id) if line.label != command.job.label]
+    scanned = _scanned(console, [one for one in histories.wanted(repository, others) if one.primary])
+    places = {version.id: place for place, version in enumerate(versions)}
+    changes = (change for one in scanned for change in one.changes if change.kind in ("degradation", "optimization"))
+    rows = ((places.get(change.earliest), places.get(change.latest)) for change in changes)
+    return [(first, last) for first, last in rows if first is not None and last is not None]

@@ -1,0 +1,202 @@
+"""What `perf bisect` says: two lines for every measurement, and the result."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import msgspec
+
+from perfcore.checking import bisection, sparkline
+from perfcore.checking.bisection import Belief
+from perfcore.checking.journal import Journal
+from perfcore.cli.bisecting import Step, Verdict
+from perfcore.cli.console import Console
+from perfcore.model import MinorVersion
+from perfcore.repository import Repository
+from perfcore.text import clip, percent, plural, printable, quantity, width
+
+SCHEMA = 1
+_BAR, _SUBJECT, _REASON = 32, 40, 60
+_NOTHING = "·"
+_TIMES = ("ns", "us", "ms", "s")
+_UNTOLD = {
+    "runs": "after {runs}",
+    "time": "in the time there was",
+    "stuck": "after {runs}: nothing that can be measured would tell more",
+}
+
+
+def begin(console: Console, verdict: Verdict) -> None:
+    found = verdict.journal
+    what = printable(found.function or found.metric or "what decides")
+    known = f", {plural(verdict.belief.runs[2], 'run')} taken already" if verdict.belief.runs[2] else ""
+    console.line(
+        f"{what} of {printable(found.command.job.label)}, {plural(len(found.versions) - 1, 'version')}: "
+        f"{found.versions[0][:10]} (good) to {found.versions[-1][:10]} (bad){known}"
+    )
+
+
+@attrs.frozen
+class Telling:
+    """Tells what was read and what is believed now."""
+
+    console: Console
+
+    def __call__(self, step: Step, verdict: Verdict) -> None:
+        subject = clip(printable(step.version.subject), _SUBJECT)
+        gap = " " * (_SUBJECT - width(subject))
+        self.console.line(f"{step.version.short}  {subject}{gap}  {_read(step, verdict)}")
+        self.console.line(f"            {_bar(verdict.belief)}  {_state(verdict)}")
+
+
+def quiet(step: Step, verdict: Verdict) -> None:
+    """Tells nothing."""
+
+
+def conclusion(console: Console, verdict: Verdict) -> Iterator[str]:
+    """The result, and what to do next."""
+    runs = plural(verdict.belief.runs[2], "run")
+    good, bad = verdict.journal.versions[0][:10], verdict.journal.versions[-1][:10]
+    yield ""
+    if verdict.stopped == "identical":
+        yield f"nothing between {good} and {bad} changes the program that is measured: there is nothing to find"
+    elif verdict.stopped == "same":
+        yield f"cannot tell: after {runs}, it is not sure that {good} and {bad} differ{_at_most(verdict)}"
+        yield f"measure more (--max-runs {2 * verdict.journal.max_runs}), or take ends that lie further apart"
+    else:
+        yield from _found(console, verdict, runs)
+
+
+def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:
+    found, belief = verdict.journal, verdict.belief
+    exact = math.exp if belief.logarithmic else float
+    return {
+        "schema": SCHEMA,
+        "stopped": verdict.stopped,
+        "found": [attrs.asdict(info) for info in _likeliest(repository, verdict)] if verdict.stopped == "found" else [],
+        "probability": verdict.answer.probability,
+        "no_change": belief.nothing,
+        "command": found.command.job.label,
+        "collector": found.command.collector,
+        "metric": found.metric,
+        "function": found.function or None,
+        "unit": found.unit,
+        "change": {
+            "as": "ratio" if belief.logarithmic else "difference",
+            "value": exact(belief.step),
+            "low": exact(belief.low),
+            "high": exact(belief.high),
+        },
+        "runs": belief.runs[2],
+        "versions": [
+            {"id": version, "probability": p, "broken": found.broken.get(version)}
+            for version, p in zip(found.versions, belief.probabilities, strict=True)
+        ],
+        "readings": [msgspec.to_builtins(reading) for reading in found.readings],
+    }
+
+
+def _read(step: Step, verdict: Verdict) -> str:
+    if step.like:
+        return f"the same program as {step.like[:10]}"
+    if step.broken:
+        return f"skipped: {clip(printable(step.broken.splitlines()[0]), _REASON)}"
+    amount = statistics.median(step.read)
+    belief, against = verdict.belief, ""
+    if belief.logarithmic and amount > 0:
+        against = percent(amount / math.exp(belief.good))
+    return f"{quantity(amount, verdict.journal.unit):>9}  {against:>8}  {plural(len(step.read), 'run')}"
+
+
+def _bar(belief: Belief) -> str:
+    """The probabilities of the versions, oldest first; several share a column where they are many."""
+    columns = [math.fsum(p or 0.0 for p in part) for part in sparkline.columns_of(belief.probabilities[1:], _BAR)]
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    levels, nothing = (sparkline.BLOCKS, _NOTHING) if unicode else (sparkline.PLAIN, " ")
+    most = max(columns) or 1.0
+    return "".join(
+        levels[min(len(levels) - 1, int(column / most * len(levels)))] if column > 1e-4 else nothing
+        for column in columns
+    )
+
+
+def _state(verdict: Verdict) -> str:
+    belief, level = verdict.belief, verdict.journal.confidence
+    first, last = bisection.credible(belief, level)
+    count = sum(p > 0 for p in belief.probabilities[first : last + 1])
+    within = "in one version" if count == 1 else f"in {plural(count, 'version')}"
+    return f"{_percentage(level)} {within}, {_percentage(max(belief.probabilities))} the likeliest"
+
+
+def _found(console: Console, verdict: Verdict, runs: str) -> Iterator[str]:
+    infos = _likeliest(console.repository, verdict)
+    sure = _percentage(verdict.answer.probability)
+    if verdict.stopped == "found":
+        lead = "this version" if len(infos) == 1 else "one of these versions, which no measurement tells apart,"
+        size = f"{_word(verdict.belief, verdict.journal)} by {_size(verdict.belief, verdict.journal.unit)}"
+        yield console.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
+    else:
+        yield f"cannot tell {_UNTOLD[str(verdict.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
+    for info in infos:
+        yield ""
+        yield f"  {info.id}"
+        yield f"  {printable(info.author)} <{printable(info.email)}>, {_date(info)}"
+        yield f"  {printable(info.subject)}"
+    yield ""
+    yield from _next(verdict, infos)
+
+
+def _next(verdict: Verdict, infos: list[MinorVersion]) -> Iterator[str]:
+    if verdict.stopped == "runs":
+        yield f"go on: perf bisect --max-runs {2 * verdict.journal.max_runs}"
+    elif verdict.stopped == "time":
+        yield "go on: perf bisect"
+    elif verdict.stopped == "found":
+        command = verdict.journal.command
+        before = infos[0].parents[0] if infos[0].parents else verdict.journal.versions[0]
+        words = command.argv[0] if command.shell else shlex.join(command.argv)
+        pair = f"-v {before[:10]} -v {infos[-1].short}"
+        yield f"see where: perf collect sample {pair} {'--shell ' * command.shell}-- {printable(words)}"
+        yield "and then:  perf diff 0@p 1@p"
+
+
+def _likeliest(repository: Repository, verdict: Verdict) -> list[MinorVersion]:
+    versions = verdict.journal.versions
+    return [repository.vcs.get_minor_version_info(versions[place]) for place in verdict.answer.places]
+
+
+def _at_most(verdict: Verdict) -> str:
+    belief = verdict.belief
+    most = max(abs(belief.low), abs(belief.high))
+    shown = f"{(math.exp(most) - 1) * 100:.1f} %" if belief.logarithmic else quantity(most, verdict.journal.unit)
+    return f", and not by more than {shown}"
+
+
+def _date(info: MinorVersion) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(info.date))
+
+
+def _percentage(p: float) -> str:
+    return f"{math.floor(p * 1000) / 10:g} %" if p < 1 else "100 %"
+
+
+def _size(belief: Belief, unit: str) -> str:
+    if belief.logarithmic:
+        size, low, high = (percent(math.exp(value)) for value in (belief.step, belief.low, belief.high))
+    else:
+        size, low, high = (quantity(value, unit) for value in (belief.step, belief.low, belief.high))
+    return f"{size} ({low} to {high})"
+
+
+def _word(belief: Belief, found: Journal) -> str:
+    worse = (belief.step > 0) == (found.better != "higher")
+    if found.unit in _TIMES:
+        return "slower" if worse else "faster"
+    return "worse" if worse else "better"

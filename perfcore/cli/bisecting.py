@@ -1,0 +1,282 @@
+"""One bisection at work: measures what tells most, writes down what it learns after every measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import attrs
+import msgspec
+
+from perfcore import environment
+from perfcore.checking import bisection, journal, readings
+from perfcore.checking.bisection import Answer, Belief, Measurement
+from perfcore.checking.journal import Journal, Reading
+from perfcore.cli.console import Console
+from perfcore.cli.measuring import building, context, inside, submit
+from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
+from perfcore.jobs.identity import fingerprint
+from perfcore.jobs.runner import Context
+from perfcore.jobs.versions import Versions
+from perfcore.model import Job, MinorVersion, Plan, Profile
+from perfcore.store.lookup import Ref
+from perfcore.text import printable
+
+Stopped = Literal["found", "same", "identical", "runs", "time", "stuck"]
+_MOST_SETUP = 10.0  # runs: a slow build is no reason to run a version for ever
+_ENDS_SHARE = 0.5  # of all runs, for finding out whether the ends differ at all
+
+
+@attrs.frozen
+class Step:
+    """What was learnt of a version: its amounts, or why it is `broken`, or which version it is the same program as."""
+
+    version: MinorVersion
+    read: tuple[float, ...] = ()
+    broken: str = ""
+    like: str = ""
+
+
+@attrs.frozen
+class Verdict:
+    """How a bisection stands."""
+
+    journal: Journal
+    belief: Belief
+    answer: Answer
+    stopped: Stopped | None = None
+
+
+Tell = Callable[[Step, Verdict], None]
+
+
+@attrs.define
+class Bisection:
+    """`register` keeps the profiles with their versions; `until` is when to stop, in seconds of `time.monotonic`."""
+
+    console: Console
+    journal: Journal
+    tell: Tell
+    register: bool = False
+    until: float | None = None
+    _surroundings: Context = attrs.field(init=False)
+    _preparing: float = 0.0
+    _prepared: int = 0
+    _running: float = 0.0
+    _ran: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self._surroundings = context(self.console)
+
+    def run(self) -> Verdict:
+        """Go on until it is known, or cannot be."""
+        self._same_machine()
+        repository = self.console.repository
+        build = building(repository, skip=not self.journal.command.build)
+        versions = self.journal.versions
+        with Versions(repository, build, keep=(versions[0], versions[-1])) as trees:
+            while True:
+                verdict = self.verdict()
+                if verdict.stopped:
+                    return verdict
+                self._step(trees, verdict)
+
+    def verdict(self) -> Verdict:
+        """How it stands, and whether that is the end."""
+        question = self.journal.question
+        belief = bisection.believe(question, self.journal.evidence)
+        return Verdict(self.journal, belief, bisection.answer(question, belief), self._stopped(question, belief))
+
+    def _stopped(self, question: bisection.Question, belief: Belief) -> Stopped | None:
+        good, bad, runs = belief.runs
+        if not any(question.shares()):
+            return "identical"
+        begun = min(good, bad) >= bisection.FIRST_RUNS
+        if begun and bisection.answer(question, belief).probability >= self.journal.confidence:
+            return "found"
+        if begun and belief.nothing > bisection.UNCLEAR and good + bad >= _ENDS_SHARE * self.journal.max_runs:
+            return "same"
+        if runs >= self.journal.max_runs:
+            return "runs"
+        if self.until is not None and time.monotonic() >= self.until:
+            return "time"
+        return None if bisection.choose(question, belief) else "stuck"
+
+    def _step(self, trees: Versions, verdict: Verdict) -> None:
+        measurement = bisection.choose(self.journal.question, verdict.belief, self._setup())
+        assert measurement is not None
+        jobs = self._prepare(trees, measurement)
+        if jobs is not None:
+            self._measure(measurement, jobs)
+
+    def _setup(self) -> float:
+        """What it costs to get another version ready, in runs; two are for warming up."""
+        if not self._prepared or not self._ran:
+            return 0.0
+        return min(_MOST_SETUP, (self._preparing / self._prepared) / max(1e-9, self._running / self._ran))
+
+    def _prepare(self, trees: Versions, measurement: Measurement) -> tuple[Job, Job] | None:
+        """The jobs of the version and the end in their trees; None where something was learnt without measuring."""
+        end = self._placed(trees, measurement.end)
+        try:
+            job = self._placed(trees, measurement.place)
+        except CommandFailedError as error:
+            if measurement.place == 0:
+                raise
+            self._skip(measurement.place, str(error))
+            return None
+        known = len(self.journal.question.alike)
+        for place, one in ((measurement.end, end), (measurement.place, job)):
+            self._identify(place, one, trees)
+        question = self.journal.question
+        if len(question.alike) > known and measurement.place:
+            twin = next(a if b == measurement.place else b for a, b in question.alike if measurement.place in (a, b))
+            self._learnt(Step(self._info(measurement.place), like=self.journal.versions[twin]))
+            return None
+        return job, end
+
+    def _placed(self, trees: Versions, place: int) -> Job:
+        version, console = self.journal.versions[place], self.console
+        new = not trees.is_ready(version)
+        console.progress(0, 0, f"preparing {version[:10]}")
+        started = time.monotonic()
+        tree = trees.get(version)
+        if new:
+            self._preparing += time.monotonic() - started
+            self._prepared += 1
+        job = self.journal.command.job
+        try:
+            cwd = inside(tree, job.cwd, version)
+        except UsageError as error:
+            raise CommandFailedError(error.message, hint=error.hint) from error
+        return attrs.evolve(job, cwd=cwd, version=version)
+
+    def _identify(self, place: int, job: Job, trees: Versions) -> None:
+        version = self.journal.versions[place]
+        if version in self.journal.programs:
+            return
+        known = self.console.repository.plugin_options("collector", job.collector.name)
+        whole = attrs.evolve(job.collector, params={**known, **job.collector.params})
+        program = fingerprint(attrs.evolve(job, collector=whole), trees.get(version))
+        if program is not None:
+            self._write(programs={**self.journal.programs, version: program})
+
+    def _measure(self, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
+        times = measurement.times, measurement.end_times
+        repeated = tuple(
+            attrs.evolve(job, collector=attrs.evolve(job.collector, params={**job.collector.params, **_often(count)}))
+            for job, count in zip(jobs, times, strict=True)
+        )
+        started = time.monotonic()
+        done = list(submit(self.console, Plan(jobs=repeated, context=self._surroundings)))
+        self.console.clear_progress()
+        self._running += time.monotonic() - started
+        self._ran += sum(times)
+        first, end = done
+        if end.profile is None:
+            raise end.error or PerfError(f"{end.job.label} was not measured")
+        if first.profile is None:
+            if measurement.place == 0 or first.error is None:
+                raise first.error or PerfError(f"{first.job.label} was not measured")
+            self._skip(measurement.place, str(first.error))
+            return
+        self._keep(measurement, first.profile, end.profile)
+
+    def _keep(self, measurement: Measurement, first: Profile, end: Profile) -> None:
+        journal = self.journal
+        amounts = [readings.read(p, journal.metric, journal.function) for p in (first, end)]
+        if journal.function and not any(any(one.values) for one in amounts) and not journal.sessions:
+            raise NotFoundError(
+                f"neither end spends anything in a function {printable(journal.function)!r}",
+                hint=nearest(journal.function, readings.functions(end)) or "`perf show` lists them",
+            )
+        if not any(one.values for one in amounts):
+            raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
+        session = readings.session(first) or f"{journal.sessions}"
+        read = tuple(
+            Reading(journal.versions[place], one.values, session)
+            for place, one in zip((measurement.place, measurement.end), amounts, strict=True)
+        )
+        self._write(
+            readings=(*journal.readings, *read),
+            sessions=journal.sessions + 1,
+            metric=amounts[0].metric,
+            unit=amounts[0].unit,
+            better=amounts[0].better if journal.better == "" else journal.better,
+            config_id=first.config_id,
+            environment_id=first.environment_id,
+        )
+        if not journal.sessions:
+            self._write(readings=(*self.journal.readings, *known(self.console, self.journal)))
+        for profile in (first, end):
+            self._register(profile)
+        self._tell(Step(self._info(measurement.place), amounts[0].values))
+        if measurement.place == 0:
+            self._tell(Step(self._info(measurement.end), amounts[1].values))
+
+    def _register(self, profile: Profile) -> None:
+        if self.register:
+            repository = self.console.repository
+            repository.register(Ref(kind="pending", pending=repository.save(profile)), profile.origin)
+
+    def _skip(self, place: int, why: str) -> None:
+        if place in (0, len(self.journal.versions) - 1):
+            raise CommandFailedError(f"version {self._short(place)}, an end, cannot be measured: {why}")
+        version = self.journal.versions[place]
+        self._learnt(
+            Step(self._info(place), broken=why), broken={**self.journal.broken, version: why.split("\n", 1)[0]}
+        )
+
+    def _learnt(self, step: Step, **changes: Any) -> None:
+        self._write(**changes)
+        self.console.clear_progress()
+        self._tell(step)
+
+    def _tell(self, step: Step) -> None:
+        self.tell(step, self.verdict())
+
+    def _write(self, **changes: Any) -> None:
+        self.journal = msgspec.structs.replace(self.journal, **changes)
+        journal.write(self.console.repository.perf, self.journal)
+
+    def _info(self, place: int) -> MinorVersion:
+        return self.console.repository.vcs.get_minor_version_info(self.journal.versions[place])
+
+    def _short(self, place: int) -> str:
+        return self.journal.versions[place][:10]
+
+    def _same_machine(self) -> None:
+        here = environment.environment_id(self._surroundings.machine)
+        if self.journal.environment_id not in ("", here):
+            raise UsageError(
+                "this bisection was begun on another machine, or before this one was changed: amounts do not compare",
+                hint="go on there, or begin again: perf bisect --reset",
+            )
+
+
+def known(console: Console, asked: Journal) -> list[Reading]:
+    """What profiles that exist already say of the versions of a bisection."""
+    found, told = [], set()
+    repository = console.repository
+    mine = {reading.session for reading in asked.readings}
+    for version in asked.versions:
+        for entry in repository.readable_entries(version):
+            alike = (entry.config_id, entry.environment_id) == (asked.config_id, asked.environment_id)
+            if not alike or entry.profile in told:
+                continue
+            told.add(entry.profile)
+            with contextlib.suppress(PerfError):
+                profile = repository.store.load(entry.profile)
+                session = readings.session(profile) or entry.profile
+                values = readings.read(profile, asked.metric, asked.function).values
+                if values and session not in mine:
+                    found.append(Reading(version, values, session, apart=True))
+    with_ends = {r.session for r in found if r.version in (asked.versions[0], asked.versions[-1])}
+    others = {r.session for r in found if r.version not in (asked.versions[0], asked.versions[-1])}
+    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in found]
+
+
+def _often(count: int) -> Mapping[str, Any]:
+    return {"repeat": count, "budget": None, "order": "interleaved", "retry_disturbed": 0}
