@@ -72,6 +72,14 @@ def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch
     assert remembered.recall(place) is None
 
 
+def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(60):
+        monkeypatch.setattr(sys, "prefix", f"/{number}")
+        remembered.keep(place, {})
+    assert len(list(place.iterdir())) == 50
+    assert remembered.recall(place) is not None
+
+
 def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Finder:
         @staticmethod

@@ -9,9 +9,11 @@ may be killed anywhere, and never has to tell the readers what it changed.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,8 +21,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from perfcore import __version__, files
-from perfcore.errors import FormatError, PerfError
+from perfcore import __version__
+from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
 from perfcore.store.index import Index
@@ -30,6 +32,8 @@ _LAYOUT = 1
 _LIMIT = 1 << 28
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _CHECKSUM = 20
+# Without O_NONBLOCK, a pipe somebody put there would hold us for ever.
+_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
 _FIELDS = attrs.fields(Entry)
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
@@ -88,16 +92,23 @@ class Catalog:
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
+        folder = self._folders.get(version[:2])
+        raw = folder.said.get(version[2:]) if folder is not None else None
+        said = None if raw is None else _said(raw)
+        if said is not None and said.version == version and said.vcs == vcs:  # so it is for nearly every version
+            return said.entries
+        return self._look(vcs, version)
+
+    def _look(self, vcs: str, version: str) -> tuple[Entry, ...]:
         if self._stamps is None:
             return self._store.read_index(vcs, version).live
         key = indexes.key_name(vcs, version)
         folder = self._folders.get(key[:2]) or self._open(key[:2])
         raw = folder.said.get(key[2:])
         if raw is not None:
-            with contextlib.suppress(*_UNREADABLE):
-                said = _decode_said(raw)
-                if said.version == version and said.vcs == vcs:
-                    return said.entries
+            said = _said(raw)
+            if said is not None and said.version == version and said.vcs == vcs:
+                return said.entries
         elif key[2:] not in folder.unread:
             return ()
         index = self._store.read_index(vcs, version)
@@ -145,11 +156,11 @@ class Catalog:
         folder = self._folders.get(name) or self._open(name)
         found: dict[str, Row | FormatError] = {}
         for each, raw in folder.said.items():
-            try:
-                said = _decode_said(raw)
-                found[each] = said.version, said.entries
-            except _UNREADABLE:
+            said = _said(raw)
+            if said is None:
                 folder.unread.add(each)
+            else:
+                found[each] = said.version, said.entries
         if folder.unread:
             found.update(self._read_rest(f"{OBJECTS}{name}/", folder))
         for each in sorted(found):
@@ -177,6 +188,14 @@ def _stamps(store: Store) -> Mapping[str, str] | None:
     return None if stamps is None else stamps(OBJECTS)
 
 
+def _said(raw: msgspec.Raw) -> _Said | None:
+    """What an index said, None where that cannot be read."""
+    try:
+        return _decode_said(raw)
+    except _UNREADABLE:
+        return None
+
+
 def _as_dict(entry: Entry) -> dict[str, Any]:
     """The entry without what is as usual."""
     values = ((field, getattr(entry, field.name)) for field in _FIELDS)
@@ -186,14 +205,26 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
 def _read(path: Path, stamp: str) -> _Folder | None:
     """What a file says, None where it does not count."""
     try:
-        data = files.read(path, _LIMIT).data
+        data = _bytes_of(path)
         payload = memoryview(data)[len(_HEAD) + _CHECKSUM :]
         if not data.startswith(_HEAD + hashlib.sha1(payload, usedforsecurity=False).digest()):
             return None
         kept = _decode_kept(payload)
-    except (PerfError, *_UNREADABLE):
+    except (OSError, *_UNREADABLE):
         return None
     return _Folder(kept.stamp, kept.said, set(kept.unread.split())) if kept.stamp == stamp else None
+
+
+def _bytes_of(path: Path) -> bytes:
+    """All bytes of a file as `_write` leaves it; OSError where there is something else."""
+    handle = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or status.st_size > _LIMIT:
+            raise OSError(errno.EINVAL, "it is no file of the cache")
+        return os.read(handle, status.st_size)
+    finally:
+        os.close(handle)
 
 
 def _write(place: Path, name: str, folder: _Folder) -> None:
