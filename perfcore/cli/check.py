@@ -7,14 +7,16 @@ import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Optional
 
+import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.checking import formats, history, report
+from perfcore.checking import contract, formats, history, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
 from perfcore.checking.findings import Findings, of_pairs, of_scans
+from perfcore.checking.fulfilment import fulfilled
 from perfcore.checking.formats import FORMATS, wording
 from perfcore.checking.gate import combined, parse_thresholds
 from perfcore.checking.history import Scan
@@ -23,7 +25,7 @@ from perfcore.checking.pairing import Unpaired
 from perfcore.cli import ack
 from perfcore.cli.console import Console
 from perfcore.cli.reporting import TABLE, Wanted, accepted, deliver, keep
-from perfcore.config import KEYS
+from perfcore.config import KEYS, read_bytes
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Change, Pairing, Sample
 from perfcore.repository import Repository
@@ -44,7 +46,7 @@ class _Check(TyperCommand):
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         if args[:1] == ["ack"]:
-            return self.commands["ack"].make_context("ack", args[1:], parent=parent, **extra)
+            return self.commands["ack"].make_context(f"{info_name} ack", args[1:], parent=parent, **extra)
         return super().make_context(info_name, args, parent=parent, **extra)
 
 
@@ -143,7 +145,19 @@ def _found(
     if asked is not None:
         return _of_history(console, asked, method, thresholds)
     pairs, registered = _pairs(console, words)
-    return _of_pairs(console, pairs, method, thresholds, registered=registered)
+    found = _of_pairs(console, pairs, method, thresholds, registered=registered)
+    return _with_contracts(console.repository, found, words) if registered else found
+
+
+def _with_contracts(repository: Repository, found: Findings, words: Sequence[str]) -> Findings:
+    """What was found of a version, with the verdicts on its contracts. Of a single profile there are none."""
+    data = read_bytes(repository.root / contract.FILE)
+    if data is None or is_number(words[0] if words else ""):
+        return found
+    agreed = contract.parse(data, contract.FILE)
+    version = repository.version(None if words in ([], ["head"]) else words[0])
+    changes, verdicts_on = fulfilled(repository, version, agreed, found.changes)
+    return attrs.evolve(found, changes=(*changes, *verdicts_on))
 
 
 def _asked(words: Sequence[str], every: bool) -> str | None:

@@ -12,6 +12,7 @@ import typer
 
 from perfcore.cli import listing
 from perfcore.cli.console import Console
+from perfcore.cli.marks import Marks
 from perfcore.model import Entry, MinorVersion
 from perfcore.text import align, plural, printable
 
@@ -47,23 +48,28 @@ def log(
         _print_count(console, rows, as_json)
         return
     form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
-    console.write_all(form(version, entries) for version, entries in rows)
+    marks = Marks(console)
+    console.write_all(form(marks, version, entries) for version, entries in rows)
 
 
-def _short(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {printable(version.subject)}\n"
+def _short(console: Console, marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+    mark = marks.short(version.id) if entries else ""
+    subject = printable(version.subject) + (f"  {mark}" if mark else "")
+    return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {subject}\n"
 
 
-def _long(console: Console, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _long(console: Console, marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     title = console.paint(f"version {version.id}", "yellow")
     date = listing.moment(version.date * 1_000_000_000)
     author = _author(version.author, version.email)
-    return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(entries)}"
+    return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(marks, version.id, entries)}"
 
 
-def _rows(entries: tuple[Entry, ...]) -> str:
+def _rows(marks: Marks, version: str, entries: tuple[Entry, ...]) -> str:
+    if not entries:
+        return ""
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    return "\n".join((*align(rows), "", "")) if rows else ""
+    return "\n".join((*align(rows), *marks.lines(version), "", ""))
 
 
 @functools.lru_cache
@@ -111,7 +117,7 @@ def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
-def _as_json_line(version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _as_json_line(marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     import json
 
     row: dict[str, Any] = {
@@ -123,5 +129,6 @@ def _as_json_line(version: MinorVersion, entries: tuple[Entry, ...]) -> str:
         "date": version.date,
         "subject": version.subject,
         "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
+        "changes": marks.as_json(version.id) if entries else [],
     }
     return json.dumps(row, ensure_ascii=False) + "\n"

@@ -11,7 +11,7 @@ from perfcore.checking.results import Result, Results, headlines
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError
 from perfcore.model import Change
-from perfcore.text import clip, percent, printable
+from perfcore.text import align, clip, percent, printable
 
 _LABEL = 60
 
@@ -24,6 +24,12 @@ class Marks:
         self._results = Results(console.repository.store, console.repository.vcs_name)
         self._arrows = _can_write("▲▼")
         self._accepted = self._read_accepted()
+
+    def lines(self, version: str) -> list[str]:
+        """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
+        found = self.headlines(version)
+        lines = align([("  " + verdict, *rest) for verdict, *rest in map(self.cells, found)], right=(1,))
+        return [self.painted(change, line) for change, line in zip(found, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version."""

@@ -63,11 +63,10 @@ def _print_checks(console: Console, head: str) -> None:
         return
     console.line()
     when = listing.moment(max(result.time for result in results))
-    changes = marks.headlines(head)
-    console.line(f"checked {when}{':' if changes else ', and no change found'}")
-    lines = align([("  " + verdict, *rest) for verdict, *rest in map(marks.cells, changes)], right=(1,))
-    for change, line in zip(changes, lines, strict=True):
-        console.line(marks.painted(change, line))
+    lines = marks.lines(head)
+    console.line(f"checked {when}{':' if lines else ', and no change found'}")
+    for line in lines:
+        console.line(line)
 
 
 def _as_json(console: Console) -> dict[str, Any]:

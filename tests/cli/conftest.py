@@ -96,6 +96,25 @@ def here(template: Path, tmp_path: Path) -> Here:
     return Here(tmp_path / "project", tmp_path / "home")
 
 
+@pytest.fixture(scope="session")
+def slowed_template(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with profiles of two versions of which the second takes twice as long."""
+    folder = tmp_path_factory.mktemp("slowed")
+    made = Here(shutil.copytree(template, folder / "project", symlinks=True), folder / "home")
+    for subject, wall in (("", 100_000_000), ("Slower", 200_000_000)):
+        if subject:
+            made.commit(subject)
+        made.register(profiles.timed(runs=12, wall=wall))
+    return made.path
+
+
+@pytest.fixture
+def slowed(slowed_template: Path, tmp_path: Path) -> Here:
+    """A git repository of two versions of which the second takes twice as long."""
+    shutil.copytree(slowed_template, tmp_path / "project", symlinks=True)
+    return Here(tmp_path / "project", tmp_path / "home")
+
+
 @pytest.fixture
 def bare(empty_project: Project) -> Here:
     """A folder with nothing in it."""

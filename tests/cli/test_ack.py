@@ -1,0 +1,137 @@
+"""`perf check ack`: accept a change for good."""
+
+from __future__ import annotations
+
+import pytest
+
+from perfcore.testing import hostile, profiles
+
+MS = 1_000_000
+
+
+@pytest.fixture
+def slower(slowed):
+    """Two versions: the second takes twice as long, which a check has found."""
+    slowed.perf("check", code=1)
+    return slowed
+
+
+def id_of(here, metric: str = "cpu") -> str:
+    changes = here.perf("check", "--json", "--no-store", code=None).json["changes"]
+    return next(change["id"] for change in changes if change["metric"] == metric)
+
+
+def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower) -> None:
+    short = next(line.split()[-1] for line in slower.perf("check", code=1).lines if line.startswith("slower  cpu"))
+    done = slower.perf("check", "ack", short, "--why", "it is safer", "--author", "Ann")
+    assert done.out.startswith(f"accepted {id_of(slower)} (slower +100.0 % cpu")
+    checked = slower.perf("check")
+    (line,) = (line for line in checked.lines if " cpu " in line)
+    assert line.startswith("accepted")
+    assert line.endswith("by Ann: it is safer")
+    assert "1 change accepted" in checked.lines[-1]
+    assert "(accepted: it is safer)" in slower.perf("status").out
+    assert "(accepted: it is safer)" in slower.perf("log", "--short").out
+    (cpu,) = (c for c in slower.perf("check", "--json").json["changes"] if c["metric"] == "cpu")
+    assert cpu["accepted"]["author"] == "Ann"
+    assert cpu["fails"] is False
+
+
+def test_it_stays_accepted_when_more_runs_move_the_estimate(slower) -> None:
+    slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
+    slower.register(profiles.timed(runs=12, wall=260 * MS))
+    done = slower.perf("check")
+    assert "+100.0 %" not in next(line for line in done.lines if " cpu " in line)
+
+
+def test_other_changes_still_fail(slower) -> None:
+    slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
+    slower.commit("Slower again")
+    slower.register(profiles.timed(runs=12, wall=400 * MS))
+    slower.perf("check", code=1)
+
+
+def test_the_list_says_who_when_and_why(slower) -> None:
+    assert "nothing was accepted" in slower.perf("check", "ack").err
+    slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
+    for words in (("check", "ack"), ("check", "ack", "--list")):
+        (line,) = slower.perf(*words).lines
+        assert line.startswith(id_of(slower)[:10])
+        assert line.endswith("it is safer")
+    (row,) = slower.perf("check", "ack", "--list", "--json").json["accepted"]
+    assert (row["change"], row["why"]) == (id_of(slower), "it is safer")
+    assert row["author"]
+    assert row["time"] > 10**18
+
+
+def test_it_can_be_taken_back_and_accepted_again(slower) -> None:
+    short = id_of(slower)[:8]
+    slower.perf("check", "ack", short, "--why", "it is safer")
+    assert slower.perf("check", "ack", "--undo", short).out.startswith("no longer accepted: ")
+    slower.perf("check", code=1)
+    assert slower.perf("check", "ack").out == ""
+    slower.perf("check", "ack", "--undo", short, code=3)
+    slower.perf("check", "ack", short, "--why", "after all")
+    slower.perf("check")
+
+
+def test_several_at_once_share_a_reason(slower) -> None:
+    ids = [id_of(slower, metric) for metric in ("cpu", "wall")]
+    slower.perf("check", "ack", *ids, "--why", "both")
+    slower.perf("check", "--fail-on", "any-degradation", "--fail-on", "degradation:wall")
+    assert len(slower.perf("check", "ack").lines) == 2
+
+
+def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed) -> None:
+    id = id_of(slowed)
+    slowed.perf("check", "ack", id[:12], "--why", "x", code=3)
+    assert "no result that is kept here" in slowed.perf("check", "ack", id, "--why", "x").err
+    slowed.perf("check")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (("nothing", "--why", "x"), 3, "there is no change 'nothing'"),
+        (("--why", "x"), 2, "say which change"),
+        (("--undo",), 2, "say which change"),
+        (("abc",), 2, "say why"),
+        (("abc", "--why", "  "), 2, "say why"),
+        (("--list", "abc"), 2, "--list takes no change"),
+        (("", "--why", "x"), 3, "changes begin with"),
+        (("\x1b[31m", "--why", "x"), 3, "\\x1b[31m"),
+    ],
+)
+def test_wrong_usage_is_one_error(slower, words, code, says) -> None:
+    done = slower.perf("check", "ack", *words, code=code)
+    assert says in done.err.replace("\\\\", "\\")
+    assert hostile.unsafe(done.err) == set()
+
+
+def test_a_beginning_that_fits_several_lists_them(slower) -> None:
+    known = [c["id"] for c in slower.perf("check", "--json", code=1).json["changes"]]
+    digit = max("0123456789abcdef", key=lambda d: sum(id.startswith(d) for id in known))
+    fitting = [id for id in known if id.startswith(digit)]
+    done = slower.perf("check", "ack", digit, "--why", "x", code=3 if len(fitting) > 1 else 0)
+    assert (f"{len(fitting)} changes begin with" in done.err) == (len(fitting) > 1)
+
+
+def test_a_branch_of_that_name_can_still_be_checked(slower) -> None:
+    slower.git("branch", "ack")
+    slower.perf("check", "refs/heads/ack", code=1)
+    assert "accept" in slower.perf("check", "ack", "--help").out
+    assert "perf check ack [OPTIONS]" in slower.perf("check", "ack", "--help").out
+
+
+def test_hostile_reasons_stay_text(slower) -> None:
+    text = " ".join(hostile.NAMES).replace("\0", "")[:2000]
+    slower.perf("check", "ack", id_of(slower), f"--why={text}", f"--author={text}")
+    for words in (("check",), ("check", "ack"), ("status",), ("log",)):
+        assert hostile.unsafe(slower.perf(*words).out) == set()
+
+
+def test_acceptances_survive_garbage_collection(slower) -> None:
+    slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
+    slower.perf("gc", "--grace", "0")
+    assert "the store is whole" in slower.perf("fsck").err
+    slower.perf("check")
