@@ -202,7 +202,7 @@ def _number(value: Value) -> int | None:
 
 
 def _text(value: Value) -> str | None:
-    return printable(value) if isinstance(value, str) and value else None
+    return (printable(value).strip() or None) if isinstance(value, str) else None
 
 
 def _levels(cpus: Mapping[int, Cpu]) -> dict[str, _Keys]:

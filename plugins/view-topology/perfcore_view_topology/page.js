@@ -3,6 +3,7 @@
 const $ = (id) => document.getElementById(id);
 const PAGE_OF_ROWS = 200;
 const SIZES = 6;
+const NARROW = 500; // pixels, in which values beside each other have no room
 const LARGEST = [800, 320, 128, 32, 4]; // the most threads that are drawn in each size, from the second on
 
 function element(tag, text = "", facts = {}) {
@@ -29,6 +30,7 @@ function columnsOf(count, threads) {
 function start(data) {
   const { metrics, sides, comparable } = data;
   const stage = $("stage");
+  const byCpu = sides.map((side) => new Map(side.threads.map((thread) => [thread.cpu, thread])));
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const double = sides.length > 1;
   const tables = { table: { by: 0, falling: false, shown: PAGE_OF_ROWS }, parts: { by: 0, falling: false, shown: PAGE_OF_ROWS } };
@@ -46,8 +48,8 @@ function start(data) {
     if (!double) return [sides[0][kind][at]];
     if (!comparable) return sides.map((one, number) => (number === side ? one[kind][at] : null));
     const { cpu } = kind === "threads" ? sides[side].threads[at] : {};
-    const find = (one) => (kind === "threads" ? one.threads.find((thread) => thread.cpu === cpu) : one[kind][at]) || null;
-    return sides.map((one, number) => (number === side ? one[kind][at] : find(one)));
+    const find = (number) => (kind === "threads" ? byCpu[number].get(cpu) : sides[number][kind][at]) || null;
+    return sides.map((one, number) => (number === side ? one[kind][at] : find(number)));
   }
 
   const valuesOf = (item, number = state.metric) => item.both.map((one) => one && one.values[number]);
@@ -141,7 +143,8 @@ function start(data) {
   /** The largest size in which so many machines are likely to fit. */
   function fitting(count) {
     const threads = Math.max(...sides.map((side) => side.threads.length)) * count;
-    return LARGEST.filter((most) => threads <= most).length;
+    const size = LARGEST.filter((most) => threads <= most).length;
+    return size > 3 && stage.clientWidth < NARROW ? 3 : size;
   }
 
   function draw() {
@@ -209,8 +212,8 @@ function start(data) {
     for (const room of rooms) {
       const wides = [...room.children].map((child) => child.getBoundingClientRect().width);
       const wide = Math.max(...wides), gap = parseFloat(getComputedStyle(room).columnGap) || 0;
-      if (wides.length < 3 || wide - Math.min(...wides) > 24) continue;
-      const core = room.firstChild.classList.contains("core");
+      const core = wides.length > 2 && room.firstChild.classList.contains("core");
+      if (wides.length < 2 || wide - Math.min(...wides) > 24) continue;
       const threads = room.firstChild.querySelectorAll(".tile").length;
       const fits = Math.max(1, Math.floor((room.parentElement.clientWidth + gap + 1) / (wide + gap)));
       const wished = core ? columnsOf(wides.length, threads) : wides.length;
@@ -314,11 +317,10 @@ function start(data) {
     const from = state.cursor;
     if (!from) return;
     const own = from.getBoundingClientRect();
-    const tile = from.classList.contains("tile"), core = from.classList.contains("core");
+    const like = ({ kind, self }) => `${kind} ${self.level || ""}`; // to go from a cache to a cache, not to a core
     let best = null, least = Infinity;
-    for (const node of items.keys()) {
-      if (node === from || node.contains(from) || from.contains(node)) continue;
-      if (node.classList.contains("tile") !== tile || node.classList.contains("core") !== core) continue;
+    for (const [node, item] of items) {
+      if (node === from || node.contains(from) || from.contains(node) || like(item) !== like(items.get(from))) continue;
       const other = node.getBoundingClientRect();
       if (!other.width) continue;
       const ahead = dx ? dx * (other.left + other.right - own.left - own.right) : dy * (other.top + other.bottom - own.top - own.bottom);

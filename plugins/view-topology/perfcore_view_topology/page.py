@@ -102,7 +102,7 @@ def _side(side: Side, scene: Scene, word: str) -> dict[str, Any]:
             {
                 "label": box.label,
                 "parts": " · ".join(part.label for part in box.parts),
-                "level": box.parts[0].level,
+                "level": "core" if box.is_core else box.parts[0].level,
                 "core": box.is_core,
                 "cpus": f"CPU {listed(box.cpus)}",
                 "inner": [box_of[id(inner)] for inner in box.inner],

@@ -15,7 +15,7 @@ Point: TypeAlias = tuple[float, float, float]
 
 STEPS = 16
 """Steps of the scale of amounts above 0, and of the scale of changes on each side of "the same"."""
-_INKS = ("#161616", "#ffffff")
+_INKS = ("#000000", "#ffffff")
 
 
 @attrs.frozen

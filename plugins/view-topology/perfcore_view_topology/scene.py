@@ -162,7 +162,7 @@ def _side(profile: Profile, name: str) -> Side:
     attribution = profile.collector.sampling.get("attribution")
     return Side(
         name=clip(name, _LONG),
-        command=clip(printable(profile.label), _LONG),
+        command=clip(printable(profile.label).strip(), _LONG),
         machine=found,
         readings=counted,
         attribution=_DIVIDED.get(str(attribution), ""),

@@ -30,10 +30,11 @@ class TopologySettings:
     metric: str | None = option(
         None, help="The event or computed metric that colours the threads; else the first.", metavar="NAME"
     )
-    title: str | None = option(None, help="Written above the page, instead of the commands.")
+    title: str | None = option(None, help="Written above the page, instead of the commands.", metavar="TEXT")
     head: int | None = option(
         None,
         help=f"Only N rows of the table below the text. In the terminal {listing.ROWS} unless said, else all.",
+        metavar="N",
         minimum=0,
     )
     ascii: bool = option(False, help="Draw the text with characters of ASCII only.")
