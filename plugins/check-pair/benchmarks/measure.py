@@ -62,9 +62,14 @@ def block(run: Program, percent: int) -> Columns:
     return _columns([run(percent) for _ in range(RUNS)])
 
 
-def interleaved(run: Program, percent: int, pairs: int = RUNS) -> list[Columns]:
+def interleaved(run: Program, percent: int) -> list[Columns]:
+    return in_turn(run, percent, RUNS, WARMUPS)
+
+
+def in_turn(run: Program, percent: int, pairs: int, warmups: int) -> list[Columns]:
+    """Both sides, ABBA."""
     sides: tuple[list[Measured], list[Measured]] = ([], [])
-    for pair in range(-WARMUPS, pairs):
+    for pair in range(-warmups, pairs):
         for side in (0, 1) if pair % 2 == 0 else (1, 0):
             measured = run(percent if side else 0)
             if pair >= 0:

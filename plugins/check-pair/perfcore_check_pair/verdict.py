@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # Logarithms that differ by less differ by rounding: equal ratios have to tie, and one that is the threshold is
 # not beyond it, from either side.
 _DECIMALS = 12
+_MOST_PAIRS = 10_000
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -187,14 +188,15 @@ def _center(question: Question) -> float:
 
 def _needed(question: Question, settings: PairSettings, estimate: Estimate, matters: float) -> int | None:
     """How many pairs would decide, if the estimate stays and the interval shrinks with the root of their number;
-    None where the change is as large as the threshold, and no number would."""
+    None where the change is as large as the threshold, and no reasonable number would."""
     count = min(len(question.baseline), len(question.target))
     size, half = abs(estimate.center), max(estimate.high - estimate.center, estimate.center - estimate.low)
     margin = size if size > matters else matters - size
     if margin <= half / 100:
         return None
     more = count + max(2, count // 4) if question.paired else 0
-    return max(fewest_pairs(settings.alpha), more, math.ceil(count * (half / margin) ** 2))
+    needed = max(fewest_pairs(settings.alpha), more, math.ceil(count * (half / margin) ** 2))
+    return needed if needed <= _MOST_PAIRS else None
 
 
 def _kind(direction: float, question: Question) -> ChangeKind:

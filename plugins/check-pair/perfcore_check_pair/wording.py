@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 NO_RATIO = "amounts of zero or less have no ratio"
 EXACT_SAME = "every run of both sides has this value"
 EXACT_ZERO = "neither side ever varied, and one of them is zero"
-_MOST_PAIRS = 10_000
 
 
 def sizes(baseline: int, target: int, paired: bool) -> str:
@@ -74,7 +73,7 @@ def undecided(threshold: float, needed: int | None) -> str:
 
 
 def _would_tell(needed: int | None) -> str:
-    if needed is None or needed > _MOST_PAIRS:
+    if needed is None:
         return "no reasonable number of runs would tell: choose another threshold or a quieter machine"
     return f"about {needed:,} interleaved pairs would tell"
 

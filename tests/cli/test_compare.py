@@ -1,0 +1,259 @@
+"""`perf compare`: real programs in turn, versions in their trees, and profiles that are there."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from perfcore.testing.check import measured, noisy
+
+SLOW, QUICK = 600_000, 150_000
+WORK = "total = 0\nfor i in range({}): total += i * i"
+
+
+@pytest.fixture
+def work(python):
+    """A command as a text, that computes for so many rounds."""
+    return lambda rounds: shlex.join(python(WORK.format(rounds)))
+
+
+def test_a_program_that_is_much_slower_is_told_and_fails(here, work) -> None:
+    done = here.perf("compare", "-c", work(QUICK), "-c", work(SLOW), code=1)
+    assert "B is slower: cpu +" in done.out
+    assert "slower" in done.lines[4]
+    assert here.perf("status", "--json").json["pending"] == []
+
+
+def test_one_that_is_faster_is_told_and_does_not_fail(here, work) -> None:
+    found = here.perf("compare", "--json", "-c", work(SLOW), "-c", work(QUICK)).json
+    assert (found["schema"], found["answer"], found["kind"], found["stopped"]) == (
+        1,
+        "faster",
+        "optimization",
+        "decided",
+    )
+    assert found["metric"] == "cpu"
+    assert found["changes"][0]["metric"] == "cpu"
+    assert {"cpu", "wall"} <= {change["metric"] for change in found["changes"]}
+    assert found["pairs"] >= 12
+    assert found["looks"] >= 1
+    assert found["changes"][0]["high"] < 1
+    assert [side["command"] for side in found["sides"]] == [work(SLOW), work(QUICK)]
+
+
+def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
+    same = ("compare", "-c", "touch ran", "-c", "touch ran")
+    assert "nothing was measured" in here.perf(*same).out
+    assert not (here.path / "ran").exists()
+    found = here.perf(*same, "--json").json
+    assert (found["answer"], found["identical"], found["pairs"]) == ("same", True, 0)
+    here.perf(*same, "--again", "--budget", "10ms", code=None)
+    assert (here.path / "ran").exists()
+
+
+def test_the_same_program_after_a_change_that_it_does_not_see_is_not_measured(here) -> None:
+    shutil.copy(shutil.which("true"), here.path / "prog")
+    (here.path / "prog").chmod(0o755)
+    here.commit("Program")
+    here.commit("Only words", README="other words\n")
+    assert "nothing was measured" in here.perf("compare", "HEAD~1", "HEAD", "--", "./prog").out
+    with (here.path / "prog").open("ab") as file:
+        file.write(b"another")
+    assert "nothing was measured" not in here.perf("compare", "--budget", "10ms", "--", "./prog", code=None).out
+
+
+def test_two_versions_run_in_trees_of_their_own(here) -> None:
+    quick = here.commit("Quick", prog__py=WORK.format(QUICK))
+    slow = here.commit("Slow", prog__py=WORK.format(SLOW))
+    here.write("prog.py", "raise SystemExit(1)")
+    command = (sys.executable, "-S", "-E", "prog.py")
+    done = here.perf("compare", "HEAD~1", slow[:12], "--band", "0.1", "--", *command, code=1)
+    assert done.lines[:2] == [
+        f"A  HEAD~1 ({quick[:10]}): {shlex.join(command)}",
+        f"B  {slow[:10]}: {shlex.join(command)}",
+    ]
+    assert "B is slower" in done.out
+    assert here.git("worktree", "list").out.count("\n") == 1
+
+
+def test_the_working_tree_is_compared_with_the_head(here) -> None:
+    here.commit("Slow", prog__py=WORK.format(SLOW))
+    here.write("prog.py", WORK.format(QUICK))
+    command = ("--json", "--", sys.executable, "-S", "-E", "prog.py")
+    found = here.perf("compare", *command).json
+    assert [(side["version"], side["dirty"]) for side in found["sides"]] == [(here.head, False), (here.head, True)]
+    assert found["answer"] == "faster"
+    assert here.perf("compare", "HEAD", *command).json["answer"] == "faster"
+
+
+def test_profiles_that_are_there_are_compared_without_a_run(here) -> None:
+    names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (2, 5e6), (3, 6e6))]
+    assert "B is slower: cpu +" in here.perf("compare", names[0], names[2], code=1).out
+    assert "20 pairs of runs that were there" in here.perf("compare", names[0], names[2], code=1).out
+    assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--band", "0.2").out
+    found = here.perf("compare", names[0], names[1], "--band", "0.0001", "--json", code=8).json
+    assert (found["answer"], found["seconds"]) == ("cannot tell", None)
+    assert found["needed"] > 20
+
+
+def test_several_profiles_are_one_side(here) -> None:
+    for seed in range(4):
+        here.save(measured(noisy(5e6 if seed < 2 else 1e7, seed), session="s" if seed % 2 else "t"), created=seed)
+    assert here.perf("compare", "0@p-1@p", "2@p-3@p", "--json", code=1).json["pairs"] == 40
+
+
+def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here, work) -> None:
+    words = ("compare", "--again", "--budget", "1ms", "-c", work(1000), "-c", work(1000))
+    done = here.perf(*words, code=8)
+    assert "all that the budget allows" in done.out
+    assert "about 6 pairs would tell: --budget" in done.out
+    found = here.perf(*words, "--json", code=8).json
+    assert (found["answer"], found["stopped"], found["needed"]) == ("cannot tell", "budget", 6)
+
+
+def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here, work) -> None:
+    words = ("compare", "--again", "--max-pairs", "6", "--band", "0", "-c", work(1000), "-c", work(1000))
+    found = here.perf(*words, "--json", code=None).json
+    assert found["pairs"] >= 6
+    assert found["stopped"] in ("pairs", "decided")
+    assert (found["answer"] == "cannot tell") == (found["stopped"] == "pairs")
+
+
+def test_what_was_measured_can_be_kept_and_compared_again(here, work) -> None:
+    here.perf("compare", "--keep", "--max-pairs", "8", "-c", work(QUICK), "-c", work(SLOW), code=1)
+    pending = here.perf("status", "--json").json["pending"]
+    assert len(pending) == 4  # two batches of two programs
+    sides = [[row["name"] for row in pending if str(rounds) in row["cmd"] + row["args"]] for rounds in (QUICK, SLOW)]
+    assert [len(side) for side in sides] == [2, 2]
+    assert here.perf("compare", sides[0][0], sides[1][0], "--json", code=8).json["needed"] == 6
+
+
+def test_another_metric_can_decide(here, work) -> None:
+    found = here.perf("compare", "--metric", "wall", "--json", "-c", "true", "-c", "sleep 0.05", code=1).json
+    assert (found["metric"], found["changes"][0]["primary"]) == ("wall", True)
+    done = here.perf("compare", "--metric", "wal", "-c", "true", "-c", work(10), code=2)
+    assert "nothing was measured of 'wal'" in done.err
+    assert "wall" in done.err
+
+
+def test_all_metrics_and_their_evidence_are_told_on_demand(here, work) -> None:
+    done = here.perf("compare", "--verbose", "-c", work(QUICK), "-c", work(SLOW), code=1)
+    assert "minor_faults" in done.out
+    assert "cpu: " in done.out
+    assert "signed-rank p=" in done.out
+
+
+def test_a_configured_threshold_is_the_band(here) -> None:
+    names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (3, 6e6))]
+    here.perf("config", "set", "check.threshold", "0.5")
+    assert here.perf("compare", *names, "--json").json["band"] == 0.5
+    here.perf("config", "set", "check.thresholds", "{cpu: 0.4}")
+    assert here.perf("compare", *names, "--json").json["band"] == 0.4
+    assert here.perf("compare", *names, "--band", "0.1", "--json", code=1).json["band"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ((), "say what is compared"),
+        (("0@p",), "say what is compared"),
+        (("-c", "true"), "give --command twice"),
+        (("-c", "true", "-c", "true", "-c", "true"), "give --command twice"),
+        (("-c", "true", "-c", "true", "HEAD"), "nothing beside it"),
+        (("-c", "true", "-c", "true", "--", "true"), "nothing beside it"),
+        (("-c", "true", "-c", "a > b"), "needs a shell"),
+        (("a", "b", "c", "--", "true"), "two versions are compared, and 3 are named"),
+        (("HEAD", "--"), "no command to measure"),
+        (("--budget", "soon", "--", "true"), "--budget: 'soon'"),
+        (("--band", "-1", "--", "true"), "--band"),
+        (("--max-pairs", "1", "--", "true"), "--max-pairs"),
+        (("--bnad", "1", "--", "true"), "did you mean '--band'?"),
+        (("-e", "NAME", "--", "true"), "--env wants NAME=VALUE"),
+        (("--cwd", "missing", "--", "true"), "no folder missing"),
+        (("--cwd", "/", "--", "true"), "outside the tree"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_runs(here, words, says) -> None:
+    done = here.perf("compare", *words, code=2)
+    assert says in done.err
+
+
+def test_what_is_not_there_is_an_error(here) -> None:
+    assert "no-such" in here.perf("compare", "no-such", "--", "true", code=3).err
+    assert "no-such" in here.perf("compare", "no-such", "nor-this", code=3).err
+    assert "no collector 'tme'" in here.perf("compare", "--collector", "tme", "-c", "true", "-c", "ls", code=5).err
+
+
+@pytest.mark.parametrize("programs", [("true", "false"), ("false", "true"), ("true", "no-such-program-5d1")])
+def test_a_command_that_fails_is_an_error_and_no_verdict(here, programs) -> None:
+    done = here.perf("compare", *(word for each in programs for word in ("-c", each)), code=6)
+    assert done.out == ""
+    assert done.err.count("perf: ") == 1
+
+
+def test_a_version_that_does_not_build_is_named(here) -> None:
+    here.commit("Good", good="")
+    here.commit("Bad")
+    here.git("rm", "--quiet", "good")
+    here.commit("Bad")
+    here.perf("config", "set", "execute.pre_run", "[ls good]")
+    done = here.perf("compare", "HEAD~1", "HEAD", "--", "true", code=6)
+    assert f"{here.head[:10]}): pre_run 'ls good'" in done.err
+    assert here.git("worktree", "list").out.count("\n") == 1
+    assert "nothing was measured" in here.perf("compare", "HEAD", "HEAD", "--no-build", "--", "true").out
+
+
+def test_one_version_on_both_sides_has_two_trees(here, python) -> None:
+    command = python("import os; open(os.environ['OUT'], 'a').write(os.getcwd() + chr(10))")
+    out = here.path.parent / "out"
+    words = ("compare", "--again", "--budget", "1ms", "-e", f"OUT={out}", "HEAD", "HEAD")
+    here.perf(*words, "--", *command, code=None)
+    assert len(set(out.read_text().split())) == 2
+
+
+def test_programs_are_compared_outside_of_a_repository(bare, work) -> None:
+    assert "B is slower" in bare.perf("compare", "-c", work(QUICK), "-c", work(SLOW), code=1).out
+    assert list(bare.path.iterdir()) == []
+    assert "not inside a perfcore repository" in bare.perf("compare", "HEAD", "--", "true", code=3).err
+    assert "not inside a perfcore repository" in bare.perf("compare", "a", "b", code=3).err
+    kept = bare.perf("compare", "--keep", "-c", "true", "-c", "ls", code=3)
+    assert "not inside a perfcore repository" in kept.err
+    assert kept.out == ""
+
+
+def test_names_cannot_drive_a_terminal(here) -> None:
+    done = here.perf(
+        "compare", "--budget", "1ms", "-c", "true '\x1b[2J\n<script>'", "-c", "true '\u202ename'", code=None
+    )
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+    assert "\\x1b[2J\\n<script>" in done.out
+
+
+def test_an_interrupt_leaves_nothing_behind(here, work) -> None:
+    folder = here.path.parent / "running"
+    text = shlex.join(("sh", "-c", f"touch {folder}; sleep 0.1"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "perfcore", "compare", "--keep", "-c", text, "-c", f"{text} x"],
+        cwd=here.path,
+        env=here.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    end = time.monotonic() + 60
+    while not folder.exists() and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert out == ""
+    assert "interrupted" in err
+    assert list((here.path / ".perf" / "jobs").iterdir()) == []
+    assert here.perf("status", "--json").json["pending"] == []
