@@ -40,6 +40,7 @@ class FoldedFormat:
     """
 
     Settings = FoldedSettings
+    contract = "perfcore_format_folded.contract:FoldedContract"
 
     def __init__(self, settings: FoldedSettings | None = None) -> None:
         self._settings = settings or FoldedSettings()
