@@ -67,6 +67,7 @@ class Filter:
     """Keeps some rows of a profile, or drops them: by an expression, by stack, the top of a metric or its share."""
 
     Settings = FilterSettings
+    contract = "perfcore_postprocess_filter.contract:FilterContract"
 
     def __init__(self, settings: FilterSettings | None = None) -> None:
         self.settings = settings or FilterSettings()
