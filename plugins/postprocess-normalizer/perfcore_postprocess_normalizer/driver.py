@@ -49,6 +49,7 @@ class Normalizer:
     """Scales amounts to their maximum or total, or converts them to another unit."""
 
     Settings = NormalizerSettings
+    contract = "perfcore_postprocess_normalizer.contract:NormalizerContract"
 
     def __init__(self, settings: NormalizerSettings | None = None) -> None:
         self.settings = settings or NormalizerSettings()
