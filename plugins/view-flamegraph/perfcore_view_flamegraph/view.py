@@ -55,6 +55,7 @@ class FlamegraphView:
     """The call stacks of a profile as a flame graph: a page to explore, or an SVG for documents."""
 
     Settings = FlamegraphSettings
+    contract = "perfcore_view_flamegraph.contract:FlamegraphContract"
 
     def __init__(self, settings: FlamegraphSettings | None = None) -> None:
         self.settings = settings or FlamegraphSettings()

@@ -4,41 +4,20 @@ from __future__ import annotations
 
 import pytest
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
-
-from perfcore.testing.view import ViewContract
-
-
-class TestPage(ViewContract):
-    html = True
-    columns = None
-
-    @pytest.fixture
-    def driver(self) -> FlamegraphView:
-        return FlamegraphView()
+from perfcore_view_flamegraph.contract import FlamegraphContract
 
 
-class TestCulledPage(ViewContract):
-    html = True
-    columns = None
+class TestFlamegraph(FlamegraphContract):
+    """As users ask for it."""
 
+
+class TestCulledPage(FlamegraphContract):
     @pytest.fixture
     def driver(self) -> FlamegraphView:
         return FlamegraphView(FlamegraphSettings(min_share=5, lines=True, inverted=True))
 
 
-class TestSvg(ViewContract):
-    html = True
-    columns = None
-
-    @pytest.fixture
-    def driver(self) -> FlamegraphView:
-        return FlamegraphView(FlamegraphSettings(format="svg"))
-
-
-class TestInvertedSvg(ViewContract):
-    html = True
-    columns = None
-
+class TestInvertedSvg(FlamegraphContract):
     @pytest.fixture
     def driver(self) -> FlamegraphView:
         return FlamegraphView(FlamegraphSettings(format="svg", inverted=True, flame=True, order="name"))
