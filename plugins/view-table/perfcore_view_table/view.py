@@ -56,6 +56,7 @@ class TableView:
     """Any table of profiles: aligned in the terminal, or as CSV, Markdown, JSON."""
 
     Settings = TableSettings
+    contract = "perfcore_view_table.contract:TableContract"
 
     def __init__(self, settings: TableSettings | None = None) -> None:
         self.settings = settings or TableSettings()

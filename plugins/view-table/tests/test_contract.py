@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import pytest
 from perfcore_view_table import TableSettings, TableView
+from perfcore_view_table.contract import TableContract
 
 from perfcore.testing.view import ViewContract
 
 
-class TestTerminal(ViewContract):
-    fitted = True
-
-    @pytest.fixture
-    def driver(self) -> TableView:
-        return TableView()
+class TestTerminal(TableContract):
+    """As it is without options."""
 
 
 class TestRawTerminal(ViewContract):
