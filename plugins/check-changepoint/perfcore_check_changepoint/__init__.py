@@ -70,6 +70,7 @@ class ChangepointCheck:
     """The check `changepoint`: looks at the whole history of a metric, not at two versions."""
 
     Settings = ChangepointSettings
+    contract = "perfcore_check_changepoint.contract:ChangepointContract"
 
     def __init__(self, settings: ChangepointSettings) -> None:
         self.settings = settings
