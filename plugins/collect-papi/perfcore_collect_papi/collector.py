@@ -93,6 +93,7 @@ class PapiCollector:
     or any event that PAPI knows. On Linux."""
 
     Settings = PapiSettings
+    contract = "perfcore_collect_papi.contract:PapiContract"
 
     def __init__(self, settings: PapiSettings | None = None) -> None:
         self.settings = settings or PapiSettings()

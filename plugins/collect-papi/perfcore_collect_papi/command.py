@@ -24,6 +24,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 class PapiCommand:
     """Hardware counters: the events of this machine, and why there are none."""
 
+    contract = "perfcore_collect_papi.contract:PapiCommandContract"
+
     def app(self) -> typer.Typer:
         app = typer.Typer(
             help="Hardware counters: the events of this machine, and why there are none.",

@@ -8,18 +8,14 @@ from typing import Any
 import pytest
 from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.command import PapiCommand
+from perfcore_collect_papi.contract import PapiCommandContract
 from typer.testing import CliRunner
 
-from perfcore.testing.command import CommandContract
 from perfcore.testing.output import FakeOutput
 
 
-class TestContract(CommandContract):
-    examples = (["events"], ["events", "--json", "cyc"], ["doctor"], ["doctor", "--json"])
-
-    @pytest.fixture
-    def driver(self) -> PapiCommand:
-        return PapiCommand()
+class TestContract(PapiCommandContract):
+    """Every law of the kind command."""
 
 
 def said(*words: str) -> str:

@@ -2,17 +2,14 @@ from __future__ import annotations
 
 import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
+from perfcore_collect_papi.contract import PapiContract
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 from perfcore.testing.collector import CollectorContract
 
 
-class TestSoftware(CollectorContract):
+class TestSoftware(PapiContract):
     """The kernel's counters, which are there without hardware."""
-
-    @pytest.fixture
-    def driver(self) -> PapiCollector:
-        return PapiCollector(PapiSettings(event=("task-clock", "page-faults")))
 
 
 class TestTotal(CollectorContract):
