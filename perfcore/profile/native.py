@@ -25,6 +25,8 @@ _EVERYTHING = sys.maxsize
 class PerfFormat:
     """Every table stands inline, whatever its size; every value survives, NaN with its bits."""
 
+    contract = "perfcore.testing.own:PerfContract"
+
     def sniff(self, head: bytes, name: str) -> bool:
         return bool(_BEGINNING.match(head)) and b'"header"' in head
 

@@ -80,6 +80,8 @@ class Taken:
 class PerunFormat:
     """Every form in which Perun wrote resources: `global`, `snapshots`, and `resources` as a list or by type."""
 
+    contract = "perfcore.testing.own:PerunContract"
+
     def sniff(self, head: bytes, name: str) -> bool:
         return bool(_BEGINNING.match(head) and _TELLING.search(head))
 

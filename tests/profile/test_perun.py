@@ -22,14 +22,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from perfcore.errors import FormatError
-from perfcore.hookspecs import Format
 from perfcore.profile import perun_index
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.perun import PerunFormat, Taken, decode, read_instance
 from perfcore.profile.perun_rows import amount
 from perfcore.profile.stacks import Stacks
 from perfcore.testing import hostile
-from perfcore.testing.format import FormatContract
+from perfcore.testing.own import PerfContract, PerunContract
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -72,26 +71,12 @@ def by_type(rows: list[dict[str, Any]], varying: tuple[str, ...]) -> dict[str, A
     return {"resources": blocks, "resource_type_map": shared}
 
 
-class TestPerfContract(FormatContract):
-    suffix = ".perf"
-
-    @pytest.fixture
-    def driver(self) -> Format:
-        return PerfFormat()
+class TestPerf(PerfContract):
+    """Every law of the kind format, on the other format that perfcore brings."""
 
 
-class TestPerunContract(FormatContract):
-    suffix = ".perf"
-
-    @pytest.fixture
-    def driver(self) -> Format:
-        return FORMAT
-
-    @pytest.fixture
-    def example(self, driver: Format, tmp_path: Path) -> Path:
-        path = tmp_path / "example.perf"
-        shutil.copy(GOLDEN / "jobs" / "memory-pending.perf", path)
-        return path
+class TestPerun(PerunContract):
+    """Every law of the kind format."""
 
 
 def test_it_is_found_by_its_name() -> None:
