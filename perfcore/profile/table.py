@@ -34,6 +34,7 @@ _TYPES: Mapping[type, tuple[DType, ...]] = {
     bool: ("bool",),
     str: ("str",),
 }
+_FITTING: Mapping[str, type] = {"i64": int, "f64": float, "bool": bool}
 _BUFFERS: Mapping[tuple[str, int], DType] = {
     ("q", 8): "i64",
     ("l", 8): "i64",
@@ -285,6 +286,7 @@ class ColumnBuilder:
         self.name = name
         self.spec = spec
         self._dtype: DType | None = None
+        self._fitting: type | None = None  # the type of values that go into the data as they are
         self._data: Any = None
         self._there = bytearray()  # a flag for each row up to the last missing one
         self._codes: dict[str, int] = {}
@@ -299,12 +301,13 @@ class ColumnBuilder:
         if value is None:
             self.skip(1)
             return
-        if self._dtype == "str" and type(value) is str:
+        if type(value) is self._fitting:
+            try:
+                self._data.append(value)
+            except OverflowError:
+                self._append_slowly(value)
+        elif self._dtype == "str" and type(value) is str:
             self._data.append(self._codes.setdefault(value, len(self._codes)))
-        elif (self._dtype == "f64" and type(value) is float) or (
-            self._dtype == "i64" and type(value) is int and _INT_MIN <= value <= _INT_MAX
-        ):
-            self._data.append(value)
         else:
             self._append_slowly(value)
         self._rows += 1
@@ -336,7 +339,7 @@ class ColumnBuilder:
 
     def _become(self, dtype: DType) -> None:
         """Take on a dtype; the rows so far are missing."""
-        self._dtype = dtype
+        self._dtype, self._fitting = dtype, _FITTING.get(dtype)
         self._data = bytearray() if dtype == "bool" else array(CODES[dtype])
         self._pad(self._rows)
 
@@ -427,10 +430,10 @@ class ColumnBuilder:
         if self._dtype == "u64" and wanted == "i64" and value >= 0:
             return int(value)
         if self.spec is None and whole and wanted == "f64" and all(int(float(v)) == v for v in self._data):
-            self._data, self._dtype = array("d", self._data), "f64"
+            self._data, self._dtype, self._fitting = array("d", self._data), "f64", float
             return float(value)
         if self.spec is None and self._dtype == "i64" and wanted == "u64" and all(v >= 0 for v in self._data):
-            self._data, self._dtype = array("Q", self._data), "u64"
+            self._data, self._dtype, self._fitting = array("Q", self._data), "u64", None
             return int(value)
         raise FormatError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")
 
@@ -455,8 +458,12 @@ class TableBuilder:
 
     def add(self, **values: Value) -> None:
         """One row; columns that are not named hold no value in it."""
+        columns, rows = self._columns, self._rows
         for name, value in values.items():
-            self._builder(name).append(value)
+            builder = columns.get(name)
+            if builder is None or len(builder) != rows:
+                builder = self._builder(name)
+            builder.append(value)
         self._rows += 1
 
     def extend(self, columns: Mapping[str, Sequence[Value]]) -> None:

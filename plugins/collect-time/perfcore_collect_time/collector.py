@@ -14,7 +14,7 @@ import attrs
 from perfcore.errors import PerfError, PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs import options
+from perfcore.programs import ending, options
 from perfcore.settings import option
 from perfcore_collect_time.tally import Tally
 
@@ -164,20 +164,15 @@ class TimeCollector:
             session.note(note)
 
     def _measure(self, state: _State, run: Run) -> Result:
-        from perfcore.programs import ending
-
-        result = self._run(state, "run")
-        what = ending.shown(state.job.argv)
+        result, job = self._run(state, "run"), state.job
         if result.why:
-            raise ending.too_long(what, run, self.settings.timeout)
+            raise ending.too_long(ending.shown(job.argv), run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise ending.failed(what, run, result.exitcode, result.words, shell=state.job.shell)
+            raise ending.failed(ending.shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
         return result
 
     def _side_step(self, state: _State, name: str, run: Run) -> None:
         """The setup or cleanup command, if there is one. Its failure is an error whatever `on_failure` says."""
-        from perfcore.programs import ending
-
         script = getattr(self.settings, name)
         if not script:
             return
@@ -190,8 +185,6 @@ class TimeCollector:
             raise ending.failed(what, run, result.exitcode, result.words, shell=True, hint=hint)
 
     def _run(self, state: _State, name: str) -> Result:
-        from perfcore.programs import ending
-
         key = self._key(state, name)
         try:
             return state.helper.run(key)

@@ -68,6 +68,7 @@ class Helper:
         self._events.register(self._control, select.POLLIN)
         self._events.register(self._complaints, select.POLLIN)
         self._words = b""
+        self._rest = b""
 
     def define(self, spec: Spec) -> int:
         """Make a command known; gives the key to run it by."""
@@ -137,15 +138,15 @@ class Helper:
         return frame
 
     def _read(self, size: int) -> bytes:
-        data = b""
-        while len(data) < size:
+        while len(self._rest) < size:
             try:
-                more = self._control.recv(size - len(data))
+                more = self._control.recv(64 * 1024)
             except ConnectionError:
                 more = b""
             if not more:
                 raise self._broken()
-            data += more
+            self._rest += more
+        data, self._rest = self._rest[:size], self._rest[size:]
         return data
 
     def _listen(self, *, once: bool = False) -> None:
