@@ -37,6 +37,7 @@ class Git:
     """One git repository, at the root of a working tree or in a bare repository's folder."""
 
     Settings = GitSettings
+    contract = "perfcore_vcs_git.contract:GitContract"
 
     def __init__(self, root: Path, settings: GitSettings | None = None) -> None:
         self.root = place = Path(os.path.realpath(root))
@@ -96,6 +97,12 @@ class Git:
     def get_minor_version_info(self, version: str) -> MinorVersion:
         """One commit."""
         return self._revisions.commit(version)
+
+    def last_release(self, version: str) -> str | None:
+        """The commit of the newest tag that a version contains and that is not its own."""
+        form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
+        out = self._runner.run("for-each-ref", "--sort=-creatordate", f"--merged={version}", form, "refs/tags")
+        return next((id for id in out.decode("ascii").split() if id != version), None)
 
     def check_minor_version_validity(self, version: str) -> None:
         """VersionError unless the id is the full one of a commit that is here."""

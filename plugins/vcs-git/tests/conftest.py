@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from perfcore_vcs_git import Git
 
 pytest.register_assert_rewrite("perfcore.testing.vcs")
 
-from perfcore.testing.vcs import Script  # noqa: E402
+from perfcore_vcs_git.contract import GitScript, forget_configuration  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,56 +25,10 @@ from perfcore_vcs_git import Git
 """
 
 
-class GitScript(Script):
-    """A user in a repository of git. The clock goes on by a minute with every commit."""
-
-    def __init__(self, root: Path, *options: str) -> None:
-        super().__init__(root)
-        self.clock = 1_700_000_000
-        root.mkdir(parents=True, exist_ok=True)
-        self.git("init", "--quiet", "--initial-branch=main", *options)
-
-    def git(self, *words: str, stdin: bytes | None = None, code: int = 0, **env: str) -> str:
-        """Run git and give what it prints."""
-        done = subprocess.run(
-            ["git", *words], cwd=self.root, input=stdin, capture_output=True, env={**os.environ, **env}, check=False
-        )
-        assert done.returncode == code, (words, done)
-        return done.stdout.decode("utf-8", "surrogateescape").strip()
-
-    def commit(self, message: str) -> str:
-        self.git("add", "--all")
-        self.clock += 60
-        self.git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "-m", message, **self.times())
-        return self.git("rev-parse", "HEAD")
-
-    def times(self) -> dict[str, str]:
-        return {f"GIT_{role}_DATE": f"{self.clock} +0100" for role in ("AUTHOR", "COMMITTER")}
-
-    def branch(self, name: str) -> None:
-        self.git("checkout", "--quiet", "-b", name)
-
-    def switch(self, name: str) -> None:
-        self.git("checkout", "--quiet", name)
-
-    def merge(self, name: str) -> str:
-        self.clock += 60
-        self.git("merge", "--quiet", "--no-ff", "-m", f"Merge {name}", name, **self.times())
-        return self.git("rev-parse", "HEAD")
-
-
 @pytest.fixture(autouse=True)
 def nobodys_git(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """git without the configuration of whoever runs the tests."""
-    for name in list(os.environ):
-        if name.startswith("GIT_"):
-            monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
-    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
-    for role in ("AUTHOR", "COMMITTER"):
-        monkeypatch.setenv(f"GIT_{role}_NAME", "Žofie Tester")
-        monkeypatch.setenv(f"GIT_{role}_EMAIL", "tester@example.org")
+    forget_configuration(monkeypatch, tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture
