@@ -6,12 +6,13 @@ there, and the newest still counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import attrs
 import msgspec
 
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError
+from perfcore.model import Change
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import brief, encodable
@@ -23,13 +24,15 @@ TYPE = "acceptance"
 
 @attrs.frozen(kw_only=True)
 class Acceptance:
-    """Who accepted a change (`change` is its id), when and why; or took that back. `what` is the change in words."""
+    """Who accepted a change (`change` is its id), when and why; or took that back. `what` is the change in words,
+    `place` says between which versions of what it is, so that another method's word for it is known."""
 
     change: str
     why: str
     author: str
     time: int
     what: str = ""
+    place: tuple[str, ...] = ()
     accepted: bool = True
     format: int = FORMAT
 
@@ -37,7 +40,24 @@ class Acceptance:
 def keep(store: Store, acceptance: Acceptance) -> str:
     """Write an acceptance; gives the id of the note."""
     values = {key: encodable(v) if isinstance(v, str) else v for key, v in attrs.asdict(acceptance).items()}
+    values["place"] = [encodable(text) for text in acceptance.place]
     return notes.add(store, SUBJECT, TYPE, msgspec.json.encode(values))
+
+
+def place(change: Change) -> tuple[str, ...]:
+    """What a change is of: a configuration, a metric, two versions; nothing for a contract, which is of no two."""
+    if change.contract:
+        return ()
+    texts = (change.config_id, change.metric, change.resource, change.kind, change.baseline, change.target)
+    return tuple(map(encodable, texts))
+
+
+def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> dict[str, Acceptance]:
+    """The acceptances that hold for these changes, by the id of the change: those of this very change, and those of
+    what another method found between the same two versions."""
+    places = {each.place: each for each in known.values() if each.place}
+    found = {change.id: known.get(change.id) or places.get(place(change) or ("",)) for change in changes}
+    return {id: each for id, each in found.items() if each is not None}
 
 
 def accepted(store: Store) -> dict[str, Acceptance]:

@@ -72,10 +72,14 @@ def _accepted(console: Console, prefixes: list[str], why: str, author: str) -> l
     known = _known(console.repository)
     ids = dict.fromkeys(_find(console, prefix, known) for prefix in prefixes)
     now = time.time_ns()
-    return [
-        Acceptance(change=id, why=why, author=author, time=now, what=_words(known[id]) if id in known else "")
-        for id in ids
-    ]
+    return [_acceptance(id, known.get(id), why=why, author=author, time=now) for id in ids]
+
+
+def _acceptance(id: str, change: Change | None, *, why: str, author: str, time: int) -> Acceptance:
+    made = Acceptance(change=id, why=why, author=author, time=time)
+    if change is None:
+        return made
+    return attrs.evolve(made, what=_words(change), place=acceptance.place(change))
 
 
 def _taken_back(console: Console, prefixes: list[str], why: str, author: str) -> list[Acceptance]:

@@ -122,7 +122,7 @@ def check(
     outcome = Outcome(
         changes=found.changes,
         unpaired=found.unpaired,
-        accepted=accepted(console.repository),
+        accepted=accepted(console.repository, found.changes),
         rules=wanted.rules,
         conclusion="\n".join(found.conclusions),
     )

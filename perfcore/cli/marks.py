@@ -14,6 +14,7 @@ from perfcore.model import Change
 from perfcore.text import align, clip, percent, printable
 
 _LABEL = 60
+_SHOWN = ("id", "kind", "metric", "resource", "config_id", "label", "baseline", "ratio", "low", "high", "primary")
 
 
 class Marks:
@@ -45,7 +46,7 @@ class Marks:
         return self.painted(first, " ".join(filter(None, self.cells(first)))) + more
 
     def painted(self, change: Change, text: str) -> str:
-        if change.id in self._accepted:
+        if self._acceptance(change):
             return self._console.paint(text, "dim")
         return self._console.paint(text, "red" if change.kind == "degradation" else "green")
 
@@ -78,25 +79,20 @@ class Marks:
         return "▲ " if change.ratio > 1 else "▼ "
 
     def _remark(self, change: Change) -> str:
-        found = self._accepted.get(change.id)
+        found = self._acceptance(change)
         return f"(accepted: {clip(printable(found.why), _LABEL)})" if found else ""
 
     def _change_json(self, result: Result, change: Change) -> dict[str, Any]:
-        names = (
-            "id",
-            "kind",
-            "metric",
-            "resource",
-            "config_id",
-            "label",
-            "baseline",
-            "ratio",
-            "low",
-            "high",
-            "primary",
-        )
-        values = {name: getattr(change, name) for name in names}
-        return {**values, "method": result.method, "time": result.time, "accepted": change.id in self._accepted}
+        values = {name: getattr(change, name) for name in _SHOWN}
+        return {
+            **values,
+            "method": result.method,
+            "time": result.time,
+            "accepted": self._acceptance(change) is not None,
+        }
+
+    def _acceptance(self, change: Change) -> Acceptance | None:
+        return acceptance.of_changes((change,), self._accepted).get(change.id)
 
     def _read_accepted(self) -> dict[str, Acceptance]:
         try:

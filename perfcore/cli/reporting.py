@@ -19,6 +19,7 @@ from perfcore.cli.console import Console
 from perfcore.config import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.installed import Found
+from perfcore.model import Change
 from perfcore.plugins import guard
 from perfcore.repository import Repository
 from perfcore.text import brief
@@ -65,8 +66,9 @@ class Wanted:
         )
 
 
-def accepted(repository: Repository) -> Mapping[str, acceptance.Acceptance]:
-    return acceptance.accepted(repository.store)
+def accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, acceptance.Acceptance]:
+    """The acceptances that hold for these changes."""
+    return acceptance.of_changes(changes, acceptance.accepted(repository.store))
 
 
 def keep(console: Console, found: Sequence[Kept]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from perfcore.checking import acceptance
 from perfcore.checking.acceptance import Acceptance
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError
+from perfcore.model import Change
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.store.sweep import collect_garbage, examine
@@ -46,6 +47,28 @@ def test_the_newest_counts_in_whatever_order_they_come(accept: Callable[..., Acc
         assert acceptance.accepted(store)["1f"].why == "again"
     acceptance.keep(store, accept("1f", time=4, accepted=False))
     assert acceptance.accepted(store) == {}
+
+
+def test_what_another_method_finds_between_the_same_two_versions_is_accepted_too(
+    store: Store, accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    given = change("degradation", id="1")
+    acceptance.keep(store, accept("1", place=acceptance.place(given)))
+    others = {
+        "same": change("degradation", id="same", ratio=3.0),
+        "metric": change("degradation", id="metric", metric="wall"),
+        "baseline": change("degradation", id="baseline", baseline="0000000000"),
+        "kind": change("cannot tell", id="kind"),
+        "contract": change("degradation", id="contract", contract="sort: cpu at most 1 ms"),
+    }
+    assert set(acceptance.of_changes((given, *others.values()), acceptance.accepted(store))) == {"1", "same"}
+
+
+def test_a_change_without_a_known_place_is_accepted_by_its_id_only(
+    accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    known = {"1": accept("1")}
+    assert acceptance.of_changes((change(id="1"), change(id="2"), change(id="3", contract="x")), known) == known
 
 
 def test_they_are_no_garbage_and_nothing_is_wrong_with_them(

@@ -16,8 +16,8 @@ def slower(slowed):
     return slowed
 
 
-def id_of(here, metric: str = "cpu") -> str:
-    changes = here.perf("check", "--json", "--no-store", code=None).json["changes"]
+def id_of(here, metric: str = "cpu", target: str = "HEAD") -> str:
+    changes = here.perf("check", target, "--json", "--no-store", code=None).json["changes"]
     return next(change["id"] for change in changes if change["metric"] == metric)
 
 
@@ -42,6 +42,17 @@ def test_it_stays_accepted_when_more_runs_move_the_estimate(slower) -> None:
     slower.register(profiles.timed(runs=12, wall=260 * MS))
     done = slower.perf("check")
     assert "+100.0 %" not in next(line for line in done.lines if " cpu " in line)
+
+
+def test_it_is_accepted_in_a_history_too(here) -> None:
+    for number in range(12):
+        here.commit(f"Version {number}")
+        here.register(profiles.timed(runs=12, wall=(100 if number < 6 else 200) * MS + number * MS // 10))
+    assert here.perf("check", "all", code=1).lines[1].startswith("slower")
+    here.perf("check", "HEAD~5", code=1)
+    here.perf("check", "ack", id_of(here, target="HEAD~5"), "--why", "it is safer")
+    assert here.perf("check", "all").lines[1].startswith("accepted")
+    assert "accepted" in here.perf("check", "HEAD~5").out
 
 
 def test_other_changes_still_fail(slower) -> None:
