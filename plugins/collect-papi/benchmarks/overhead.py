@@ -1,18 +1,21 @@
 """What counting costs: the start of a process with inherited counters against one without, and a region against the
 calls of PAPI that it makes.
 
-    python benchmarks/overhead.py              # 30 rounds of 20 starts of /bin/true, 30 rounds of 500 regions
-    python benchmarks/overhead.py --rounds 10
+    python benchmarks/overhead.py              # 400 pairs of 5 starts of /bin/true each, 200 pairs of 200 regions
+    python benchmarks/overhead.py --pairs 100
 
-Each is taken in turn, round by round, and the medians of a round are compared with those of the same round, so that
-a machine that drifts disturbs all alike. Without hardware counters those of the kernel are used, and regions are
-compared with the bare reads of their files.
+A pair is one way and the other, one after the other, the second first in every other pair. Of the differences of
+all pairs the fifth at either end is left out, and their mean is told with the interval that holds it 95 times of 100
+(2000 samples of the pairs). Starts are measured by the CPU time of both processes, which others on the machine
+disturb less than the clock on the wall; what is told as `again` is one way against itself, which should be 1.00.
+Without hardware counters those of the kernel are used, and regions are compared with the bare reads of their files.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import random
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -22,17 +25,22 @@ from perfcore_collect_papi import EventSet, PapiFailure, SoftwareSet, library, r
 EVENTS = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_BR_INS", "PAPI_BR_MSP")
 KERNEL = ("task-clock", "page-faults", "context-switches", "cpu-migrations")
 Counters = EventSet | SoftwareSet
+Pairs = list[tuple[float, float]]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=30)
-    parser.add_argument("--starts", type=int, default=20, help="starts of /bin/true in a round")
-    parser.add_argument("--passes", type=int, default=500, help="passes of a region in a round")
+    parser.add_argument("--pairs", type=int, default=400)
+    parser.add_argument("--starts", type=int, default=5, help="starts of /bin/true on either side of a pair")
+    parser.add_argument("--passes", type=int, default=200, help="passes of a region on either side of a pair")
     options = parser.parse_args()
     make = source()
-    report("start of /bin/true", "plain", spawning(make, options.rounds, options.starts))
-    report("region", "calls", passing(make, options.rounds, options.passes))
+    plain, counted = (lambda: started(options.starts)), (lambda: started_under(make, options.starts))
+    report("start of /bin/true", "again", paired(plain, plain, options.pairs))
+    report("start of /bin/true", "counted", paired(plain, counted, options.pairs))
+    calls, passes = passing(make, options.passes)
+    report("region", "again", paired(calls, calls, options.pairs // 2))
+    report("region", "region", paired(calls, passes, options.pairs // 2))
 
 
 def source() -> Callable[[int | None], Counters]:
@@ -45,26 +53,30 @@ def source() -> Callable[[int | None], Counters]:
     return lambda cpu: EventSet(library(), EVENTS, cpu=cpu, inherit=cpu is not None)
 
 
-def spawning(make: Callable[[int | None], Counters], rounds: int, starts: int) -> dict[str, list[float]]:
-    def start() -> None:
-        os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+def started(starts: int) -> float:
+    """Nanoseconds on a CPU that a start and its end take this process and the new one. The first is left out."""
+    taken = 0
+    for number in range(starts + 1):
+        begin = time.thread_time_ns()
+        _, _, used = os.wait4(os.posix_spawn("/bin/true", ["true"], {}), 0)
+        own = time.thread_time_ns() - begin
+        taken += number and own + round((used.ru_utime + used.ru_stime) * 1e9)
+    return taken / starts
 
-    def counted() -> float:
-        sets = [make(cpu) for cpu in range(os.cpu_count() or 1)]
+
+def started_under(make: Callable[[int | None], Counters], starts: int) -> float:
+    """The same while four events are counted on each CPU, as for a command."""
+    sets = [make(cpu) for cpu in range(os.cpu_count() or 1)]
+    try:
         for one in sets:
             one.start()
-        try:
-            return median(start, starts)
-        finally:
-            for one in sets:
-                one.stop()
-                one.close()
-
-    plain = lambda: median(start, starts)  # noqa: E731
-    return in_turn({"plain": plain, "again": plain, "counted": counted}, rounds)
+        return started(starts)
+    finally:
+        for one in sets:
+            one.close()
 
 
-def passing(make: Callable[[int | None], Counters], rounds: int, passes: int) -> dict[str, list[float]]:
+def passing(make: Callable[[int | None], Counters], passes: int) -> tuple[Callable[[], float], Callable[[], float]]:
     counters = make(None)
     hardware = isinstance(counters, EventSet)
     measured = region("measured", EVENTS if hardware else KERNEL, domain="user" if hardware else "all")
@@ -84,21 +96,7 @@ def passing(make: Callable[[int | None], Counters], rounds: int, passes: int) ->
         with measured:
             pass
 
-    def bare() -> float:
-        return median(calls, passes)
-
-    def ours() -> float:
-        return median(within, passes)
-
-    return in_turn({"calls": bare, "again": bare, "region": ours}, rounds)
-
-
-def in_turn(ways: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    found: dict[str, list[float]] = {name: [] for name in ways}
-    for number in range(rounds):
-        for name in sorted(ways, reverse=number % 2 == 1):
-            found[name].append(ways[name]())
-    return found
+    return (lambda: median(calls, passes)), (lambda: median(within, passes))
 
 
 def median(what: Callable[[], None], times: int) -> float:
@@ -110,19 +108,36 @@ def median(what: Callable[[], None], times: int) -> float:
     return statistics.median(taken)
 
 
-def report(title: str, base: str, found: dict[str, list[float]]) -> None:
-    for name, values in found.items():
-        ratios = [value / reference for value, reference in zip(values, found[base], strict=True)]
-        more = [value - reference for value, reference in zip(values, found[base], strict=True)]
-        print(
-            f"{title:<20} {name:<8} {statistics.median(values) / 1000:9.1f} us   {spread(ratios, 2)} times {base}"
-            f"   {spread([value / 1000 for value in more], 1)} us more"
-        )
+def paired(one: Callable[[], float], other: Callable[[], float], pairs: int) -> Pairs:
+    found = []
+    for number in range(pairs):
+        if number % 2:
+            second, first = other(), one()
+        else:
+            first, second = one(), other()
+        found.append((first, second))
+    return found
 
 
-def spread(values: Sequence[float], digits: int) -> str:
-    low, middle, high = statistics.quantiles(values, n=4)
-    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+def report(title: str, way: str, pairs: Pairs) -> None:
+    base = trimmed([first for first, _ in pairs])
+    drawn = random.Random(1)
+    means = sorted(more(drawn.choices(pairs, k=len(pairs))) for _ in range(2000))
+    low, middle, high = means[50], more(pairs), means[-51]
+    print(
+        f"{title:<20} {way:<8} {base / 1000:8.1f} us {middle / 1000:+8.2f} us ({low / 1000:+.2f} to {high / 1000:+.2f})"
+        f"   {1 + middle / base:.3f} times ({1 + low / base:.3f} to {1 + high / base:.3f})"
+    )
+
+
+def more(pairs: Pairs) -> float:
+    return trimmed([second - first for first, second in pairs])
+
+
+def trimmed(values: Sequence[float]) -> float:
+    """The mean without the fifth at either end."""
+    cut = len(values) // 5
+    return statistics.fmean(sorted(values)[cut : len(values) - cut])
 
 
 if __name__ == "__main__":

@@ -141,15 +141,17 @@ def _of_one(machine: Machine, probed: Probed, events: Sequence[str], codes: Mapp
             hint = (f"near: {near}; " if near else "") + "`perf papi events` lists them all"
             return Cause("no-event", f"{shown} is not available on this CPU", hint, whole=False)
         if code == failure.ECNFLCT:
-            beside = [other for other in events if other in probed.codes and other not in codes]
-            text = (
-                f"{shown} does not fit beside {clip(printable(', '.join(beside)), 300)}: too few counters, or one twice"
-            )
-            return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
+            return _conflict([other for other in codes if codes[other] == code], [e for e in events if e not in codes])
         if code == failure.EINVAL_DOM:
             return _domain(machine)
         return Cause("papi", f"{shown} cannot be counted: {failure.name_of(code)} ({code})", "see `perf papi doctor`")
     return None
+
+
+def _conflict(misfits: Sequence[str], others: Sequence[str]) -> Cause:
+    what, beside = (clip(printable(", ".join(names)), 300) for names in (misfits, others))
+    text = f"{what} {'does' if len(misfits) == 1 else 'do'} not fit beside {beside}: too few counters, or one twice"
+    return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
 
 
 _NO_PERF_EVENTS = Cause(

@@ -74,11 +74,17 @@ class TestProcessor:
         assert "near: PAPI_BR_MSP" in (caught.value.hint or "")
 
     @pytest.mark.parametrize("fallback", [False, True])
+    @pytest.mark.parametrize(
+        ("counters", "text"),
+        [
+            ("3", "PAPI_BR_MSP does not fit beside PAPI_TOT_INS, PAPI_TOT_CYC, PAPI_BR_INS"),
+            ("2", "PAPI_BR_INS, PAPI_BR_MSP do not fit beside PAPI_TOT_INS, PAPI_TOT_CYC"),
+        ],
+    )
     def test_events_that_do_not_fit_are_named(
-        self, measure: Measure, monkeypatch: pytest.MonkeyPatch, fallback: bool
+        self, measure: Measure, monkeypatch: pytest.MonkeyPatch, fallback: bool, counters: str, text: str
     ) -> None:
-        monkeypatch.setenv("FAKEPMU_COUNTERS", "3")
-        text = "PAPI_BR_MSP does not fit beside PAPI_TOT_INS, PAPI_TOT_CYC, PAPI_BR_INS"
+        monkeypatch.setenv("FAKEPMU_COUNTERS", counters)
         with pytest.raises(PluginError, match=text) as caught:
             measure("true", fallback=fallback)
         assert "--multiplex" in (caught.value.hint or "")
