@@ -106,7 +106,7 @@ def _middle(size: int) -> slice:
     return slice(size // 4, size - size // 4)
 
 
-@functools.lru_cache(maxsize=6)
+@functools.lru_cache(maxsize=12)
 def _resampled_middles(size: int, resamples: int, stream: int) -> Positions:
     """For each sample drawn with replacement from `size` sorted values, the positions of its middle half.
 
