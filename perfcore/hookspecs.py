@@ -159,6 +159,12 @@ class Vcs(Protocol):
         """Undo `worktree`, also one that a killed process left half made."""
 
     @optional
+    def last_release(self, version: str) -> str | None:
+        """The full id of the newest release before a version (in git: of the newest tag that it contains); None where
+        there is none."""
+        ...
+
+    @optional
     def install_trigger(self, command: Sequence[str]) -> Path:
         """Have `command` run after every new version; gives the file it was written to."""
         ...

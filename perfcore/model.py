@@ -242,7 +242,8 @@ class Change:
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first that
     shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone` is the
-    version that took it back, if one did; all three are full ids."""
+    version that took it back, if one did; all three are full ids. `contract` is the sentence that this is the verdict on,
+    a broken one being a degradation; then `baseline_value` is what was allowed."""
 
     id: str
     kind: ChangeKind
@@ -265,6 +266,7 @@ class Change:
     earliest: str = ""
     latest: str = ""
     undone: str = ""
+    contract: str = ""
     needed: int | None = None
 
 

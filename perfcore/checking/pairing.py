@@ -47,6 +47,18 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
             yield _unpaired(entries[0], version, "no ancestor was measured in this configuration")
 
 
+def of_release(repository: Repository, version: str, release: str) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration of a version with an earlier one, or with what was measured last before it."""
+    for key, entries in _grouped(repository.entries(version)).items():
+        found, _ = _nearest(repository, release, version, {key})
+        if key in found:
+            base_version, base_entries = found[key]
+            base = _sample(repository, base_version, base_entries)
+            yield _pair(repository, base, _sample(repository, version, entries))
+        else:
+            yield _unpaired(entries[0], version, f"nothing up to {release[:10]} was measured in this configuration")
+
+
 def of_history(repository: Repository, versions: Sequence[str]) -> Iterator[Pairing]:
     """Every version of a history (oldest first) against the one before it that has the same configuration."""
     last: dict[_Key, Sample] = {}

@@ -18,12 +18,15 @@ _WORDS = {
     "same": "same",
     "cannot tell": "cannot tell",
 }
+_AGREED = {"degradation": "broken", "same": "kept"}
 _CHANGED = ("degradation", "optimization", "variance", "machine")
 _TIMES = {"ns", "us", "ms", "s"}
 
 
 def word(change: Change) -> str:
-    """`slower` for a time; `worse` for what is no time."""
+    """`slower` for a time; `worse` for what is no time; `broken` and `kept` for contracts."""
+    if change.contract:
+        return _AGREED.get(change.kind, _WORDS[change.kind])
     if change.unit in _TIMES:
         return _WORDS[change.kind]
     return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
@@ -38,19 +41,20 @@ def lines(
 ) -> list[str]:
     """A table: primary metrics, and the others where they changed or `everything` is wanted. An id is that by which
     people accept a change."""
-    shown = [c for c in changes if everything or c.primary or c.kind in _CHANGED]
+    shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in _CHANGED)]
     named = [c.id for c in shown if everything or (c.kind in _CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
     rows += [_row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in shown]
     text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
-    return text
+    agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
+    return text + ([""] if text and agreed else []) + align(agreed)
 
 
 def conclusion(changes: Sequence[Change]) -> str:
     """One line: what was found."""
-    primary = [change for change in changes if change.primary]
+    primary = [change for change in changes if change.primary and not change.contract]
     if not primary:
         return "nothing was compared"
     counts = {kind: sum(1 for c in primary if c.kind == kind) for kind in _WORDS}
@@ -62,6 +66,13 @@ def conclusion(changes: Sequence[Change]) -> str:
     if counts["cannot tell"]:
         parts.append(f"{counts['cannot tell']} that cannot be told")
     return f"{plural(len(primary), 'comparison')}: {', '.join(parts)}"
+
+
+def of_contracts(verdicts: Sequence[Change]) -> str:
+    """One line: what became of contracts."""
+    counts = {kind: sum(verdict.kind == kind for verdict in verdicts) for kind in ("degradation", "cannot tell")}
+    told = f", {counts['cannot tell']} that cannot be told" if counts["cannot tell"] else ""
+    return f"{plural(len(verdicts), 'contract')}: {counts['degradation']} broken{told}"
 
 
 def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
@@ -94,6 +105,16 @@ def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, .
         printable(change.label),
         printable(id),
         _remark(change, acceptance),
+    )
+
+
+def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
+    return (
+        word(change) if acceptance is None else "accepted",
+        printable(change.label),
+        printable(change.contract),
+        change.id[:_ID] if change.kind == "degradation" and acceptance is None else "",
+        printable("; ".join(change.evidence.split("; ")[:2])),
     )
 
 

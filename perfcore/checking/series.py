@@ -56,6 +56,20 @@ def lines(repository: Repository, head: str | None = None) -> list[Line]:
     return [Line(config_id=config, entry=first[config], places=tuple(some)) for config, some in places.items()]
 
 
+def of_version(repository: Repository, version: MinorVersion) -> list[Line]:
+    """The configurations that one version was measured in."""
+    first: dict[str, Entry] = {}
+    grouped = _grouped(repository.entries(version.id), first)
+    return [
+        Line(
+            config_id=config,
+            entry=first[config],
+            places=(Place(number=0, version=version, environment=environment, profiles=tuple(profiles)),),
+        )
+        for (config, environment), profiles in grouped.items()
+    ]
+
+
 def first_parents(
     walk: Iterable[tuple[MinorVersion, tuple[Entry, ...]]],
 ) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:

@@ -16,8 +16,8 @@ from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
 from perfcore.checking.findings import Findings, of_pairs, of_scans
-from perfcore.checking.fulfilment import fulfilled
 from perfcore.checking.formats import FORMATS, wording
+from perfcore.checking.fulfilment import fulfilled
 from perfcore.checking.gate import combined, parse_thresholds
 from perfcore.checking.history import Scan
 from perfcore.checking.outcome import Outcome
@@ -156,8 +156,11 @@ def _with_contracts(repository: Repository, found: Findings, words: Sequence[str
         return found
     agreed = contract.parse(data, contract.FILE)
     version = repository.version(None if words in ([], ["head"]) else words[0])
-    changes, verdicts_on = fulfilled(repository, version, agreed, found.changes)
-    return attrs.evolve(found, changes=(*changes, *verdicts_on))
+    changes, judged = fulfilled(repository, version, agreed, found.changes)
+    if not judged:
+        return found
+    conclusions = (report.conclusion(changes), report.of_contracts(judged))
+    return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions)
 
 
 def _asked(words: Sequence[str], every: bool) -> str | None:
@@ -320,7 +323,7 @@ def _print(console: Console, outcome: Outcome, verbose: bool) -> None:
 
 def _painted(console: Console, line: str) -> str:
     word = line.split(" ", 1)[0]
-    color = {"slower": "red", "worse": "red", "faster": "green", "better": "green"}.get(word)
+    color = {"slower": "red", "worse": "red", "broken": "red", "faster": "green", "better": "green"}.get(word)
     return console.paint(line, color) if color else line
 
 

@@ -18,7 +18,9 @@ def shown(changes: Sequence[Change]) -> list[Change]:
 
 
 def metric(change: Change) -> str:
-    """What was measured: `cpu`, or `cpu of parse` for one resource."""
+    """What was measured: `cpu`, or `cpu of parse` for one resource; of a contract what it says."""
+    if change.contract:
+        return printable(change.contract)
     return printable(change.metric + (f" of {change.resource}" if change.resource else ""))
 
 
@@ -41,6 +43,8 @@ def title(change: Change) -> str:
 
 def sentence(change: Change) -> str:
     """The whole verdict in one line."""
+    if change.contract:
+        return f"{printable(change.label)}: {printable(change.contract)}: {report.word(change)}"
     between = f" ({interval(change)})" if interval(change) else ""
     moved = f", {size(change)}{between}" if change.ratio is not None else ""
     before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))

@@ -1,0 +1,168 @@
+"""What a project promises about its speed: sentences in a versioned file, `.perfcontract.yml`.
+
+    parse *:
+      - cpu <= 2 ms at p95
+      - memory may grow 5 % if time falls 10 %
+      - time may drift 3 % since v1.2
+    '*':
+      - memory <= 64 MiB
+
+A key is a pattern of commands. `time` is the metric that decides (CPU time where there is one), `memory` is `max_rss`;
+any other metric stands by its name. The file is data: nothing in it is ever run.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+from typing import Any, Literal
+
+import attrs
+
+from perfcore import documents
+from perfcore.checking.amounts import primary
+from perfcore.documents import Source
+from perfcore.errors import UsageError
+from perfcore.profile import units
+from perfcore.text import brief
+
+FILE = ".perfcontract.yml"
+EXAMPLES = "such as `cpu <= 2 ms at p95`, `memory may grow 5 % if time falls 10 %`, `time may drift 3 % since v1.2`"
+RELEASE = "the last release"
+_NUMBER = r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+_BUDGET = re.compile(rf"(\S+)\s*(<=|>=)\s*{_NUMBER}\s*(\S*?)(?:\s+at\s+(\S+))?")
+_GROWTH = re.compile(rf"(\S+) may (grow|fall) {_NUMBER} ?%(?: if (\S+) (falls|grows) {_NUMBER} ?%)?")
+_DRIFT = re.compile(rf"(\S+) may drift {_NUMBER} ?% since (\S.*)")
+_QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
+_ALIASES = {"memory": "max_rss"}
+
+
+@attrs.frozen(kw_only=True)
+class Budget:
+    """The amount at a quantile of the runs (0.5 is the median) must be at most, or with `least` at least, `amount`
+    `unit`."""
+
+    metric: str
+    amount: float
+    unit: str
+    quantile: float = 0.5
+    least: bool = False
+
+    def limit(self, unit: str) -> float:
+        """The amount in another unit. UsageError where the two do not convert."""
+        if not self.unit or self.unit == unit:
+            return self.amount
+        factor = units.ratio(self.unit, unit)
+        if factor is None:
+            raise UsageError(f"{brief(self.unit)} is no unit of {brief(self.metric)}, which is in {brief(unit)}")
+        return self.amount * float(factor)
+
+
+@attrs.frozen(kw_only=True)
+class Growth:
+    """Against the version before, a metric may get worse by this share: always, or only `given` that another changed
+    by at least as much as it says (0.9: fell by 10 %)."""
+
+    metric: str
+    ratio: float
+    given: tuple[str, float] | None = None
+
+    def allows(self, ratio: float) -> bool:
+        return ratio <= self.ratio if self.ratio >= 1 else ratio >= self.ratio
+
+    def is_given(self, ratios: Mapping[str, float]) -> bool:
+        if self.given is None:
+            return True
+        metric, wanted = self.given
+        found = ratios.get(metric)
+        return found is not None and (found <= wanted if wanted < 1 else found >= wanted)
+
+
+@attrs.frozen(kw_only=True)
+class Drift:
+    """Against the version `since`, a metric may get worse by this share."""
+
+    metric: str
+    share: float
+    since: str
+
+
+@attrs.frozen(kw_only=True)
+class Contract:
+    """A sentence about the commands that a pattern fits."""
+
+    command: str
+    sentence: str
+    promise: Budget | Growth | Drift
+
+    @property
+    def kind(self) -> Literal["budget", "growth", "drift"]:
+        kinds: dict[type, Literal["budget", "growth", "drift"]] = {Budget: "budget", Growth: "growth", Drift: "drift"}
+        return kinds[type(self.promise)]
+
+    def fits(self, label: str) -> bool:
+        """Whether a command is meant: by all its words, or by the name of its program."""
+        program = PurePath(label.split(" ", 1)[0]).name
+        return any(fnmatch.fnmatchcase(text, self.command) for text in (label, program))
+
+
+def parse(data: bytes, where: str) -> list[Contract]:
+    """The contracts in a file. UsageError for what is none, naming the line."""
+    values = documents.parse(data, where) if data.strip() else None
+    if values is None:
+        return []
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{where} should hold commands, each with a list of sentences", hint=EXAMPLES)
+    source = Source(where, data)
+    return [
+        Contract(command=str(command), sentence=sentence, promise=_promise(sentence, source.at(command)))
+        for command, sentences in values.items()
+        for sentence in _sentences(sentences, source.at(command))
+    ]
+
+
+def metric_of(name: str, metrics: Iterable[str]) -> str:
+    """What a metric of a sentence is called in profiles that have these."""
+    known = list(metrics)
+    if name in known:
+        return name
+    return (primary(known) or name) if name == "time" else _ALIASES.get(name, name)
+
+
+def _sentences(values: Any, where: str) -> Sequence[str]:
+    listed = [values] if isinstance(values, str) else values
+    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+        raise UsageError(f"{where}: a command has a list of sentences", hint=EXAMPLES)
+    return [" ".join(each.split()) for each in listed]
+
+
+def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
+    if match := _DRIFT.fullmatch(sentence):
+        return Drift(metric=match[1], share=float(match[2]) / 100, since=match[3])
+    if match := _GROWTH.fullmatch(sentence):
+        given = (match[4], _ratio(match[5] == "grows", match[6])) if match[4] else None
+        return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3]), given=given)
+    if match := _BUDGET.fullmatch(sentence):
+        return Budget(
+            metric=match[1],
+            amount=float(match[3]),
+            unit=match[4],
+            quantile=_quantile(match[5], where),
+            least=match[2] == ">=",
+        )
+    raise UsageError(f"{where}: {brief(sentence)} is no sentence of a contract", hint=EXAMPLES)
+
+
+def _ratio(grows: bool, percent: str) -> float:
+    return 1 + float(percent) / 100 if grows else 1 - float(percent) / 100
+
+
+def _quantile(text: str | None, where: str) -> float:
+    if text in (None, "median"):
+        return 0.5
+    match = _QUANTILE.fullmatch(text or "")
+    if match is None:
+        raise UsageError(f"{where}: {brief(text)} is no quantile", hint="such as median, p95 or p99.9")
+    return float(match[1]) / 100

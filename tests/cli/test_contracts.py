@@ -1,0 +1,128 @@
+"""Contracts of a project, checked by `perf check`."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+
+from perfcore.profile.table import column, table
+from perfcore.testing import profiles
+
+MS = 1_000_000
+
+
+def _profile(cpu: list[float], memory: float = 1000, number: int = 0):
+    columns = [
+        column("run", list(range(len(cpu))), role="order"),
+        column("cpu", [int(amount * MS) for amount in cpu], unit="ns", role="value"),
+        column("max_rss", [int(memory * 1024)] * len(cpu), unit="B", role="value"),
+    ]
+    made = profiles.profile({"resources": table("resources", columns)}, created=profiles.CREATED + number)
+    return attrs.evolve(made, header=attrs.evolve(made.header, cmd="./parse", args="big", workload=""))
+
+
+def _noisy(level: float) -> list[float]:
+    return [level * (1 + (run * 7919 % 13 - 6) / 1000) for run in range(20)]
+
+
+@pytest.fixture
+def history(here):
+    """Two versions: 10 ms and 1,000 KiB, then 8 ms and 1,040 KiB."""
+    here.register(_profile(_noisy(10)))
+    here.git("tag", "v1")
+    here.commit("Trade memory for time")
+    here.register(_profile(_noisy(8), memory=1040, number=1))
+    return here
+
+
+def _check(here, *sentences: str, code: int = 0):
+    here.write(".perfcontract.yml", "parse:\n" + "".join(f"  - {sentence}\n" for sentence in sentences))
+    done = here.perf("check", "--json", "--threshold", "0.01", code=code)
+    return {change["contract"]: change for change in done.json["changes"] if change["contract"]}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("cpu <= 9 ms at p95", "same"),
+        ("cpu <= 7 ms at p95", "degradation"),
+        ("cpu <= 8 ms at p95", "degradation"),
+        ("cpu <= 8.04 ms at p95", "cannot tell"),
+        ("cpu >= 9 ms", "degradation"),
+        ("memory <= 2 MiB", "same"),
+        ("memory may grow 5 % if time falls 10 %", "same"),
+        ("memory may grow 5 % if time falls 40 %", "degradation"),
+        ("memory may grow 2 %", "degradation"),
+        ("time may grow 1 %", "same"),
+        ("memory may drift 1 % since v1", "degradation"),
+        ("memory may drift 10 % since the last release", "same"),
+        ("time may drift 1 % since HEAD~1", "same"),
+        ("no-such <= 5", "cannot tell"),
+        ("no-such may grow 5 %", "cannot tell"),
+        ("no-such may drift 5 % since v1", "cannot tell"),
+    ],
+)
+def test_a_sentence_is_kept_or_broken(history, sentence, kind) -> None:
+    (change,) = _check(history, sentence, code=1 if kind == "degradation" else 0).values()
+    assert change["kind"] == kind
+    assert change["evidence"]
+    assert change["label"] == "./parse big"
+
+
+def test_the_table_tells_every_contract(history) -> None:
+    _check(history, "cpu <= 9 ms", "cpu <= 7 ms", code=1)
+    lines = history.perf("check", code=1).lines
+    assert any(line.split()[:6] == ["kept", "./parse", "big", "cpu", "<=", "9"] for line in lines)
+    (broken,) = [line for line in lines if line.startswith("broken")]
+    assert "8 ms of 7 ms; 20 of 20 runs beyond it" in broken
+    assert lines[-1].endswith("2 contracts: 1 broken")
+
+
+def test_what_a_contract_allows_fails_nothing(here) -> None:
+    """A primary metric that got worse within what was agreed."""
+    here.register(_profile(_noisy(10)))
+    here.commit("Slower")
+    here.register(_profile(_noisy(12), number=1))
+    here.perf("check", "--threshold", "0.01", code=1)
+    (change,) = _check(here, "time may grow 25 %").values()
+    assert change["kind"] == "same"
+
+
+def test_one_run_over_a_budget_cannot_tell(here) -> None:
+    here.register(_profile([10.0]))
+    (change,) = _check(here, "cpu <= 9 ms").values()
+    assert change["kind"] == "cannot tell"
+
+
+def test_contracts_of_other_commands_do_not_count(history) -> None:
+    history.write(".perfcontract.yml", "sort: [cpu <= 1 ns]\n")
+    assert "contract" not in history.perf("check").out
+
+
+@pytest.mark.parametrize(
+    ("sentence", "code", "says"),
+    [
+        ("nonsense", 2, "line 1"),
+        ("cpu <= 5 MB", 2, "no unit of"),
+        ("time may drift 3 % since no-such-release", 4, "no-such-release"),
+    ],
+)
+def test_a_contract_that_cannot_be_read_is_an_error(history, sentence, code, says) -> None:
+    history.write(".perfcontract.yml", f"parse:\n  - {sentence}\n")
+    done = history.perf("check", code=None)
+    assert done.code not in (0, 1)
+    assert says in done.err
+
+
+def test_every_format_names_the_sentence(history) -> None:
+    history.write(".perfcontract.yml", "parse:\n  - cpu <= 7 ms\n")
+    for name in ("junit", "sarif", "github", "markdown"):
+        text = history.perf("check", "--format", name, code=1).out
+        assert "7 ms" in text
+        assert "broken" in text
+
+
+def test_a_broken_contract_can_be_accepted(history) -> None:
+    (change,) = _check(history, "cpu <= 7 ms", code=1).values()
+    history.perf("check", "ack", change["id"], "--why", "known")
+    assert _check(history, "cpu <= 7 ms")["cpu <= 7 ms"]["accepted"]["why"] == "known"
