@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from perfcore.errors import StorageError
+from perfcore.locks import Lock
 
 if TYPE_CHECKING:
-    from filelock import FileLock
-
     from perfcore.repository import Repository
 
 _SLOTS = 1000
@@ -38,7 +37,7 @@ class Guarded:
         self.place = place
         self.kind = kind
         self._remove_content = remove
-        self._held: list[tuple[Path, FileLock]] = []
+        self._held: list[tuple[Path, Lock]] = []
 
     def __enter__(self) -> Self:
         try:
@@ -59,7 +58,7 @@ class Guarded:
         for slot in range(_SLOTS):
             path = self.place / f"{self.kind}-{slot:03}"
             lock = _lock(path)
-            if not _acquired(lock):
+            if not lock.acquire(0):
                 continue
             self._held.append((path, lock))
             if path.exists():
@@ -72,7 +71,7 @@ class Guarded:
         """Remove what killed commands left."""
         for path in sorted(self.place.glob(f"{self.kind}-???")):
             lock = _lock(path)
-            if _acquired(lock):
+            if lock.acquire(0):
                 try:
                     self._remove(path)
                 finally:
@@ -98,17 +97,5 @@ def workspace(place: Path | None) -> Iterator[Path]:
         yield path
 
 
-def _lock(path: Path) -> FileLock:
-    from filelock import FileLock
-
-    return FileLock(path.with_name(path.name + ".lock"), blocking=False)
-
-
-def _acquired(lock: FileLock) -> bool:
-    from filelock import Timeout
-
-    try:
-        lock.acquire(blocking=False)
-    except Timeout:
-        return False
-    return True
+def _lock(path: Path) -> Lock:
+    return Lock(path.with_name(path.name + ".lock"))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -57,7 +56,7 @@ class Tally:
         """For the profile."""
         known: dict[str, Any] = {
             "disturbed": self.disturbed,
-            "run_delay_share": round(statistics.median(self.waits), 4) if self.waits else None,
+            "run_delay_share": round(_median(self.waits), 4) if self.waits else None,
             "left_behind": self.left,
             "max_rss_floor": self.floor or None,
         }
@@ -67,7 +66,7 @@ class Tally:
         """For people, one line each."""
         of_all = f"of {plural(self.runs, 'run')}"
         if self.disturbed >= max(UNFIT_RUNS, self.runs * UNFIT_SHARE):
-            share = statistics.median(self.waits) * 100
+            share = _median(self.waits) * 100
             yield (
                 f"this machine is unfit to measure wall time now: {self.disturbed:,} {of_all} waited for a CPU, "
                 f"half of them for {share:.0f} % of their time or more; cpu suffers less"
@@ -92,3 +91,9 @@ def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:
     if delay is None or cpu >= OWN_SHARE * cpus * wall:
         return False
     return delay > DISTURBED_LEAST and delay > DISTURBED_SHARE * wall
+
+
+def _median(values: Sequence[float]) -> float:
+    """As `statistics` has it, which imports fractions and decimals."""
+    ordered, middle = sorted(values), len(values) // 2
+    return ordered[middle] if len(values) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
