@@ -20,6 +20,8 @@ from perfcore_vcs_tagit.tree import Lookup
 class Tagit:
     """One tagit repository, at the root of a working tree."""
 
+    contract = "perfcore_vcs_tagit.contract:TagitContract"
+
     def __init__(self, root: Path) -> None:
         self.root = Path(os.path.realpath(root))
 

@@ -1,0 +1,87 @@
+"""How the laws of the kind vcs are tried: by the tests, and by `perf plugins check`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from perfcore.testing.vcs import Script, VcsContract
+from perfcore_vcs_tagit.cli import main
+from perfcore_vcs_tagit.driver import Tagit
+
+_PROGRAM = "import sys; from perfcore_vcs_tagit.cli import main; sys.exit(main())"
+
+
+class TagitScript(Script):
+    """A user at the command line, in a repository. Versions are tagged v1, v2 and so on."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.count = 0
+        root.mkdir(parents=True, exist_ok=True)
+        self.tagit("init")
+
+    def tagit(self, *words: str, code: int = 0, **options: str) -> subprocess.CompletedProcess[str]:
+        """Run `tagit` and expect an exit code."""
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-c", _PROGRAM, *words],
+            cwd=self.root,
+            capture_output=True,
+            encoding="utf-8",
+            errors="backslashreplace",
+            env={**os.environ, **options},
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == code, (words, done)
+        assert "Traceback" not in done.stderr, done
+        return done
+
+    def quickly(self, *words: str) -> str:
+        """The same in this process; gives what is printed."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(["-C", str(self.root), *words])
+        assert code == 0, (words, err.getvalue())
+        return out.getvalue()
+
+    def save(self, tag: str, *words: str) -> str:
+        """Save, and give the id."""
+        return self.quickly("save", tag, *words).split()[0]
+
+    def commit(self, message: str) -> str:
+        self.count += 1
+        return self.save(f"v{self.count}", "--message", message)
+
+    def branch(self, name: str) -> None:
+        self.quickly("branch", name)
+
+    def switch(self, name: str) -> None:
+        self.quickly("checkout", name)
+
+    def changes(self) -> list[tuple[str, str]]:
+        """(letter, path) of what `tagit status` lists."""
+        found = json.loads(self.tagit("status", "--json").stdout)
+        return [(change["change"], change["path"]) for change in found["changes"]]
+
+
+class TagitContract(VcsContract):
+    private = (".tagit",)
+    has_merges = False
+    has_untracked = False
+
+    @pytest.fixture
+    def script(self, tmp_path: Path) -> TagitScript:
+        """A user in an empty repository whose path is as odd as paths are."""
+        return TagitScript(tmp_path / 'it\'s $HOME ~ "žluťoučký" 日本')
+
+    @pytest.fixture
+    def driver(self, script: TagitScript) -> Tagit:
+        return Tagit(script.root)
