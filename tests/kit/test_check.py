@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import importlib
 import sys
+from pathlib import Path
 
 import pytest
 
 from perfcore.hookspecs import KINDS
 from perfcore.installed import HOOK
+from perfcore.plugins import Plugins
 from perfcore.testing import hostile
 from perfcore.testing.distributions import Site
+from perfcore.testing.laws import contract_of
 from perfcore.testing.project import Project
 
+OURS = {"perfcore", *(f"perfcore-{folder.name}" for folder in Path(__file__).parents[2].glob("plugins/*"))}
 SOURCE = '''
 import attrs
 from perfcore.settings import option
@@ -152,6 +156,34 @@ def test_a_generated_plugin_keeps_the_laws_that_it_names(generated) -> None:
         told = generated.perf("plugins", "check", f"{kind}:my-wall2", "--json").json
         states = [law["state"] for law in told["laws"]]
         assert states.count("passed") >= len(states) - 1, told
+
+
+def ours() -> list[str]:
+    return sorted(
+        f"{kind}:{found.name}" for kind in KINDS for found in Plugins().found(kind) if found.distribution in OURS
+    )
+
+
+@pytest.mark.parametrize("named", ours())
+def test_every_law_can_be_tried_on_a_plugin_of_ours(named: str, tmp_path: Path) -> None:
+    kind, _, name = named.partition(":")
+    contract = contract_of(kind, name, {}, tmp_path)
+    laws = {law: getattr(contract, law) for law in dir(contract) if law.startswith("test_")}
+    assert laws
+    assert [law for law, test in laws.items() if any(mark.name == "skip" for mark in _marks(test))] == []
+    if not hasattr(Plugins().load(kind, name)[1], "contract"):
+        Plugins().make(kind, name, {}, place=tmp_path / "place" if KINDS[kind].placed else None)
+
+
+@pytest.mark.parametrize("named", ["view:flamegraph", "postprocessor:filter"])
+def test_plugins_of_ours_keep_their_laws(empty_project: Project, named: str) -> None:
+    told = empty_project.perf("plugins", "check", named, "--json").json
+    assert told["passed"]
+    assert not any("only the plugin can tell" in law["reason"] for law in told["laws"])
+
+
+def _marks(test: object) -> list[pytest.Mark]:
+    return list(getattr(test, "pytestmark", []))
 
 
 @pytest.mark.parametrize("kind", [*KINDS, HOOK])
