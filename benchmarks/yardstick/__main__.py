@@ -53,7 +53,7 @@ def measure(room: Room, measurement: Measurement) -> list[Line]:
     for size, rounds in measurement.sizes.items():
         peer = size <= measurement.peer_up_to or not measurement.peer_up_to
         theirs = measurement.theirs(room, size) if peer else None
-        races[size] = race(measurement.ours(room, size), theirs, rounds, warm=rounds > 1)
+        races[size] = race(measurement.ours(room, size), theirs, rounds)
     return of_measurement(measurement, races)
 
 

@@ -21,14 +21,16 @@ KEPT = ("PATH", "LD_LIBRARY_PATH", "LC_ALL", "LANG", "SSL_CERT_FILE")
 
 @attrs.frozen(kw_only=True)
 class Program:
-    """A command to measure. `fresh` is what its folder is made anew of before each run, `makes` the file or folder
-    that it leaves, and `prints` the least number of lines by which it shows that it did its work."""
+    """A command to measure. `fresh` is what its folder is made anew of before each run, `without` what is taken away
+    before; `makes` is the file or folder that it leaves, and `prints` the least number of lines by which it shows that
+    it did its work."""
 
     argv: tuple[str, ...]
     cwd: Path
     home: Path
     prints: int = 1
     fresh: Path | None = None
+    without: Path | None = None
     makes: Path | None = None
 
 
@@ -64,15 +66,16 @@ def median(costs: tuple[Cost, ...], quantity: Quantity) -> float | None:
     return statistics.median(cost.of(quantity) for cost in costs) if costs else None
 
 
-def race(ours: Program, theirs: Program | None, rounds: int, *, warm: bool) -> Race:
-    """Run both so often, each first in every other round. `warm`: once before, which does not count."""
+def race(ours: Program, theirs: Program | None, rounds: int) -> Race:
+    """Run both so often, each first in every other round, after once that does not count. A peer that is so slow that
+    it runs in one round only is spared that."""
     programs = [ours] if theirs is None else [ours, theirs]
+    for program in programs if rounds > 1 else [ours]:
+        run(program)
     costs: list[list[Cost]] = [[] for _ in programs]
-    for number in range(-1 if warm else 0, rounds):
+    for number in range(rounds):
         for place in _order(len(programs), number):
-            cost = run(programs[place])
-            if number >= 0:
-                costs[place].append(cost)
+            costs[place].append(run(programs[place]))
     return Race(tuple(costs[0]), tuple(costs[1]) if theirs else ())
 
 
@@ -81,6 +84,8 @@ def run(program: Program) -> Cost:
     if program.fresh:
         shutil.rmtree(program.cwd, ignore_errors=True)
         shutil.copytree(program.fresh, program.cwd, symlinks=True)
+    if program.without:
+        shutil.rmtree(program.without, ignore_errors=True)
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as talk:
         start = time.perf_counter()
         process = subprocess.Popen(

@@ -75,6 +75,11 @@ def _log(room: Room, versions: int) -> Program:
     return room.program(room.perf("log"), room.history(versions), prints=versions * 7)
 
 
+def _first_log(room: Room, versions: int) -> Program:
+    """Without what earlier commands remembered."""
+    return attrs.evolve(_log(room, versions), without=room.history(versions) / "work/.perf/cache")
+
+
 def _perun_log(room: Room, versions: int) -> Program:
     return room.program(room.perun("--no-pager", "log"), room.history(versions), prints=versions * 5)
 
@@ -84,33 +89,33 @@ def _git_log(room: Room, versions: int) -> Program:
 
 
 def _add_rows(room: Room, rows: int) -> Program:
-    return room.change(room.perf("add", "0@p"), room.calls(rows), makes=".perf/objects")
+    return room.program(room.perf("add", "0@p"), room.calls(rows), makes=".perf/objects")
 
 
 def _import_rows(room: Room, rows: int) -> Program:
     place = room.calls(rows)
     file = str(perun_pending(place / "pristine"))
-    return room.change(room.perf("import", "--add", "perun", file), place, makes=".perf/objects")
+    return room.program(room.perf("import", "--add", "perun", file), place, makes=".perf/objects")
 
 
 def _perun_add_rows(room: Room, rows: int) -> Program:
-    return room.change(room.perun("add", "0@p"), room.calls(rows), makes=".perun/objects")
+    return room.program(room.perun("add", "0@p"), room.calls(rows), makes=".perun/objects")
 
 
 def _add_allocations(room: Room, stacks: int) -> Program:
-    return room.change(room.perf("add", "0@p"), room.allocations(stacks), makes=".perf/objects")
+    return room.program(room.perf("add", "0@p"), room.allocations(stacks), makes=".perf/objects")
 
 
 def _perun_add_allocations(room: Room, stacks: int) -> Program:
-    return room.change(room.perun("add", "0@p"), room.allocations(stacks), makes=".perun/objects")
+    return room.program(room.perun("add", "0@p"), room.allocations(stacks), makes=".perun/objects")
 
 
 def _add_samples(room: Room, stacks: int) -> Program:
-    return room.change(room.perf("add", "0@p"), room.samples(stacks), makes=".perf/objects")
+    return room.program(room.perf("add", "0@p"), room.samples(stacks), makes=".perf/objects")
 
 
 def _perun_add_samples(room: Room, stacks: int) -> Program:
-    return room.change(room.perun("add", "0@p"), room.samples(stacks), makes=".perun/objects")
+    return room.program(room.perun("add", "0@p"), room.samples(stacks), makes=".perun/objects")
 
 
 def _flamegraph(room: Room, resources: int) -> Program:
@@ -135,7 +140,7 @@ def _perl_script(room: Room, resources: int) -> Program:
 
 def _collect(room: Room, runs: int) -> Program:
     argv = room.perf("collect", "time", "--warmup", "0", "--repeat", str(runs), "--", "true")
-    return room.change(argv, room.small(), makes=".perf/jobs")
+    return room.program(argv, room.small(), makes=".perf/jobs")
 
 
 def _hyperfine(room: Room, runs: int) -> Program:
@@ -178,11 +183,22 @@ MEASUREMENTS = (
         peer="Perun",
         ours=_log,
         theirs=_perun_log,
-        sizes={1_000: 5, 10_000: 5, 100_000: 1},
+        sizes={1_000: 5, 10_000: 3, 100_000: 1},
         aim_at=10_000,
         aims={"CPU": 0.1},
         also=("memory",),
         growth=10,
+    ),
+    Measurement(
+        name="log-first",
+        what="`perf log`, nothing remembered",
+        of="versions",
+        peer="Perun",
+        ours=_first_log,
+        theirs=_perun_log,
+        sizes={1_000: 3, 10_000: 3},
+        aim_at=10_000,
+        aims={"CPU": 0.1},
     ),
     Measurement(
         name="log-git",

@@ -24,6 +24,7 @@ CHECKOUT = Path(__file__).parents[2]
 PERUN = "perun-toolsuite==0.28.3"
 ROWS = 100
 FOLDED = "stacks.folded"
+AS_IT_IS = ""
 DATA = "2"  # counts the ways in which the data were made: another number makes them anew
 
 
@@ -56,14 +57,17 @@ class Room:
 
     def environment_of_perf(self) -> Path:
         lines = (CHECKOUT / "requirements.txt").read_text().splitlines()
-        return self._environment("perf", [str(CHECKOUT / line.removeprefix("-e ")) for line in lines], _sources())
+        return self._environment("perf", [str(CHECKOUT / line.removeprefix("-e ")) for line in lines], self._sources())
 
     def environment_of_core(self) -> Path:
         parts = [CHECKOUT, CHECKOUT / "plugins/storage-local"]
-        return self._environment("core", [str(part) for part in parts], _sources())
+        return self._environment("core", [str(part) for part in parts], self._sources())
 
     def environment_of_perun(self) -> Path:
         return self._environment("perun", [PERUN], PERUN)
+
+    def _sources(self) -> str:
+        return AS_IT_IS if self.installed else _hash_of_sources()
 
     def _environment(self, name: str, parts: Sequence[str], key: str) -> Path:
         def make(place: Path) -> None:
@@ -132,14 +136,17 @@ class Room:
             subprocess.run((sys.executable, _script("folded.py"), str(stacks)), stdout=file, check=True)
 
     def program(self, argv: Sequence[str], place: Path, *, prints: int = 1, makes: str | None = None) -> Program:
-        """A command that changes nothing in a repository; `makes` is a file in it."""
-        made = place / "work" / makes if makes else None
-        return Program(argv=tuple(argv), cwd=place / "work", home=self.home, prints=prints, makes=made)
-
-    def change(self, argv: Sequence[str], place: Path, *, makes: str) -> Program:
-        """A command that changes a repository, which is as it was before each run."""
-        program = self.program(argv, place, makes=makes)
-        return attrs.evolve(program, fresh=place / "pristine")
+        """A command in a repository, which is as it was made before each run, except for long histories: commands that
+        are measured there only look. `makes` is a file or folder in it."""
+        work, pristine = place / "work", place / "pristine"
+        return Program(
+            argv=tuple(argv),
+            cwd=work,
+            home=self.home,
+            prints=prints,
+            fresh=pristine if pristine.is_dir() else None,
+            makes=work / makes if makes else None,
+        )
 
     @property
     def home(self) -> Path:
@@ -178,7 +185,7 @@ class Room:
         if name in self._ready:
             return place
         self._ready.add(name)
-        if mark.is_file() and (mark.read_text() == key or self.installed):
+        if mark.is_file() and key in (mark.read_text(), AS_IT_IS):
             return place
         mark.unlink(missing_ok=True)
         shutil.rmtree(place, ignore_errors=True)
@@ -214,7 +221,7 @@ def _commits(count: int) -> Iterator[bytes]:
 
 
 @functools.cache
-def _sources() -> str:
+def _hash_of_sources() -> str:
     """A hash of what gets installed."""
     told = hashlib.sha256()
     files = [*CHECKOUT.glob("perfcore/**/*"), *CHECKOUT.glob("plugins/*/perfcore_*/**/*")]
