@@ -126,11 +126,12 @@ class Machine:
                 if part.level == level:
                     found.setdefault(part, []).append(cpu)
         same = Counter(part.number for part in found)
-        ordered = sorted(found, key=lambda part: (part.number if level in ("package", "numa") else 0, part.rank))
-        return {
-            part.label if same[part.number] == 1 else self._full(part, found[part][0]): tuple(found[part])
-            for part in ordered
-        }
+        names: dict[str, tuple[int, ...]] = {}
+        for part in sorted(found, key=lambda part: (part.number if level in ("package", "numa") else 0, part.rank)):
+            cpus = tuple(found[part])
+            name = part.label if same[part.number] == 1 else self._full(part, cpus[0])
+            names[f"{name} (CPU {listed(cpus)})" if name in names else name] = cpus
+        return names
 
     def by_kind(self) -> dict[str, tuple[int, ...]]:
         """The CPUs of each kind of core."""

@@ -38,7 +38,7 @@ class Side:
     command: str
     machine: Machine
     readings: Readings
-    attribution: str = ""
+    basis: str = ""
 
     @property
     def unknown(self) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ class Side:
         gaps = [cpu for cpu in range(max(known)) if cpu not in known] if max(known) < _SPARSE * len(known) else []
         hidden = [f"CPU {listed(gaps)} offline or hidden"] if gaps else []
         taken = f"mean of {runs}" if self.readings.runs > 1 else "1 run"
-        return tuple(filter(None, (", ".join([threads, *held, *hidden]), taken, self.attribution)))
+        return tuple(filter(None, (", ".join([threads, *held, *hidden]), taken, self.basis)))
 
 
 @attrs.frozen
@@ -149,9 +149,27 @@ def scene(subject: Subject) -> Scene:
         )
     names = [*subject.names, *SIDES][: len(subject.profiles)] if subject.names else SIDES[: len(subject.profiles)]
     sides = tuple(_side(profile, printable(name)) for profile, name in zip(subject.profiles, names, strict=True))
+    sides = _with_units_told(sides)
     metrics = {metric.name: metric for side in reversed(sides) for metric in side.readings.metrics}
     order = dict.fromkeys(metric.name for side in sides for metric in side.readings.metrics)
     return Scene(sides, tuple(metrics[name] for name in order))
+
+
+def _with_units_told(sides: tuple[Side, ...]) -> tuple[Side, ...]:
+    """A metric that has another unit on the other side is another metric, and its name says so."""
+    units: dict[str, set[str]] = {}
+    for side in sides:
+        for metric in side.readings.metrics:
+            units.setdefault(metric.name, set()).add(metric.unit)
+
+    def told(metric: Metric) -> Metric:
+        several = len(units[metric.name]) > 1
+        return attrs.evolve(metric, name=f"{metric.name} in {metric.unit or 'no unit'}") if several else metric
+
+    return tuple(
+        attrs.evolve(side, readings=attrs.evolve(side.readings, metrics=tuple(map(told, side.readings.metrics))))
+        for side in sides
+    )
 
 
 def _side(profile: Profile, name: str) -> Side:
@@ -159,13 +177,15 @@ def _side(profile: Profile, name: str) -> Side:
         found, counted = machine(profile), readings(profile)
     except NotFoundError as error:
         raise PerfError(f"{clip(name, _LONG)} cannot be drawn: {error.message}", hint=error.hint) from error
-    attribution = profile.collector.sampling.get("attribution")
+    sampling = profile.collector.sampling
+    basis = [_DIVIDED.get(str(sampling.get("attribution")), "")]
+    basis += ["estimates, as the events took turns"] if sampling.get("multiplexed") is True else []
     return Side(
         name=clip(name, _LONG),
         command=clip(printable(profile.label).strip(), _LONG),
         machine=found,
         readings=counted,
-        attribution=_DIVIDED.get(str(attribution), ""),
+        basis="; ".join(filter(None, basis)),
     )
 
 

@@ -89,6 +89,13 @@ def test_cores_of_one_number_in_two_packages_are_two() -> None:
     assert list(found.groups("core")) == ["package 0 · core 0", "package 1 · core 0"]
 
 
+def test_cores_that_only_their_caches_tell_apart_are_two() -> None:
+    """Some systems number the cores of each cluster anew."""
+    found = machine(of(*(Cpu(cpu=cpu, core=0, die=0, package=0, l1d=f"{cpu}") for cpu in range(3))))
+    assert len([box for box in found.boxes[0].inner if box.is_core]) == 3
+    assert list(found.groups("core").values()) == [(0,), (1,), (2,)]
+
+
 def test_dies_are_drawn_where_a_package_has_several() -> None:
     cpus = [Cpu(cpu=cpu, core=cpu, die=cpu // 2, package=0) for cpu in range(4)]
     assert drawn(machine(of(*cpus)))[:3] == ["package 0", "  die 0", "    core 0: 0"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import attrs
 import pytest
 from perfcore_view_topology import TopologySettings, TopologyView
 
@@ -123,6 +124,25 @@ def test_a_metric_that_one_side_lacks_is_absent_there(machines: Any) -> None:
     columns = [column for column in plain.tables["resources"].columns if column.name != "PAPI_TOT_INS"]
     less = plain.replace_tables(resources=type(plain.tables["resources"])("resources", tuple(columns), 4))
     assert line(shown(less, plain, metric="PAPI_TOT_INS"), "core 0  CPU 0").endswith("no value")
+
+
+def test_a_metric_in_another_unit_is_another_metric(machines: Any) -> None:
+    plain = machines.counted(machines.regular(), [0])
+    resources = plain.tables["resources"]
+    columns = [
+        attrs.evolve(column, spec=attrs.evolve(column.spec, unit="s")) if column.name == "task-clock" else column
+        for column in resources.columns
+    ]
+    other = plain.replace_tables(resources=attrs.evolve(resources, columns=tuple(columns)))
+    output = shown(plain, other, metric="task-clock in s")
+    assert line(output, "core 0  CPU 0").endswith("no value")
+    assert "what moved where" not in output.text
+
+
+def test_counts_of_events_that_took_turns_are_called_estimates(machines: Any) -> None:
+    plain = machines.counted(machines.regular())
+    multiplexed = attrs.evolve(plain, collector=attrs.evolve(plain.collector, sampling={"multiplexed": True}))
+    assert "estimates, as the events took turns" in shown(multiplexed).text
 
 
 def test_ascii_is_ascii(machines: Any) -> None:
