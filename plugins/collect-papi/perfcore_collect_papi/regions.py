@@ -357,9 +357,17 @@ def _chosen(what: Events) -> Choice:
         found = choice.choose(settings, wanted, diagnosis.machine(), launcher.probe)
     except FailedError as error:
         raise PluginError(f"counting failed: {error.frame[-1]}") from error
+    except PluginError as error:
+        raise PluginError(error.message, hint=_as_written(error.hint or "")) from error
     if not found.groups:
         raise PluginError(found.notes[0], hint="a region cannot be counted by what is told of ended processes")
     return attrs.evolve(found, attribution="sampled")
+
+
+def _as_written(hint: str) -> str:
+    """Options of the command line as arguments of a region; it does not multiplex."""
+    hint = hint.removesuffix(", or use --multiplex (estimates)")
+    return hint.replace("--fallback", "fallback=True").replace("--domain all", "domain='all'")
 
 
 @contextlib.contextmanager
