@@ -168,11 +168,11 @@ function start(data) {
     const unknown = changing() ? [...new Map(sides.flatMap((one, of) => one.unknown.map((at) => [one.threads[at].cpu, [of, at]]))).values()]
       : side.unknown.map((at) => [number, at]);
     if (unknown.length) {
-      const head = around("h4", "", element("span", "unknown"), element("span"));
+      const head = around("div", "head", element("span", "unknown"), element("span"));
       room.append(around("div", "box unknown", head, around("div", "boxes", ...unknown.map(([of, at]) => drawTile(of, at)))));
     }
     if (!double) return around("div", "side", room);
-    const head = around("header", "", element("h3", changing() ? "target − baseline" : `${side.word}: ${side.name}`));
+    const head = around("div", "caption", element("div", changing() ? "target − baseline" : `${side.word}: ${side.name}`, { className: "name" }));
     if (!changing()) head.append(element("p", [side.command, ...side.facts].join("; "), { className: "soft" }));
     return around("div", "side", head, room);
   }
@@ -181,7 +181,7 @@ function start(data) {
     const box = sides[number].boxes[at];
     const room = box.inner.length ? around("div", "runs", ...runsOf(number, box)) : drawTiles(number, box.threads, box.core);
     if (box.inner.length && box.threads.length) room.append(drawTiles(number, box.threads));
-    const node = around("div", box.core ? "box core" : "box", around("h4", "", element("span", box.label), element("span")), room);
+    const node = around("div", box.core ? "box core" : "box", around("div", "head", element("span", box.label), element("span")), room);
     items.set(node, { kind: "boxes", side: number, self: box, both: twins("boxes", number, at) });
     node.dataset.item = "";
     return node;
@@ -286,7 +286,7 @@ function start(data) {
     tip.hidden = !node;
     if (!node) return;
     const item = items.get(node);
-    const heads = double && comparable ? around("tr", "", element("th"), ...["baseline", "target", "change"].map((text) => element("th", text))) : "";
+    const heads = double && comparable ? around("tr", "", element("td"), ...["baseline", "target", "change"].map((text) => element("th", text))) : "";
     const numbers = metrics.map((_, number) => number).filter((number) => valuesOf(item, number).some(Boolean) || number === state.metric);
     const rows = numbers.slice(0, 14).map((number) => {
       const row = element("tr", "", { className: number === state.metric ? "chosen" : "" });
@@ -441,7 +441,7 @@ function start(data) {
     const { moved, name } = metric();
     $("moved-section").hidden = !moved.length;
     $("moved-about").textContent = `Shares of ${name}: in points of percent of all that was counted on each side.`;
-    const head = around("tr", "", ...["Part", "Baseline", "Target", "Points", ""].map((text, at) => element("th", text, { scope: "col", className: at ? "" : "text" })));
+    const head = around("tr", "", ...["Part", "Baseline", "Target", "Points"].map((text, at) => element("th", text, { scope: "col", className: at ? "" : "text" })), element("td"));
     $("moved").tHead.replaceChildren(head);
     const { changes } = palette();
     const farthest = Math.max(...moved.flatMap(({ shifts }) => shifts.map(([, before, after]) => Math.abs(after - before))));

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -282,3 +284,38 @@ def test_damaged_data_are_told(window: Any, opened: Opener, tmp_path: Path) -> N
     path.write_text(page.replace('id="data">{', 'id="data">'), encoding="utf-8")
     window.open(path.as_uri())
     assert "JSON" in text(window, "problem")
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, from the registry of npm."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed, from which axe-core comes")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix", folder, "axe-core@4"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1200, 800), (400, 700)])
+def test_axe_finds_nothing(
+    window: Any, opened: Opener, axe: str, machines: Any, scheme: str, size: tuple[int, int]
+) -> None:
+    window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    window.resize(*size)
+    cpus = machines.regular(packages=2, cores=2, threads=2)
+    pair = machines.counted(cpus, [0, 1], elsewhere=[None]), machines.counted(cpus, [1, 2, 6], absent=[3])
+    for found in ([profiles.counted()], pair, [machines.counted(machines.hybrid(), range(10)), pair[0]]):
+        opened(*found)
+        window.run(axe)
+        for keys in ((), ("m", "c", "ArrowDown", "Escape"), ("?",)):
+            window.press(*keys)
+            problems = window.run(
+                "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map((n) => n.html)]))"
+            )
+            assert problems == []
+        assert window.run("axe.run().then(({ passes }) => passes.length)") > 10
