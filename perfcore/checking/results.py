@@ -76,8 +76,9 @@ class Results:
 
     def of(self, version: str) -> tuple[Result, ...]:
         """The newest results of every configuration and method for a version, sorted by these."""
-        found = self._bucket(self._name(version)).get(encodable(version), {})
-        return tuple(found[key] for key in sorted(found))
+        bucket = self._bucket(self._name(version))
+        found = bucket.get(encodable(version)) if bucket else None
+        return tuple(found[key] for key in sorted(found)) if found else ()
 
     def keep(self, method: str, found: Mapping[Checked, Sequence[Change]], time: int) -> int:
         """Write what a method found and is not known yet; gives of how many versions and configurations. That

@@ -69,7 +69,7 @@ def _rows(marks: Marks, version: str, entries: tuple[Entry, ...]) -> str:
     if not entries:
         return ""
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    return "\n".join((*align(rows), *marks.lines(version), "", ""))
+    return "\n".join([*align(rows), *marks.lines(version), "", ""])
 
 
 @functools.lru_cache

@@ -29,12 +29,15 @@ class Marks:
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
         found = self.headlines(version)
+        if not found:
+            return []
         lines = align([("  " + verdict, *rest) for verdict, *rest in map(self.cells, found)], right=(1,))
         return [self.painted(change, line) for change, line in zip(found, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version."""
-        return headlines(self.results(version))
+        found = self.results(version)
+        return headlines(found) if found else ()
 
     def short(self, version: str) -> str:
         """The same in a few words: `▲ slower +5.2 % cpu sort big.txt`; nothing where nothing is known."""

@@ -54,6 +54,19 @@ def test_looking_and_registering_need_no_parser_of_yaml_and_no_other_heavy_packa
     )
 
 
+def test_a_second_command_does_not_ask_the_metadata_again(project: Project) -> None:
+    """What is installed is remembered, with all that looking for it would import."""
+    asking = {"stevedore", "email", "csv", "zipfile"}
+    assert _loaded(project, "log") & asking
+    for words in (("log",), ("status",), ("add", "--all")):
+        assert not _loaded(project, *words) & asking
+
+
+def test_measuring_needs_no_lock_of_another_package(project: Project) -> None:
+    words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
+    assert not _loaded(project, *words) & (HEAVY | {"filelock", "perfcore_view_table", "perfcore_check_pair"})
+
+
 def test_the_help_of_a_collector_needs_only_the_collector(project: Project) -> None:
     loaded = _loaded(project, "collect", "time", "--help")
     assert "perfcore_collect_time" in loaded
