@@ -23,6 +23,7 @@ from perfcore.checking.history import Scan
 from perfcore.checking.outcome import Outcome
 from perfcore.checking.pairing import Unpaired
 from perfcore.cli import ack
+from perfcore.cli import calibrate as calibration
 from perfcore.cli.console import Console
 from perfcore.cli.reporting import TABLE, Wanted, accepted, deliver, keep
 from perfcore.config import KEYS, read_bytes
@@ -101,6 +102,9 @@ def check(
         Optional[list[str]],
         typer.Option("--notify", metavar="NAME", help="Tell a notifier (default: check.notify); several."),
     ] = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Say what the checks can see here, tried on the history of the branch.")
+    ] = False,
     no_store: Annotated[bool, typer.Option("--no-store", help="Do not keep the result for log and status.")] = False,
 ) -> None:
     """Compare a version with its nearest ancestor that was measured in the same way, or find the changes of a history.
@@ -118,6 +122,12 @@ def check(
         fail_on=fail_on or (),
         notify=notify or (),
     )
+    if calibrate:
+        if words or every:
+            raise UsageError("--calibrate takes no version: it tries the whole branch")
+        compares = None if method is None or _scanning(console, method) else method
+        calibration.calibrate(console, _scanning(console, method), compares, store=not no_store, as_json=as_json)
+        return
     found = _found(console, words, every, method, parse_thresholds(threshold or ()))
     outcome = Outcome(
         changes=found.changes,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Annotated, Any
 
 import typer
 
+from perfcore.checking import gates
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.cli.marks import Marks
-from perfcore.errors import VersionError
+from perfcore.errors import FormatError, VersionError
 from perfcore.repository import Repository
 from perfcore.text import align, plural, printable
 
@@ -47,6 +49,7 @@ def _print(console: Console, repository: Repository) -> None:
         console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
     if head and entries:
         _print_checks(console, head)
+        _print_gates(console, {entry.config_id for entry in entries})
     pending = repository.pending()
     if pending:
         console.line()
@@ -67,6 +70,21 @@ def _print_checks(console: Console, head: str) -> None:
     console.line(f"checked {when}{':' if lines else ', and no change found'}")
     for line in lines:
         console.line(line)
+
+
+def _print_gates(console: Console, config_ids: Container[str]) -> None:
+    """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
+    try:
+        calibration = gates.newest(console.repository.store)
+    except FormatError as error:
+        console.warn(f"{error.message} (left out; `perf fsck` tells more)")
+        return
+    found = gates.decisive(calibration.results, config_ids) if calibration is not None else []
+    if calibration is not None and found:
+        console.line()
+        console.line(f"what the checks see, as tried {listing.moment(calibration.time)}:")
+        for each in found:
+            console.line(f"  {gates.summary(each)}")
 
 
 def _as_json(console: Console) -> dict[str, Any]:

@@ -133,3 +133,18 @@ def test_rules_choose_the_check(history) -> None:
     assert history.perf("check", "head").code == 0
     history.perf("config", "set", "check.rules", "[{collector: time, method: no-such}]")
     assert "no-such" in history.perf("check", "head", code=5).err
+
+
+def test_calibration_says_what_the_checks_see_and_status_shows_it(history) -> None:
+    done = history.perf("check", "--calibrate")
+    assert done.lines[0].split()[:2] == ["command", "metric"]
+    assert "0 of 14" in done.lines[1]
+    assert "what the checks see" in history.perf("status").out
+    (cpu, wall) = history.perf("check", "--calibrate", "--json", "--no-store").json["calibration"]
+    assert (cpu["metric"], wall["primary"]) == ("cpu", False)
+    assert "takes no version" in history.perf("check", "HEAD", "--calibrate", code=2).err
+
+
+def test_calibration_of_one_version_says_what_lacks(here) -> None:
+    here.register(_profile(1, 5e6))
+    assert "no command was measured for two versions" in here.perf("check", "--calibrate", code=3).err

@@ -1,0 +1,67 @@
+"""`perf check --calibrate`: what the checks can see here."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore.checking import calibration, gates, history
+from perfcore.checking import pairing as pairings
+from perfcore.checking import series as histories
+from perfcore.checking.gates import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
+from perfcore.checking.history import Scan
+from perfcore.cli.console import Console
+from perfcore.errors import NotFoundError, StorageError
+from perfcore.text import align, clip, printable
+
+SCHEMA = 1
+
+
+def calibrate(console: Console, scan: Scan | None, method: str | None, *, store: bool, as_json: bool) -> None:
+    """Try the checks on the history of the branch, print what they see, and keep it for `status`."""
+    repository = console.repository
+    lines = histories.lines(repository, repository.version())
+    found = history.wanted(repository, [line for line in lines if len(line.places) > 1])
+    if not found:
+        raise NotFoundError(
+            "no command was measured for two versions: there is nothing to try the checks on",
+            hint="perf collect time --all --add -- COMMAND",
+        )
+    if scan is not None:
+        found = history.scanned(repository, found, scan, pairings.thresholds_of(repository))
+    results = calibration.calibrate(repository, found, scan, method, console.progress)
+    console.clear_progress()
+    if store:
+        try:
+            gates.keep(repository.store, Calibration(time=time.time_ns(), results=tuple(results)))
+        except StorageError as error:
+            console.warn(f"the result is not kept: {error.message}")
+    if as_json:
+        console.json({"schema": SCHEMA, "calibration": [attrs.asdict(each) for each in results]})
+    else:
+        _print(console, results)
+
+
+def _print(console: Console, results: Sequence[Calibrated]) -> None:
+    rows: list[tuple[str, ...]] = [
+        ("command", "metric", "one version sees", "false alarms", "a history sees", "false alarms in 1,000")
+    ]
+    for each in sorted(results, key=lambda each: not each.primary):
+        single, many = each.single, each.history
+        rows.append(
+            (
+                clip(printable(each.label), LABEL),
+                printable(each.metric) + ("" if each.primary else " *"),
+                sees(single) if single else "",
+                of_pairs(single) if single else "too few",
+                sees(many) if many else "",
+                per_thousand(many) if many else "too short",
+            )
+        )
+    for line in align(rows, right=(2, 3, 4, 5)):
+        console.line(line)
+    if any(not each.primary for each in results):
+        console.line()
+        console.line("* fails no build unless --fail-on names it")
