@@ -32,6 +32,14 @@ def printable_lines(text: str) -> str:
     return "\n".join(printable(line.expandtabs()) for line in text.split("\n"))
 
 
+def printable_json(text: str) -> str:
+    """The same JSON with everything written as an escape that a terminal might take for more than text. JSON itself
+    asks for that below U+0020 only, and U+009B, for one, begins a sequence as an escape does."""
+    if text.isascii() and "\x7f" not in text:
+        return text
+    return "\n".join("".join(c if c.isprintable() else _json_escape(c) for c in line) for line in text.split("\n"))
+
+
 def brief(value: object, columns: int = 80) -> str:
     """A value in an error message, cut where it is long."""
     return clip(printable(repr(value)), columns)
@@ -114,6 +122,11 @@ def _digits(value: float, digits: int) -> str:
     if "e" in shown and abs(value) >= 1:
         return f"{value:.0f}"
     return shown
+
+
+def _json_escape(c: str) -> str:
+    units = c.encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
 def _escape(c: str) -> str:

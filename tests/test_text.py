@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from perfcore.text import align, clip, printable, quantity, width
+from perfcore.text import align, clip, printable, printable_json, quantity, width
 
 
 @pytest.mark.parametrize(
@@ -45,3 +47,14 @@ def test_clipped_text_fits_and_says_that_it_was_cut() -> None:
 
 def test_columns_are_aligned_by_the_places_that_characters_take() -> None:
     assert align([["日本", "1"], ["abc", "22"]], right=(1,)) == ["日本   1", "abc   22"]
+
+
+@pytest.mark.parametrize(
+    "said", ["\x1b[31m\x7f\n", "\x9b31m", "\u202eB\u2028", "\U000e0041", "naïve 日本 🚀", "\udc80", 'a"\\']
+)
+def test_json_says_the_same_and_nothing_to_a_terminal(said: str) -> None:
+    for indent in (None, 2):
+        text = printable_json(json.dumps({said: [said]}, ensure_ascii=False, indent=indent))
+        assert json.loads(text) == {said: [said]}
+        assert text.replace("\n", "").isprintable()
+    assert printable_json('"naïve 日本"') == '"naïve 日本"'

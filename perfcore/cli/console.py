@@ -23,7 +23,7 @@ from perfcore.errors import NotFoundError, OutputClosedError, PerfError, Storage
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository, UserPlaces, load_config
 from perfcore.store.lookup import Ref
-from perfcore.text import clip, printable, printable_lines
+from perfcore.text import clip, printable, printable_json, printable_lines
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
 _PATIENCE = 1.0
@@ -165,7 +165,7 @@ class Console:
 
     def json(self, value: Any) -> None:
         """One JSON document; it should hold a schema version."""
-        self.line(json.dumps(value, indent=2, ensure_ascii=False, default=str))
+        self.line(printable_json(json.dumps(value, indent=2, ensure_ascii=False, default=str)))
 
     def say(self, text: str) -> None:
         """To people, on standard error."""

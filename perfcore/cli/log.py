@@ -14,7 +14,7 @@ from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.cli.marks import Marks
 from perfcore.model import Entry, MinorVersion
-from perfcore.text import align, plural, printable
+from perfcore.text import align, plural, printable, printable_json
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
@@ -31,6 +31,9 @@ def log(
     last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="The branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Only versions in which a check found something better or worse.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document a line.")] = False,
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
@@ -40,16 +43,20 @@ def log(
         return
     start = console.repository.version(head)
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
-    if measured:
-        rows = (row for row in rows if row[1])
+    marks = Marks(console)
+    if measured or changes:
+        rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
     if last is not None:
         rows = itertools.islice(rows, last)
     if count_only:
         _print_count(console, rows, as_json)
         return
     form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
-    marks = Marks(console)
-    console.write_all(form(marks, version, entries) for version, entries in rows)
+    first = next(rows, None)
+    if first is None and changes:
+        console.say("no check has found a change here; `perf check all` looks for them")
+    elif first is not None:
+        console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
 
 
 def _short(console: Console, marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
@@ -131,4 +138,4 @@ def _as_json_line(marks: Marks, version: MinorVersion, entries: tuple[Entry, ...
         "profiles": [listing.entry_json(i, entry) for i, entry in enumerate(entries)],
         "changes": marks.as_json(version.id) if entries else [],
     }
-    return json.dumps(row, ensure_ascii=False) + "\n"
+    return printable_json(json.dumps(row, ensure_ascii=False)) + "\n"

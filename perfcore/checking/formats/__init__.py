@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 
 from perfcore.checking.outcome import Outcome
+from perfcore.text import printable_json
 
 FORMATS: Mapping[str, str] = {
     "json": "everything, for programs",
@@ -20,6 +21,6 @@ FORMATS: Mapping[str, str] = {
 def render(name: str, outcome: Outcome) -> str:
     """The outcome in a format of these, ending with a newline."""
     if name == "json":
-        return json.dumps(outcome.as_json(), indent=2, ensure_ascii=False, default=str) + "\n"
+        return printable_json(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False, default=str)) + "\n"
     text: str = importlib.import_module(f"{__name__}.{name}").render(outcome)
     return text
