@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import attrs
 import msgspec
@@ -36,7 +36,7 @@ class _Frame(msgspec.Struct):
 
 
 class _Thread(msgspec.Struct):
-    samples: list[list[int]]
+    samples: list[list[Annotated[int, msgspec.Meta(ge=0)]]]
     name: str = ""
 
 
@@ -95,6 +95,8 @@ class PySpy:
         for thread in recording.profiles:
             outer = self._outer(thread.name)
             for sample in thread.samples:
+                if sample and max(sample) >= len(known):
+                    raise FormatError(f"what py-spy wrote names frame {max(sample)} of {len(known)}")
                 # A frame for each process stands outermost: the starter's, which is not sampled for itself, then the
                 # command's. Their numbers are of this run alone.
                 stack = [frames[number] for number in sample if not processes[number]]
