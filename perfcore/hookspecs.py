@@ -165,6 +165,12 @@ class Vcs(Protocol):
         ...
 
     @optional
+    def author(self) -> str:
+        """Who works here, as a version that is made now would say it: `Name <address>`; empty where nobody said. Kept
+        with a change that is accepted."""
+        ...
+
+    @optional
     def install_trigger(self, command: Sequence[str]) -> Path:
         """Have `command` run after every new version; gives the file it was written to."""
         ...
@@ -348,7 +354,8 @@ class Check(Protocol):
 
     @optional
     def compare(self, pairing: Pairing) -> Sequence[Change]:
-        """One verdict for every metric of two samples of one configuration."""
+        """One verdict for every metric of two samples of one configuration. Called several times with runs that grow
+        by `perf compare`, each time with the `share` of the chance of a false alarm that may be spent."""
         ...
 
     @optional

@@ -279,6 +279,16 @@ class CheckContract:
         }
         assert kinds == {"cpu": "same", "wall": "degradation"}
 
+    def test_a_part_of_its_chance_makes_a_check_no_bolder(self, driver: Check) -> None:
+        """What it calls a change with a `share` of its chance of a false alarm, it calls so with all of it."""
+        for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
+            sides = [measured(noisy(5e6 * f, 2 * seed + i), session="s") for i, f in enumerate((1.0, factor))]
+            whole, part = (
+                driver.compare(attrs.evolve(pairing(*sides, interleaved=True), share=share))[0].kind
+                for share in (1.0, 0.05)
+            )
+            assert part in (whole, "cannot tell", "same")
+
     @pytest.mark.parametrize(
         ("left", "right"),
         [
