@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 NAME = ".tagitignore"
 OURS = frozenset({b".perf", b".tagit"})
 LIMIT = 1 << 20
+# The time that matching takes grows with the length of a path to the power of this.
+_STARS = 4
 
 
 @attrs.frozen
@@ -66,6 +68,9 @@ def _patterns(data: bytes, name: str) -> list[str]:
     if found:
         from pathspec import GitIgnoreSpec
     for number, line in found:
+        parts = line.split("/")
+        if parts.count("**") > _STARS or any(part.count("*") > _STARS for part in parts):
+            raise VersionError(f"line {number} of {name} has too many stars: {printable(line)}")
         try:
             GitIgnoreSpec.from_lines([line])
         except (ValueError, re.error) as error:
