@@ -5,12 +5,16 @@ from __future__ import annotations
 import hashlib
 import zlib
 
+from perfcore import files
+from perfcore.checking import acceptance, amounts, results
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile import codec, perun, perun_index, pieces, seal, stacks
 from perfcore.profile.stacks import Stacks
 from perfcore.store import index, notes, objects
 from perfcore.store.recent import Recent
+from perfcore.store.store import Store
 from perfcore.testing import profiles
+from perfcore.testing.memory import MemoryStorage
 
 from .law import assert_kept, decoded, folder, summed, target, verified
 
@@ -98,6 +102,29 @@ def recent_stacks(data: bytes) -> None:
     found = known.pieces(made)
     path.unlink()
     assert codec.chains(found, _nowhere) == {}
+
+
+@target
+def notes_of_checks(data: bytes) -> None:
+    """Results of checks, and changes that were accepted, as other stores may have noted them."""
+    store = Store(MemoryStorage())
+    notes.add(store, acceptance.SUBJECT, acceptance.TYPE, data)
+    decoded(lambda: acceptance.accepted(store))
+    notes.add(store, f"checks of {_ID[:2]}", results.TYPE, data)
+    decoded(lambda: results.headlines(results.Results(store, "git").of(_ID)))
+
+
+@target
+def caches(data: bytes) -> None:
+    """Files of `.perf/cache`, which are believed or not, and never an error."""
+    place = folder() / "cache"
+    name = hashlib.sha1(b"c", usedforsecurity=False).hexdigest()
+    files.cache(place / name, data)
+    for known in amounts.Kept.read(place, "c").known.values():
+        for metrics in known.values():
+            assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
+    (place / name).write_bytes(data)
+    amounts.Kept.read(place, "c")
 
 
 @target
