@@ -148,3 +148,12 @@ def test_calibration_says_what_the_checks_see_and_status_shows_it(history) -> No
 def test_calibration_of_one_version_says_what_lacks(here) -> None:
     here.register(_profile(1, 5e6))
     assert "no command was measured for two versions" in here.perf("check", "--calibrate", code=3).err
+
+
+def test_log_shows_only_what_checks_found_changed(history) -> None:
+    assert "no check has found a change" in history.perf("log", "--changes").err
+    history.perf("check", "all", code=1)
+    lines = history.perf("log", "--changes", "--short").lines
+    assert len(lines) == 1
+    assert "Change <b>9</b>" in lines[0]
+    assert "slower" in lines[0]
