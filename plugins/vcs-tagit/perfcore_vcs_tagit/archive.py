@@ -13,6 +13,7 @@ import gzip
 import lzma
 import os
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -38,9 +39,11 @@ _OVERHEAD = 1 << 30
 _FOLLOWED = 40
 _BLOCK = 512
 _READABLE = 0o400
+# What zipfile and tarfile let out where they are lost, such as an IndexError for a member without a name.
 _DAMAGE = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError),
     *(ValueError, OverflowError, NotImplementedError, RuntimeError, MemoryError),
+    *(LookupError, TypeError, AttributeError, struct.error),
 )
 _SUFFIXES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tbz2", ".tbz", ".txz", ".tar", ".zip")
 _OPENERS: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
