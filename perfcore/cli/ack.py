@@ -58,7 +58,7 @@ def ack(
         return
     if not undo and not why.strip():
         raise UsageError("say why it is accepted", hint="--why TEXT: it is kept with the change")
-    made = (_taken_back if undo else _accepted)(console, change, why, author or _login())
+    made = (_taken_back if undo else _accepted)(console, change, why, author or _author(console.repository))
     for each in made:
         acceptance.keep(console.repository.store, each)
     if as_json:
@@ -133,7 +133,11 @@ def _print_list(console: Console, as_json: bool) -> None:
     console.write("".join(f"{line}\n" for line in align(rows)))
 
 
-def _login() -> str:
+def _author(repository: Repository) -> str:
+    """Who works here: as the VCS says, or else the name of the login."""
+    named = getattr(repository.vcs, "author", None)
+    if named is not None and (said := named()):
+        return str(said)
     try:
         return getpass.getuser()
     except (OSError, KeyError, ImportError):

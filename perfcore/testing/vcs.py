@@ -756,6 +756,15 @@ class VcsContract:
             content(script.root, self.private),
         )
 
+    # --- who works here
+
+    def test_the_author_is_text_on_one_line(self, driver: Vcs) -> None:
+        if not hasattr(driver, "author"):
+            pytest.skip("it does not know who works here")
+        said = driver.author()
+        assert said == said.strip()
+        assert unsafe(said) | ({"\n", "\t"} & set(said)) == set()
+
     # --- the trigger
 
     def test_the_trigger_runs_after_every_version(self, driver: Vcs, script: Script, elsewhere: Path) -> None:

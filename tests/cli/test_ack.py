@@ -71,7 +71,7 @@ def test_the_list_says_who_when_and_why(slower) -> None:
         assert line.endswith("it is safer")
     (row,) = slower.perf("check", "ack", "--list", "--json").json["accepted"]
     assert (row["change"], row["why"]) == (id_of(slower), "it is safer")
-    assert row["author"]
+    assert row["author"] == "Tester <tester@example.org>", "as git says"
     assert row["time"] > 10**18
 
 

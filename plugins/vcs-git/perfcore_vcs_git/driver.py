@@ -104,6 +104,14 @@ class Git:
         out = self._runner.run("for-each-ref", "--sort=-creatordate", f"--merged={version}", form, "refs/tags")
         return next((id for id in out.decode("ascii").split() if id != version), None)
 
+    def author(self) -> str:
+        """The author of a commit that were made now, without its time."""
+        try:
+            said = self._runner.run("var", "GIT_AUTHOR_IDENT")
+        except VersionError:
+            return ""
+        return printable(said.decode("utf-8", "backslashreplace").rsplit(" ", 2)[0].strip())
+
     def check_minor_version_validity(self, version: str) -> None:
         """VersionError unless the id is the full one of a commit that is here."""
         self._revisions.commit(version)

@@ -278,3 +278,16 @@ print("done")
         tmp_path / "exported",
     )
     assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+def test_the_author_is_the_one_that_git_would_write(driver: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GIT_AUTHOR_NAME", "Žofie \x1b[31m")
+    monkeypatch.setenv("GIT_AUTHOR_EMAIL", "zofie@example.org")
+    assert driver.author() == "Žofie \\x1b[31m <zofie@example.org>"
+
+
+def test_an_author_whom_nobody_named_is_none(driver: Git, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL", "EMAIL"):
+        monkeypatch.delenv(name, raising=False)
+    subprocess.run(["git", "config", "user.useConfigOnly", "true"], cwd=driver.root, check=True)
+    assert driver.author() == ""
