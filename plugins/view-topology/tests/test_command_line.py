@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(
     not Path("/sys/devices/system/cpu/online").exists(), reason="the kernel does not tell of its CPUs"
 )
 FAST = ("collect", "papi", "--fallback", "--event", "task-clock", "--repeat", "2", "--warmup", "0")
-BURN = "import os; os.sched_setaffinity(0, {%s}); sum(i * i for i in range(300000))"
+BURN = "import os; os.sched_setaffinity(0, {%s}); sum(i * i for i in range(4_000_000))"
 
 
 def collect(project: Project, program: str) -> None:
