@@ -23,6 +23,7 @@ from perfcore.jobs.runner import Context
 from perfcore.jobs.trees import Trees
 from perfcore.model import Change, Job, Measured, Plan
 from perfcore.plugins import Phases
+from perfcore.repository import Repository
 from perfcore.text import printable
 
 BAND = 0.01
@@ -106,6 +107,7 @@ def measured(
     keep: bool,
 ) -> Answer:
     """The answer to which of two programs is slower. Nothing is measured where both are one."""
+    repository = console.repository if keep else None  # before anything runs, for there may be none
     with contextlib.ExitStack() as stack:
         surroundings = _surroundings(console)
         first, second = _placed(console, stack, programs, build)
@@ -115,8 +117,8 @@ def measured(
         jobs = first.job, second.job
         bench = _Bench(console, surroundings, jobs, effort)
         look = bench.last(comparing.compare(jobs, bench, judge, effort, time.monotonic))
-    if keep:
-        _keep(console, look, jobs)
+    if repository is not None:
+        _keep(console, repository, look, jobs)
     return Answer(
         sides=sides,
         changes=look.changes,
@@ -138,6 +140,7 @@ class _Bench:
     effort: Effort
     seen: str = ""
     taken: int = 0
+    shown: int = 0
 
     def __call__(self, schedule: Mapping[str, Any]) -> list[Measured]:
         surroundings = attrs.evolve(self.surroundings, progress=self._progress)
@@ -154,7 +157,8 @@ class _Bench:
         return look
 
     def _progress(self, done: int, total: int, text: str) -> None:
-        self.console.progress(self.taken + done // 2, 0, f"pairs: {self.seen or text}")
+        self.shown = max(self.shown, self.taken + done // 2)  # those that are taken again are counted anew
+        self.console.progress(self.shown, 0, f"pairs: {self.seen or text}")
 
 
 def _surroundings(console: Console) -> Context:
@@ -228,12 +232,12 @@ def _with_options(options: Callable[[str, str], Mapping[str, Any]], job: Job) ->
     return attrs.evolve(job, collector=attrs.evolve(step, params=params))
 
 
-def _keep(console: Console, look: Look, jobs: tuple[Job, Job]) -> None:
+def _keep(console: Console, repository: Repository, look: Look, jobs: tuple[Job, Job]) -> None:
     """Pending profiles of what was measured, in batches as it was."""
     names = []
     for sample, job in zip(look.samples, jobs, strict=True):
         for profile in sample.profiles:
-            names.append(console.repository.save(profile).name)
+            names.append(repository.save(profile).name)
             console.plugins.emit("profile_collected", profile=profile, job=job)
     for name in names:
         console.say(f"kept {name}")

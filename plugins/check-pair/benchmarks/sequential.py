@@ -22,7 +22,7 @@ from typing import Any
 import attrs
 from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
-from report import profiles
+from report import ANSWERS, profiles
 
 from perfcore.checking.comparing import Effort, Look, Samples, compare
 from perfcore.cli.inturn import BAND
@@ -32,7 +32,6 @@ from perfcore.testing.check import pairing
 from perfcore.text import align
 
 JOB = Job(argv=("work",), cmd="work")
-ANSWERS = {"degradation": "slower", "optimization": "faster", "same": "same", "cannot tell": "cannot tell"}
 
 
 def main() -> None:
@@ -91,7 +90,7 @@ def taken(sides: list[Columns]) -> tuple[Profile, ...]:
 
 def counted(looks: Sequence[Look]) -> list[str]:
     """How many comparisons, the share of each answer, the pairs they took, and the interval's median half width."""
-    kinds = Counter(look.changes[0].kind for look in looks)
+    kinds = Counter[str](look.changes[0].kind for look in looks)
     pairs = [look.pairs for look in looks]
     first = [look.changes[0] for look in looks]
     widths = [(change.high - change.low) / 2 for change in first if change.high is not None and change.low is not None]
