@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -18,12 +19,13 @@ from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured
 from perfcore.cli.measuring import standing
-from perfcore.errors import UsageError
+from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.jobs import matrix
 from perfcore.model import Job, Sample, Step
 from perfcore.repository import Repository
 from perfcore.settings import parse_seconds
 from perfcore.store.lookup import Ref
+from perfcore.text import printable
 
 SLOWER, UNDECIDED = 1, 8
 _COMMAND = "perfcore.command"
@@ -179,7 +181,7 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, ban
             "say what is compared: a command behind `--`, two --command, or two profiles",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
-    refs = [console.find(word) for word in words]
+    refs = [_find(console, word) for word in words]
     first, second = (_sample(console.repository, found) for found in refs)
     if unlike := pairing.unlike(first.profiles[0], second.profiles[0]):
         console.say(f"note: these were not measured alike: {unlike}")
@@ -197,6 +199,20 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, ban
         looks=1,
         stopped=comparing.reason(changes, band, late=False, last=True),
     )
+
+
+def _find(console: Console, word: str) -> list[Ref]:
+    """The profiles of a name. UsageError where it is one of a version: then a command is missing."""
+    try:
+        return console.find(word)
+    except NotFoundError:
+        with contextlib.suppress(VersionError):
+            version = console.repository.version(word)
+            raise UsageError(
+                f"{printable(word)} is version {version[:10]}, and there is no command to measure",
+                hint="perf compare A B -- COMMAND measures; perf check A..B compares what was measured",
+            ) from None
+        raise
 
 
 def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:

@@ -163,6 +163,7 @@ def test_a_configured_threshold_is_the_band(here) -> None:
     [
         ((), "say what is compared"),
         (("0@p",), "say what is compared"),
+        (("HEAD", "HEAD"), "there is no command to measure"),
         (("-c", "true"), "give --command twice"),
         (("-c", "true", "-c", "true", "-c", "true"), "give --command twice"),
         (("-c", "true", "-c", "true", "HEAD"), "nothing beside it"),
