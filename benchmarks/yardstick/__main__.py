@@ -37,7 +37,7 @@ def main(arguments: Sequence[str]) -> None:
     lines: list[Line] = []
     for measurement in MEASUREMENTS:
         if not options.only or measurement.name in options.only:
-            lines += _tell(measure(room, smaller(measurement) if options.quick else measurement))
+            lines += _tell(measure(room, limited(measurement, options)))
     for weighed in WEIGHTS:
         if weighed.name in options.only or (not options.only and not options.quick):
             lines += _tell(of_weight(weighed, weight(weighed.ours(room)), weight(weighed.theirs(room))))
@@ -55,6 +55,14 @@ def measure(room: Room, measurement: Measurement) -> list[Line]:
         theirs = measurement.theirs(room, size) if peer else None
         races[size] = race(measurement.ours(room, size), theirs, rounds)
     return of_measurement(measurement, races)
+
+
+def limited(measurement: Measurement, options: argparse.Namespace) -> Measurement:
+    """The measurement in the sizes that are wanted."""
+    if options.quick:
+        measurement = smaller(measurement)
+    sizes = {size: rounds for size, rounds in measurement.sizes.items() if size <= options.largest}
+    return attrs.evolve(measurement, sizes=sizes)
 
 
 def smaller(measurement: Measurement) -> Measurement:
@@ -89,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--room", type=Path, default=Path("~/.cache/perfcore-yardstick"), help="where things are kept")
     parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="small sizes, two rounds")
+    parser.add_argument("--largest", type=int, default=sys.maxsize, metavar="SIZE", help="leave larger sizes out")
     parser.add_argument("--installed", action="store_true", help="measure perfcore as it was installed last")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
