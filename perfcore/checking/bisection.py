@@ -10,10 +10,11 @@ What a machine does between sessions would look like a change. Therefore each me
 with an end (version, end, version: the middle of both is the same instant), and where ends show that sessions differ
 more than runs do, every amount enters without its session's offset (`drift`), and the end is measured as often as the
 version. A machine that holds still needs one run of an end for two of a version, and these are not lost: they make the
-level of that end better known.
+level of that end better known. Where a version is best run only once, which happens only where it costs nothing to get
+ready for it, every second one does without an end as long as no session shows a drift.
 
 The next version is the one whose run is expected to tell most; how often it is run weighs what is learnt against what
-it costs to get there. Runs are taken for a little less than they are (TRUST), for real noise is never the assumed one.
+it costs to get there.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ import attrs
 from perfcore.checking import drift, noise
 from perfcore.checking.drift import Group, Settled
 
-TRUST = 0.9
 FIRST_RUNS = 3  # of each end
 MORE_RUNS = 2
 UNCLEAR = 0.1  # probability that the ends do not differ, above which they are measured again
@@ -95,11 +95,14 @@ class Question:
 class Belief:
     """`probabilities[i]`: that version i made the change; `nothing`: that the ends do not differ. `step` is the size of
     the change with its interval, `good` the level of the good end: a ratio and an amount where `logarithmic`, else
-    differences. `scale` and `shape` are the likeliest noise. `drifts`: sessions differ more than runs do."""
+    differences. `scale` and `shape` are the likeliest noise. `drifts`: sessions differ more than runs do. `runs` are
+    those of the good end, of the bad end and of all versions, `sessions` those with an end and those without; profiles
+    that were there before do not count."""
 
     probabilities: tuple[float, ...]
     nothing: float
     runs: tuple[int, int, int] = (0, 0, 0)
+    sessions: tuple[int, int] = (0, 0)
     logarithmic: bool = True
     good: float = 0.0
     step: float = 0.0
@@ -158,7 +161,12 @@ def believe(question: Question, evidence: Sequence[Evidence], level: float = 0.9
         if again == believed:
             break
         believed = again
-    belief = posterior.belief(shares, level, settled.drifts, _counts(groups, ends))
+    belief = attrs.evolve(
+        posterior.belief(shares, level),
+        runs=_counts(groups, ends),
+        sessions=_sessions(groups, ends),
+        drifts=settled.drifts,
+    )
     return belief if unit is None else _in_unit(belief, unit)
 
 
@@ -199,12 +207,16 @@ def choose(question: Question, belief: Belief, setup: float = 0.0) -> Measuremen
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
     if belief.nothing > UNCLEAR:
-        return Measurement(0, MORE_RUNS, ends[1], MORE_RUNS)
+        more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
+        return Measurement(0, more, ends[1], more)
     place = _most_telling(question, belief)
     if place is None:
         return None
     end = ends[0] if belief.runs[0] <= belief.runs[1] else ends[1]
     times = _times(belief, question.sums(belief.probabilities)[place], setup)
+    paired, alone = belief.sessions
+    if times == 1 and not belief.drifts and alone < paired - 1:
+        return Measurement(place, 1, end, 0)
     return Measurement(place, times, end, _turns_of_end(times, belief.drifts))
 
 
@@ -309,7 +321,7 @@ class _Posterior:
             return [(1 - _PRIOR_NOTHING) * share for share in shares], _PRIOR_NOTHING
         return [weight / whole for weight in weights], none / whole
 
-    def belief(self, shares: Sequence[float], level: float, drifts: bool, runs: tuple[int, int, int]) -> Belief:
+    def belief(self, shares: Sequence[float], level: float) -> Belief:
         probabilities, nothing = self.probabilities(shares)
         case = self.cases[probabilities.index(max(probabilities))]
         of_kinds = self._likelihoods[case]
@@ -319,14 +331,12 @@ class _Posterior:
         return Belief(
             probabilities=tuple(probabilities),
             nothing=nothing,
-            runs=runs,
             good=good,
             step=step,
             low=low,
             high=high,
             scale=self.levels.good.scale * noise.SCALES[factor],
             shape=noise.SHAPES[shape],
-            drifts=drifts,
         )
 
     @functools.cached_property
@@ -395,7 +405,7 @@ class _Posterior:
 def _sums(settled: Settled, place: int, levels: noise.Grid) -> list[Row]:
     """For each kind of noise, the log likelihood of all runs of a place at every level."""
     groups = zip(settled.groups, settled.weights, strict=True)
-    found = [noise.likelihoods(g.amounts, levels, TRUST * weight) for g, weight in groups if g.place == place]
+    found = [noise.likelihoods(g.amounts, levels, weight) for g, weight in groups if g.place == place]
     total: list[Row] = list(found[0])
     for rows in found[1:]:
         total = [_plus(one, other) for one, other in zip(total, rows, strict=True)]
@@ -552,6 +562,13 @@ def _told(distance: float, share: float) -> float:
     good = [math.exp(-0.5 * place * place) for place in places]
     bad = [math.exp(-0.5 * (place - distance) ** 2) for place in places]
     return _mutual([g / sum(good) for g in good], [b / sum(bad) for b in bad], share)
+
+
+def _sessions(groups: Sequence[Group], ends: tuple[int, int]) -> tuple[int, int]:
+    """Sessions with an end, and without."""
+    fresh = {group.session for group in groups if not group.apart}
+    paired = {group.session for group in groups if not group.apart and group.place in ends}
+    return len(paired), len(fresh - paired)
 
 
 def _turns_of_end(times: int, drifts: bool) -> int:

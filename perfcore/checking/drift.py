@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 
-_CLEAR = 15.0  # how much more than runs sessions must differ, less where there are many: noise is skewed
+_DOUBTFUL, _CLEAR = 3.0, 10.0  # how much more than runs sessions differ, for one: less is believed where less is clear
+_DRIFTS = 0.3  # of the variance of a run, the variance between sessions from which they are said to differ
 _SPIKE = 2.5  # scales beyond which an amount says nothing about its session
 _APART = 0.5  # what sessions share of the noise where nothing was measured that tells
 
@@ -49,7 +50,7 @@ def settle(groups: Sequence[Group], levels: Mapping[int, float], scale: float) -
         settled.append(attrs.evolve(group, amounts=tuple(amount - offset for amount in group.amounts)))
         left = (1 - share) * between
         weights.append(_weight(group, left / (left + within)))
-    return Settled(tuple(settled), tuple(weights), drifts=True)
+    return Settled(tuple(settled), tuple(weights), drifts=between > _DRIFTS * within)
 
 
 def _sessions(groups: Sequence[Group], levels: Mapping[int, float], scale: float) -> Iterator[tuple[str, list[float]]]:
@@ -85,9 +86,11 @@ def _between(residuals: Mapping[str, Sequence[float]], within: float) -> float:
     spread = sum(len(known) * (statistics.fmean(known) - mean) ** 2 for known in residuals.values())
     freedom = len(sizes) - 1
     ratio = spread / freedom / within
-    if ratio < 1 + _CLEAR / math.sqrt(freedom):
+    clear = ((ratio - 1) * math.sqrt(freedom) - _DOUBTFUL) / (_CLEAR - _DOUBTFUL)
+    if clear <= 0:
         return 0.0
-    return (ratio - 1) * within / ((runs - sum(size * size for size in sizes) / runs) / freedom)
+    variance = (ratio - 1) * within / ((runs - sum(size * size for size in sizes) / runs) / freedom)
+    return min(1.0, clear) * variance
 
 
 def _weight(group: Group, shared: float) -> float:

@@ -33,14 +33,20 @@ def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
     ]
     if known:
         _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
-        parents = repository.vcs.get_minor_version_info(change.earliest).parents
-        if parents:
-            return Ends(parents[0], change.latest, one)
+        return Ends(_before(repository, one, change.earliest), change.latest, one)
     steps = [(step, one, before, after) for one in found for step, before, after in _steps(one.series)]
     if not steps:
         return None
     _, one, before, after = max(steps, key=lambda item: item[0])
     return Ends(before, after, one)
+
+
+def _before(repository: Repository, one: Scanned, version: str) -> str:
+    """The version that was measured before this one, or else its parent."""
+    numbers = [place.version.id for place in one.line.places]
+    place = numbers.index(version) if version in numbers else 0
+    parents = repository.vcs.get_minor_version_info(version).parents
+    return numbers[place - 1] if place else (parents or (version,))[0]
 
 
 def _number(one: Scanned, version: str) -> int:

@@ -10,7 +10,7 @@ import msgspec
 import typer
 from typer.core import TyperCommand
 
-from perfcore.checking import bisection, journal
+from perfcore.checking import journal
 from perfcore.checking.gate import UNTOLD
 from perfcore.checking.journal import Journal
 from perfcore.cli import bisect_report as report
@@ -115,7 +115,7 @@ def bisect(
             asked = ask(
                 console, words, argv, auto, Wish(metric, function, collector, shell, cwd, env or [], not no_build)
             )
-            begun = _begun(before, asked)
+            begun = _begun(console, before, asked)
         elif argv is None and before is not None:
             begun = before
         else:
@@ -148,15 +148,13 @@ def _find(console: Console, begun: Journal, register: bool, until: float | None,
         raise typer.Exit(UNTOLD)
 
 
-def _begun(before: Journal | None, asked: Journal) -> Journal:
+def _begun(console: Console, before: Journal | None, asked: Journal) -> Journal:
     """What was learnt already, where it answers what is asked now."""
-    if before is None:
+    if before is None or not before.readings:
         return asked
     if before.asks_the_same(asked):
         return before
-    question = before.question
-    belief = bisection.believe(question, before.evidence)
-    if bisection.answer(question, belief).probability >= before.confidence or not before.readings:
+    if Bisection(console, before, report.quiet).verdict().stopped not in (None, "runs"):
         return asked
     raise UsageError(
         f"a bisection of {before.versions[0][:10]}..{before.versions[-1][:10]} is under way",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import attrs
@@ -26,6 +26,7 @@ from perfcore.text import printable
 
 Stopped = Literal["found", "same", "identical", "runs", "time", "stuck"]
 _MOST_SETUP = 10.0  # runs: a slow build is no reason to run a version for ever
+_WARMING = 2.0
 _ENDS_SHARE = 0.5  # of all runs, for finding out whether the ends differ at all
 
 
@@ -99,7 +100,7 @@ class Bisection:
         if begun and belief.nothing > bisection.UNCLEAR and good + bad >= _ENDS_SHARE * self.journal.max_runs:
             return "same"
         if runs >= self.journal.max_runs:
-            return "runs"
+            return "same" if belief.nothing > bisection.UNCLEAR else "runs"
         if self.until is not None and time.monotonic() >= self.until:
             return "time"
         return None if bisection.choose(question, belief) else "stuck"
@@ -112,10 +113,10 @@ class Bisection:
             self._measure(measurement, jobs)
 
     def _setup(self) -> float:
-        """What it costs to get another version ready, in runs; two are for warming up."""
+        """What it costs to get another version ready, in runs; some are for warming up."""
         if not self._prepared or not self._ran:
-            return 0.0
-        return min(_MOST_SETUP, (self._preparing / self._prepared) / max(1e-9, self._running / self._ran))
+            return _WARMING
+        return min(_MOST_SETUP, _WARMING + (self._preparing / self._prepared) / max(1e-9, self._running / self._ran))
 
     def _prepare(self, trees: Versions, measurement: Measurement) -> tuple[Job, Job] | None:
         """The jobs of the version and the end in their trees; None where something was learnt without measuring."""
@@ -131,9 +132,11 @@ class Bisection:
         for place, one in ((measurement.end, end), (measurement.place, job)):
             self._identify(place, one, trees)
         question = self.journal.question
-        if len(question.alike) > known and measurement.place:
-            twin = next(a if b == measurement.place else b for a, b in question.alike if measurement.place in (a, b))
-            self._learnt(Step(self._info(measurement.place), like=self.journal.versions[twin]))
+        if len(question.alike) > known:
+            if measurement.place:
+                pair = next(pair for pair in question.alike if measurement.place in pair)
+                twin = self.journal.versions[sum(pair) - measurement.place]
+                self._learnt(Step(self._info(measurement.place), like=twin))
             return None
         return job, end
 
@@ -168,36 +171,38 @@ class Bisection:
         repeated = tuple(
             attrs.evolve(job, collector=attrs.evolve(job.collector, params={**job.collector.params, **_often(count)}))
             for job, count in zip(jobs, times, strict=True)
+            if count
         )
         started = time.monotonic()
         done = list(submit(self.console, Plan(jobs=repeated, context=self._surroundings)))
         self.console.clear_progress()
         self._running += time.monotonic() - started
         self._ran += sum(times)
-        first, end = done
-        if end.profile is None:
-            raise end.error or PerfError(f"{end.job.label} was not measured")
+        first, *others = done
+        for end in others:
+            if end.profile is None:
+                raise end.error or PerfError(f"{end.job.label} was not measured")
         if first.profile is None:
             if measurement.place == 0 or first.error is None:
                 raise first.error or PerfError(f"{first.job.label} was not measured")
             self._skip(measurement.place, str(first.error))
             return
-        self._keep(measurement, first.profile, end.profile)
+        self._keep(measurement, [one.profile for one in done if one.profile is not None])
 
-    def _keep(self, measurement: Measurement, first: Profile, end: Profile) -> None:
-        journal = self.journal
-        amounts = [readings.read(p, journal.metric, journal.function) for p in (first, end)]
-        if journal.function and not any(any(one.values) for one in amounts) and not journal.sessions:
+    def _keep(self, measurement: Measurement, profiles: Sequence[Profile]) -> None:
+        journal, first = self.journal, profiles[0]
+        places = (measurement.place, measurement.end)[: len(profiles)]
+        amounts = [readings.read(profile, journal.metric, journal.function) for profile in profiles]
+        if journal.function and not journal.sessions and not any(any(one.values) for one in amounts):
             raise NotFoundError(
                 f"neither end spends anything in a function {printable(journal.function)!r}",
-                hint=nearest(journal.function, readings.functions(end)) or "`perf show` lists them",
+                hint=nearest(journal.function, readings.functions(first)) or "`perf show` lists them",
             )
-        if not any(one.values for one in amounts):
+        if not all(one.values for one in amounts):
             raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
         session = readings.session(first) or f"{journal.sessions}"
         read = tuple(
-            Reading(journal.versions[place], one.values, session)
-            for place, one in zip((measurement.place, measurement.end), amounts, strict=True)
+            Reading(journal.versions[place], one.values, session) for place, one in zip(places, amounts, strict=True)
         )
         self._write(
             readings=(*journal.readings, *read),
@@ -210,11 +215,11 @@ class Bisection:
         )
         if not journal.sessions:
             self._write(readings=(*self.journal.readings, *known(self.console, self.journal)))
-        for profile in (first, end):
+        for profile in profiles:
             self._register(profile)
-        self._tell(Step(self._info(measurement.place), amounts[0].values))
-        if measurement.place == 0:
-            self._tell(Step(self._info(measurement.end), amounts[1].values))
+        for place, one in zip(places, amounts, strict=True):
+            if measurement.place in (0, place):
+                self._tell(Step(self._info(place), one.values))
 
     def _register(self, profile: Profile) -> None:
         if self.register:

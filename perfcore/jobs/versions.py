@@ -25,7 +25,8 @@ class Versions:
         self._held: dict[str, tuple[contextlib.ExitStack, Path]] = {}
 
     def __enter__(self) -> Self:
-        return self
+        with Trees(self._repository):  # removes what killed commands left
+            return self
 
     def __exit__(self, *_: object) -> None:
         for version in reversed(list(self._held)):

@@ -1,0 +1,423 @@
+"""`perf bisect`: real versions of a small program, built and run, and bisections that are interrupted."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from perfcore.locks import Lock
+
+PLUGIN = '''
+import subprocess
+
+from perfcore.errors import CommandFailedError
+from perfcore.profile.recording import Session
+from perfcore.profile.table import ColumnSpec
+
+
+class Work:
+    """Reads from a program what each of its functions took."""
+
+    schedule = {"repeat": 3, "warmup": 0}
+
+    def __init__(self, settings=None):
+        pass
+
+    def before(self, job):
+        columns = [ColumnSpec("stack", "i64"), ColumnSpec("work", "f64", "", "value")]
+        return Session(job, columns=columns, state=[])
+
+    def collect(self, session, run):
+        job, names = session.job, session.state
+        done = subprocess.run(job.argv, cwd=job.cwd, env=dict(job.env), capture_output=True, text=True)
+        if done.returncode:
+            raise CommandFailedError(f"exit code {done.returncode}")
+        for line in done.stdout.splitlines():
+            name, amount = line.split()
+            if name not in names:
+                names.append(name)
+            run.rows.add(stack=names.index(name), work=float(amount))
+
+    def after(self, session, outcome):
+        names = session.state
+        numbers = list(range(len(names)))
+        text, number = (lambda name: ColumnSpec(name, "str")), (lambda name: ColumnSpec(name, "i64"))
+        functions = session.table("functions", [text("name"), text("file"), number("line")])
+        functions.extend({"name": names, "file": ["work.py"] * len(names), "line": [1] * len(names)})
+        session.table("frames", [number("function"), number("offset")]).extend(
+            {"function": numbers, "offset": [0] * len(names)}
+        )
+        session.table("stacks", [number("parent"), number("frame")]).extend(
+            {"parent": [None] * len(names), "frame": numbers}
+        )
+'''
+PROGRAM = """import random
+print("main", {main} * random.uniform(0.995, 1.005))
+print("Parser.next", {parser} * random.uniform(0.995, 1.005))
+"""
+NAMED = """
+plugins:
+  own:
+    collector:
+      work: plugin.py:Work
+"""
+COMMAND = ("--", sys.executable, "-I", "-S", "work.py")
+BISECT = ("bisect", "--collector", "work")
+
+
+class History:
+    """Versions of a program by a word each: what they are is in their subjects."""
+
+    def __init__(self, here) -> None:
+        self.here = here
+        self.ids: dict[str, str] = {}
+        here.write("plugin.py", PLUGIN)
+        here.write(".perfcore.yml", NAMED)
+        here.write("build.sh", "true\n")
+
+    def add(self, word: str, main: float = 100, parser: float = 50, **files: str) -> str:
+        text = PROGRAM.format(main=main, parser=parser) + f"# {word}\n"
+        self.ids[word] = self.here.commit(word, work__py=text, **files)
+        return self.ids[word]
+
+
+@pytest.fixture
+def history(here) -> History:
+    """Fourteen versions: the tenth is slower, the third touches only a document, two do not build, one is empty."""
+    made = History(here)
+    for number in range(14):
+        main = 100 if number < 9 else 130
+        if number == 3:
+            made.add("document", main, README="hello again\n")
+        elif number in (6, 7):
+            made.add(f"broken {number}", main, build__sh="exit 3\n")
+        elif number == 11:
+            made.ids["empty"] = here.commit("empty")
+        else:
+            made.add(f"version {number}", main, build__sh="true\n")
+    here.perf("config", "set", "execute.pre_run", "sh build.sh")
+    here.perf("config", "trust", "--yes")
+    return made
+
+
+def journal(here):
+    return json.loads((here.path / ".perf" / "bisect.json").read_text())
+
+
+def test_the_version_that_made_it_slower_is_found(history) -> None:
+    here = history.here
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    assert history.ids["version 9"] in done.out
+    assert "this version made it worse by +" in done.out
+    assert "tester@example.org" in done.out
+    assert done.err == ""
+    assert here.perf("status").out.count("pending") <= 1
+    assert list(here.home.rglob("tree-*/work.py")) == []
+    assert here.git("worktree", "list").out.count("\n") == 1
+    assert here.git("status", "--porcelain").out == ""
+
+
+def test_what_is_printed_for_programs_says_everything(history) -> None:
+    done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND)
+    found = done.json
+    assert [one["id"] for one in found["found"]] == [history.ids["version 9"]]
+    assert found["probability"] >= 0.95
+    assert found["change"]["low"] <= 1.2 <= found["change"]["high"]
+    assert found["metric"] == "work"
+    assert found["runs"] == sum(len(reading["amounts"]) for reading in found["readings"])
+    assert len(found["versions"]) == 14
+
+
+def test_versions_that_do_not_build_are_skipped(history) -> None:
+    here = history.here
+    here.git("checkout", "--quiet", "-b", "other", history.ids["version 5"])
+    for word in ("broken a", "broken b"):
+        history.add(word, 130, build__sh=f"exit 3 # {word}\n")
+    history.add("last", 130, build__sh="true\n")
+    done = here.perf(*BISECT, history.ids["version 0"], "HEAD", *COMMAND)
+    assert "skipped: pre_run 'sh build.sh' failed with exit code 3" in done.out
+    assert "one of these versions" in done.out
+    for word in ("broken a", "broken b", "last"):
+        assert history.ids[word] in done.out
+    assert history.ids["version 5"] not in done.out.split("one of these")[1].split("see where")[0]
+
+
+def test_a_command_that_fails_in_a_version_skips_it(here) -> None:
+    made = History(here)
+    made.add("good")
+    made.ids["fails"] = here.commit("fails", work__py="raise SystemExit(5)\n")
+    made.add("bad", 130)
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~2", "HEAD", *COMMAND)
+    assert "exit code 5" in done.out
+    assert made.ids["fails"] in done.out
+    assert made.ids["bad"] in done.out
+
+
+def test_an_end_that_does_not_build_is_an_error(history) -> None:
+    done = history.here.perf(*BISECT, "HEAD~13", history.ids["broken 7"], *COMMAND, code=6)
+    assert "pre_run" in done.err
+
+
+def test_ends_that_are_the_same_program_are_not_measured(history) -> None:
+    here = history.here
+    for number in range(3):
+        here.commit(f"nothing {number}")
+    done = here.perf(*BISECT, "HEAD~3", "HEAD", *COMMAND, code=8)
+    assert "nothing between" in done.out
+    assert journal(here)["readings"] == []
+
+
+def test_a_version_that_is_the_same_program_as_another_is_not_measured(here) -> None:
+    """Eight versions are the first one again; only the ninth is not."""
+    made = History(here)
+    made.add("start", other__py="0\n")
+    for number in range(8):
+        here.commit(f"there {number}", other__py=f"{number + 1}\n")
+        here.commit(f"back {number}", other__py="0\n")
+    slow = here.commit("slow", other__py="0\n", work__py=PROGRAM.format(main=150, parser=50))
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~17", "HEAD", *COMMAND)
+    assert slow in done.out
+    like = [line for line in done.out.splitlines() if "the same program as" in line]
+    read = {reading["version"][:10] for reading in journal(here)["readings"]}
+    assert all(line[:10] not in read for line in like)
+    assert journal(here)["programs"]
+
+
+def test_a_function_is_followed_where_the_whole_hides_it(here) -> None:
+    made = History(here)
+    for number in range(8):
+        made.add(f"version {number}", main=100 + (number >= 2) * 40, parser=50 + (number >= 5) * 10)
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~7", "HEAD", "--function", "Parser.next", "--json", *COMMAND)
+    assert [one["id"] for one in done.json["found"]] == [made.ids["version 5"]]
+    assert done.json["function"] == "Parser.next"
+    here.perf("bisect", "--reset")
+    done = here.perf(*BISECT, "HEAD~7", "HEAD", "--function", "Parser.nex", *COMMAND, code=3)
+    assert "did you mean 'Parser.next'?" in done.err
+
+
+def test_a_function_needs_stacks(history) -> None:
+    done = history.here.perf("bisect", "HEAD~13", "HEAD", "--function", "main", *COMMAND, code=3)
+    assert "has no stacks" in done.err
+    assert "--collector sample" in done.err
+
+
+def test_the_history_gives_ends_and_command(history) -> None:
+    here = history.here
+    for word in ("version 0", "version 2", "version 5", "version 10", "version 13"):
+        here.perf("collect", "work", "--add", "--version", history.ids[word], *COMMAND)
+    done = here.perf("bisect", "--auto", "--json")
+    assert [one["id"] for one in done.json["found"]] == [history.ids["version 9"]]
+    assert done.json["versions"][0]["id"] == history.ids["version 5"]
+    assert done.json["versions"][-1]["id"] == history.ids["version 10"]
+    assert "measuring what was measured before" in done.err
+
+
+def test_a_history_without_a_degradation_has_no_ends(here) -> None:
+    done = here.perf("bisect", "--auto", code=3)
+    assert "nothing that became worse" in done.err
+
+
+def test_profiles_that_are_there_are_evidence(history) -> None:
+    here = history.here
+    here.perf("collect", "work", "--add", "--version", history.ids["version 8"], *COMMAND)
+    here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    old = [reading for reading in journal(here)["readings"] if reading.get("apart")]
+    assert [reading["version"] for reading in old] == [history.ids["version 8"]]
+    assert len(old[0]["amounts"]) == 3
+
+
+def test_what_is_measured_can_be_registered(history) -> None:
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--add", *COMMAND)
+    counts = [len(here.repository.entries(version)) for version in history.ids.values()]
+    measured = {reading["version"] for reading in journal(here)["readings"]}
+    assert [bool(count) for count in counts] == [version in measured for version in history.ids.values()]
+    assert here.perf("status", "--json").json["pending"] == []
+
+
+def test_a_killed_bisection_goes_on(history) -> None:
+    here = history.here
+    words = (*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    process = subprocess.Popen(
+        (sys.executable, "-m", "perfcore", *words), cwd=here.path, env=here.real.env, stdout=subprocess.DEVNULL
+    )
+    until = time.monotonic() + 60
+    while time.monotonic() < until and process.poll() is None:
+        if (here.path / ".perf" / "bisect.json").exists() and journal(here)["sessions"] >= 2:
+            break
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    before = journal(here)
+    assert before["sessions"] >= 2
+    done = here.perf("bisect")
+    assert "taken already" in done.out
+    assert history.ids["version 9"] in done.out
+    assert journal(here)["readings"][: len(before["readings"])] == before["readings"]
+    assert list(here.home.rglob("tree-*/work.py")) == []
+
+
+def test_the_same_question_goes_on_and_another_is_refused(history) -> None:
+    here = history.here
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
+    assert "cannot tell after 6 runs" in done.out
+    assert "perf bisect --max-runs 12" in done.out
+    other = here.perf(*BISECT, "HEAD~12", "HEAD", *COMMAND, code=2)
+    assert "is under way" in other.err
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "100", *COMMAND)
+    assert "6 runs taken already" in done.out
+    assert history.ids["version 9"] in done.out
+
+
+def test_a_finished_one_makes_room_for_another(history) -> None:
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    assert history.ids["version 9"] in here.perf("bisect").out
+    done = here.perf(*BISECT, "HEAD~12", "HEAD", *COMMAND)
+    assert "taken already" not in done.out
+
+
+def test_time_that_is_over_ends_it_for_now(history) -> None:
+    done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--budget", "0.001", *COMMAND, code=8)
+    assert "in the time there was" in done.out
+    assert "go on: perf bisect" in done.out
+
+
+def test_ends_that_do_not_differ_are_told(here) -> None:
+    History(here)
+    for number in range(4):
+        here.commit(f"version {number}", work__py=f"print('main 100') # {number}\n")
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~3", "HEAD", "--max-runs", "24", *COMMAND, code=8)
+    assert "it is not sure that" in done.out
+    assert "not by more than" in done.out
+
+
+def test_forgetting(history) -> None:
+    here = history.here
+    assert "there is no bisection" in here.perf("bisect", "--reset").err
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
+    assert "is forgotten" in here.perf("bisect", "--reset").err
+    assert "say between which versions" in here.perf("bisect", code=2).err
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"format": 1', "", "[]", '{"format": 1, "versions": [], "command": {"argv": [], "cmd": ""}}', "\0\xff"],
+)
+def test_a_damaged_journal_is_refused_and_can_be_removed(here, text) -> None:
+    (here.path / ".perf" / "bisect.json").write_text(text)
+    done = here.perf("bisect", code=4)
+    assert "is damaged" in done.err
+    assert "--reset" in done.err
+    here.perf("bisect", "--reset")
+    assert not (here.path / ".perf" / "bisect.json").exists()
+
+
+def test_a_newer_journal_is_left_alone(here) -> None:
+    (here.path / ".perf" / "bisect.json").write_text('{"format": 99}')
+    assert "newer" in here.perf("bisect", code=4).err
+
+
+def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
+    before = journal(here)
+    assert "whole" in here.perf("fsck").out + here.perf("fsck").err
+    here.perf("gc")
+    assert journal(here) == before
+
+
+def test_two_at_once_are_refused(history) -> None:
+    here = history.here
+    (here.path / ".perf" / "locks").mkdir(exist_ok=True)
+    lock = Lock(here.path / ".perf" / "locks" / "bisect")
+    assert lock.acquire(0)
+    try:
+        assert "another `perf bisect`" in here.perf("bisect", code=3).err
+    finally:
+        lock.release()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("HEAD", "HEAD~3"), "is newer than"),
+        (("HEAD", "HEAD"), "both ends are"),
+        (("HEAD",), "two versions are wanted"),
+        (("HEAD~1", "HEAD", "--better", "faster"), "lower or higher"),
+        (("HEAD~1", "HEAD", "--confidence", "2"), "a probability"),
+        (("HEAD~1", "HEAD", "--budget", "soon"), "--budget"),
+        (("--auto", "HEAD~1", "HEAD"), "from the history"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(history, words, says) -> None:
+    done = history.here.perf("bisect", *words, *COMMAND, code=None)
+    assert done.code in (2, 3)
+    assert says in done.err
+    assert "hint" in done.err or done.code == 2
+
+
+def test_versions_of_other_lines_have_no_row_between_them(history) -> None:
+    here = history.here
+    here.git("checkout", "--quiet", "-b", "side", "HEAD~3")
+    here.commit("aside")
+    done = here.perf("bisect", "main", "side", *COMMAND, code=3)
+    assert "no ancestor" in done.err
+    assert "git merge-base" in done.err
+
+
+def test_a_change_on_a_side_line_is_found_there(here) -> None:
+    made = History(here)
+    made.add("start")
+    here.git("checkout", "--quiet", "-b", "side")
+    for number in range(4):
+        made.ids[f"side {number}"] = here.commit(
+            f"side {number}", work__py=PROGRAM.format(main=100 if number < 2 else 130, parser=50) + f"# {number}\n"
+        )
+    here.git("checkout", "--quiet", "main")
+    for number in range(4):
+        here.commit(f"main {number}", other__py=f"# {number}\n")
+    here.git("merge", "--quiet", "--no-edit", "side")
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, made.ids["start"], "HEAD", "--json", *COMMAND)
+    assert [one["id"] for one in done.json["found"]] == [made.ids["side 2"]]
+
+
+def test_subjects_from_outside_move_no_cursor(here) -> None:
+    made = History(here)
+    made.add("good")
+    here.commit("evil \x1b[31m\u202e subject", work__py=PROGRAM.format(main=150, parser=50))
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~1", "HEAD", *COMMAND)
+    assert "\x1b" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_an_interrupt_says_how_to_go_on(history) -> None:
+    here = history.here
+    words = (*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    process = subprocess.Popen(
+        (sys.executable, "-m", "perfcore", *words),
+        cwd=here.path,
+        env=here.real.env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    for _ in range(4):
+        process.stdout.readline()
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert "`perf bisect` goes on" in err or process.returncode == 0
+    assert list(here.home.rglob("tree-*/work.py")) == []
