@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import PerfError
 from perfcore.profile.table import ColumnSpec
 from perfcore.text import clip, printable
@@ -23,7 +24,8 @@ COLUMNS = (
     *(ColumnSpec(name, "i64") for name in ("core", "die", "package", "numa")),
     *(ColumnSpec(name, "str") for name in (*CACHES, "kind")),
 )
-_LARGEST = 64 << 20
+_LARGEST, _MOST = 64 << 20, 1 << 32
+_HINT = "`lstopo --of xml FILE` writes one"
 _KINDS = {"cpu_core": "performance", "cpu_atom": "efficiency"}
 _PLACES = {"Package": "package", "Die": "die", "Core": "core", "NUMANode": "numa"}
 _HWLOC_CACHES = {"L1Cache": "l1d", "L1iCache": "l1i", "L2Cache": "l2", "L3Cache": "l3"}
@@ -61,20 +63,14 @@ def of_file(path: Path) -> tuple[Cpu, ...]:
 
     shown = printable(str(path))
     try:
-        if path.stat().st_size > _LARGEST:
-            raise PerfError(f"{shown} is too large to be a topology")
-        text = path.read_bytes()
+        text = files.read(path, _LARGEST, hint=_HINT).data
         if b"<!ENTITY" in text:
             raise PerfError(f"{shown} defines entities, which no topology does")
         found = tuple(sorted(_below(ElementTree.fromstring(text), {}), key=lambda cpu: cpu.cpu))
-    except OSError as error:
-        raise PerfError(f"cannot read the topology {shown}: {error.strerror}") from error
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise PerfError(
-            f"{shown} is no topology: {clip(printable(str(error)), 100)}", hint="`lstopo --of xml FILE` writes one"
-        ) from error
+        raise PerfError(f"{shown} is no topology: {clip(printable(str(error)), 100)}", hint=_HINT) from error
     if not found:
-        raise PerfError(f"{shown} is no topology: it has no CPU", hint="`lstopo --of xml FILE` writes one")
+        raise PerfError(f"{shown} is no topology: it has no CPU", hint=_HINT)
     return _with_shared(found)
 
 
@@ -193,4 +189,7 @@ def _evolved(cpu: Cpu, name: str, value: str | None) -> Cpu:
 
 
 def _index(element: Element) -> int:
-    return int(element.get("os_index", ""))
+    number = int(element.get("os_index", ""))
+    if not 0 <= number < _MOST:
+        raise ValueError(f"nothing has the number {number}")
+    return number

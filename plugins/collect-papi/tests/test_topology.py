@@ -105,6 +105,8 @@ BOMB = '<!DOCTYPE t [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><topology><objec
         HWLOC_2[:400],
         '<topology><object type="PU"/></topology>',
         '<topology><object type="PU" os_index="\x7f&#27;[2J"/></topology>',
+        '<topology><object type="PU" os_index="-1"/></topology>',
+        f'<topology><object type="PU" os_index="{10**30}"/></topology>',
         BOMB,
         "<object type='Core'>" * 5000,
         "<object type='Core' os_index='1'>" * 5000 + "<object type='PU' os_index='1'/>" + "</object>" * 5000,
@@ -118,9 +120,13 @@ def test_a_broken_file_is_an_error_that_names_it(tmp_path: Path, text: str) -> N
     assert hostile.unsafe(caught.value.message) == set()
 
 
-def test_a_file_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(PerfError, match="cannot read the topology"):
+def test_what_is_no_file_is_an_error_and_is_not_waited_for(tmp_path: Path) -> None:
+    with pytest.raises(PerfError, match=r"none\.xml is not there"):
         topology.of_file(tmp_path / "none.xml")
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", tmp_path, Path("/dev/zero")):
+        with pytest.raises(PerfError, match=r"a pipe|a folder|a device"):
+            topology.of_file(path)
 
 
 @given(st.sets(st.integers(0, 300)))
