@@ -61,7 +61,7 @@ def limited(measurement: Measurement, options: argparse.Namespace) -> Measuremen
     """The measurement in the sizes that are wanted."""
     if options.quick:
         measurement = smaller(measurement)
-    sizes = {size: rounds for size, rounds in measurement.sizes.items() if size <= options.largest}
+    sizes = {size: min(n, options.rounds) for size, n in measurement.sizes.items() if size <= options.largest}
     return attrs.evolve(measurement, sizes=sizes)
 
 
@@ -98,6 +98,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", nargs="+", default=[], choices=names, metavar="NAME", help=", ".join(names))
     parser.add_argument("--quick", action="store_true", help="small sizes, two rounds")
     parser.add_argument("--largest", type=int, default=sys.maxsize, metavar="SIZE", help="leave larger sizes out")
+    parser.add_argument("--rounds", type=int, default=sys.maxsize, metavar="N", help="no more rounds than these")
     parser.add_argument("--installed", action="store_true", help="measure perfcore as it was installed last")
     parser.add_argument("--json", action="store_true", help="print JSON")
     return parser
