@@ -68,7 +68,7 @@ def ended() -> list[Ended]:
 
 
 def test_a_step_of_five_percent_is_found_under_three_percent_of_noise(ended) -> None:
-    """The promise is 95 of 100 (`benchmarks/bisect.py` shows it); of 40, fewer than 36 would be by chance in one
+    """The promise is 95 of 100 (`benchmarks/bisection.py` shows it); of 40, fewer than 36 would be by chance in one
     suite of some 50 only. One run for each step of a common bisection is right in 9 of 40."""
     assert sum(one.right for one in ended) >= 36
 
