@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -104,12 +107,22 @@ def empty_project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def project(empty_project: Project) -> Project:
+def project(empty_project: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A git repository of one commit, with a performance history."""
-    empty_project.git("init", "--quiet", "--initial-branch=main")
-    empty_project.commit("First", README="hello\n")
-    empty_project.perf("init")
+    shutil.copytree(_template(tmp_path_factory.getbasetemp()), empty_project.path, symlinks=True, dirs_exist_ok=True)
     return empty_project
+
+
+@functools.cache
+def _template(base: Path) -> Path:
+    """Such a repository, made once by git and `perf init`, to be copied."""
+    folder = Path(tempfile.mkdtemp(prefix="template-", dir=base))
+    made = Project(folder / "project", folder / "home")
+    made.path.mkdir()
+    made.git("init", "--quiet", "--initial-branch=main")
+    made.commit("First", README="hello\n")
+    made.perf("init")
+    return made.path
 
 
 def _environment(home: Path) -> dict[str, str]:
