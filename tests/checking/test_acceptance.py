@@ -106,3 +106,11 @@ def test_a_change_is_named_by_the_beginning_of_its_id() -> None:
             acceptance.find(nothing, ["abc"])
     with pytest.raises(NotFoundError):
         acceptance.find("", [])
+
+
+def test_a_note_at_byte_level(store: Store) -> None:
+    """What was written once is read for ever, also beside fields that nobody knows."""
+    notes.add(
+        store, "accepted changes", "acceptance", b'{"format":1,"change":"1","why":"x","author":"A","time":7,"n":0}'
+    )
+    assert acceptance.accepted(store) == {"1": Acceptance(change="1", why="x", author="A", time=7)}

@@ -156,3 +156,14 @@ def test_a_note_that_is_none_is_an_error(store: Store, content: bytes) -> None:
     notes.add(store, "checks of aa", "check", content)
     with pytest.raises(FormatError, match="a result of a check"):
         opened(store).of(A.version)
+
+
+def test_a_note_at_byte_level(store: Store) -> None:
+    """What was written once is read for ever, also beside fields that nobody knows."""
+    content = (
+        b'{"format":1,"vcs":"git","method":"pair","time":7,"later":1,"results":[{"version":"%s","config_id":"1:x",'
+        b'"changes":[{"id":"1","kind":"degradation","metric":"cpu","ratio":2.0,"later":[]}]}]}' % A.version.encode()
+    )
+    notes.add(store, "checks of aa", "check", content)
+    (result,) = opened(store).of(A.version)
+    assert result.changes == (Change(id="1", kind="degradation", metric="cpu", ratio=2.0),)
