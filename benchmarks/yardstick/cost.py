@@ -101,6 +101,8 @@ def run(program: Program) -> Cost:
         process.returncode = os.waitstatus_to_exitcode(status)
         _demand_success(program, process.returncode, output, talk)
     size, disk = weight(program.makes) if program.makes else (0, 0)
+    if program.makes and not size:
+        raise SystemExit(f"{shlex.join(program.argv)}\nin {program.cwd}: made nothing of {program.makes.name}")
     return Cost(used.ru_utime + used.ru_stime, wall, used.ru_maxrss * 1024, size, disk)
 
 

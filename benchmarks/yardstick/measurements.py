@@ -123,11 +123,6 @@ def _flamegraph(room: Room, resources: int) -> Program:
     return room.program(argv, room.samples(resources), prints=0, makes="flame.html")
 
 
-def _perun_flamegraph(room: Room, resources: int) -> Program:
-    argv = room.perun("show", "0@p", "flamegraph", "-o", "flame.svg")
-    return room.program(argv, room.samples(resources), prints=0, makes="flame.svg")
-
-
 def _python_script(room: Room, resources: int) -> Program:
     argv = room.perun_python(room.perun_script("flamegraph.py"), FOLDED)
     return room.program(argv, room.samples(resources), prints=100)
@@ -282,18 +277,6 @@ MEASUREMENTS = (
         sizes={10_000: 3, 100_000: 1},
         aim_at=100_000,
         aims={"CPU": 1 / 3},
-    ),
-    Measurement(
-        name="flamegraph-perun",
-        what="`perf show flamegraph`",
-        of="resources",
-        peer="perun show",
-        ours=_flamegraph,
-        theirs=_perun_flamegraph,
-        sizes={10_000: 3, 100_000: 1},
-        aim_at=100_000,
-        aims={"CPU": 1 / 3},
-        also=("memory", "size"),
     ),
     Measurement(
         name="collect",
