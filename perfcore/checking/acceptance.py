@@ -54,10 +54,20 @@ def place(change: Change) -> tuple[str, ...]:
 
 def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> dict[str, Acceptance]:
     """The acceptances that hold for these changes, by the id of the change: those of this very change, and those of
-    what another method found between the same two versions."""
-    places = {each.place: each for each in known.values() if each.place}
-    found = {change.id: known.get(change.id) or places.get(place(change) or ("",)) for change in changes}
+    what was found, by another method or from fewer data, at one of the versions that it may have come with."""
+    found = {change.id: known.get(change.id) or _at(change, known.values()) for change in changes}
     return {id: each for id, each in found.items() if each is not None}
+
+
+def _at(change: Change, known: Iterable[Acceptance]) -> Acceptance | None:
+    mine = place(change)
+    if not mine:
+        return None
+    ends = {mine[-1], *(encodable(version[:10]) for version in (change.earliest, change.latest) if version)}
+    same = [each for each in known if each.place[:4] == mine[:4] and each.place[5] in ends]
+    if not (change.earliest or change.latest):  # of two versions, not of a history
+        same = [each for each in same if each.place == mine]
+    return same[-1] if same else None
 
 
 def accepted(store: Store) -> dict[str, Acceptance]:

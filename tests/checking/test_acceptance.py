@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 
+import attrs
 import pytest
 
 from perfcore.checking import acceptance
@@ -114,3 +115,16 @@ def test_a_note_at_byte_level(store: Store) -> None:
         store, "accepted changes", "acceptance", b'{"format":1,"change":"1","why":"x","author":"A","time":7,"n":0}'
     )
     assert acceptance.accepted(store) == {"1": Acceptance(change="1", why="x", author="A", time=7)}
+
+
+def test_what_a_history_finds_a_version_later_is_still_accepted(
+    store: Store, accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    """More data moved the estimate, and the state that knew its first name is gone."""
+    first = change(id="1", target="b" * 10, earliest="b" * 40, latest="c" * 40)
+    moved = attrs.evolve(first, id="2", baseline="b" * 10, target="c" * 10, earliest="b" * 40)
+    elsewhere = attrs.evolve(moved, target="d" * 10, earliest="d" * 40, latest="d" * 40)
+    acceptance.keep(store, accept("1", place=acceptance.place(first)))
+    known = acceptance.accepted(store)
+    assert list(acceptance.of_changes([moved], known)) == ["2"]
+    assert acceptance.of_changes([elsewhere, attrs.evolve(moved, metric="wall")], known) == {}
