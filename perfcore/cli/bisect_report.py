@@ -35,12 +35,11 @@ _UNTOLD = {
 
 def begin(console: Console, verdict: Verdict) -> None:
     found = verdict.journal
-    what = printable(found.function or found.metric or "what decides")
+    what = printable(found.function or found.metric)
     known = f", {plural(verdict.belief.runs[2], 'run')} taken already" if verdict.belief.runs[2] else ""
-    console.line(
-        f"{what} of {printable(found.command.job.label)}, {plural(len(found.versions) - 1, 'version')}: "
-        f"{found.versions[0][:10]} (good) to {found.versions[-1][:10]} (bad){known}"
-    )
+    subject = f"{what} of {printable(found.command.job.label)}" if what else printable(found.command.job.label)
+    row = f"{found.versions[0][:10]} (good) to {found.versions[-1][:10]} (bad)"
+    console.line(f"{subject}, {plural(len(found.versions) - 1, 'version')}: {row}{known}")
 
 
 @attrs.frozen
