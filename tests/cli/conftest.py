@@ -92,27 +92,36 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def here(template: Path, tmp_path: Path) -> Here:
     """A git repository of one commit, with a performance history."""
-    shutil.copytree(template, tmp_path / "project", symlinks=True)
-    return Here(tmp_path / "project", tmp_path / "home")
+    return _copied(template, tmp_path)
 
 
 @pytest.fixture(scope="session")
-def slowed_template(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Here]:
+    """A copy of the template, or of another, for fixtures of a module that fill it once."""
+    return lambda source=template: _copied(source, tmp_path_factory.mktemp("made"))
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Callable[[Here], Here]:
+    """A copy for one test of what was made once."""
+    return lambda source: _copied(source.path, tmp_path)
+
+
+@pytest.fixture(scope="session")
+def slowed_template(made: Callable[..., Here]) -> Path:
     """The same with profiles of two versions of which the second takes twice as long."""
-    folder = tmp_path_factory.mktemp("slowed")
-    made = Here(shutil.copytree(template, folder / "project", symlinks=True), folder / "home")
+    here = made()
     for subject, wall in (("", 100_000_000), ("Slower", 200_000_000)):
         if subject:
-            made.commit(subject)
-        made.register(profiles.timed(runs=12, wall=wall))
-    return made.path
+            here.commit(subject)
+        here.register(profiles.timed(runs=12, wall=wall))
+    return here.path
 
 
 @pytest.fixture
 def slowed(slowed_template: Path, tmp_path: Path) -> Here:
     """A git repository of two versions of which the second takes twice as long."""
-    shutil.copytree(slowed_template, tmp_path / "project", symlinks=True)
-    return Here(tmp_path / "project", tmp_path / "home")
+    return _copied(slowed_template, tmp_path)
 
 
 @pytest.fixture
@@ -125,6 +134,10 @@ def bare(empty_project: Project) -> Here:
 def python() -> Callable[[str], tuple[str, ...]]:
     """A command that runs a line of Python without its own slow start."""
     return lambda code: (sys.executable, "-S", "-E", "-c", code)
+
+
+def _copied(source: Path, folder: Path) -> Here:
+    return Here(Path(shutil.copytree(source, folder / "project", symlinks=True)), folder / "home")
 
 
 def _stream() -> io.TextIOWrapper:

@@ -9,11 +9,17 @@ from perfcore.testing import hostile, profiles
 MS = 1_000_000
 
 
-@pytest.fixture
-def slower(slowed):
+@pytest.fixture(scope="module")
+def found(made, slowed_template):
     """Two versions: the second takes twice as long, which a check has found."""
-    slowed.perf("check", code=1)
-    return slowed
+    here = made(slowed_template)
+    here.perf("check", code=1)
+    return here
+
+
+@pytest.fixture
+def slower(found, copied):
+    return copied(found)
 
 
 def id_of(here, metric: str = "cpu", target: str = "HEAD") -> str:

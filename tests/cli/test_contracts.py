@@ -25,14 +25,20 @@ def _noisy(level: float) -> list[float]:
     return [level * (1 + (run * 7919 % 13 - 6) / 1000) for run in range(20)]
 
 
-@pytest.fixture
-def history(here):
-    """Two versions: 10 ms and 1,000 KiB, then 8 ms and 1,040 KiB."""
+@pytest.fixture(scope="module")
+def two_versions(made):
+    """10 ms and 1,000 KiB, then 8 ms and 1,040 KiB."""
+    here = made()
     here.register(_profile(_noisy(10)))
     here.git("tag", "v1")
     here.commit("Trade memory for time")
     here.register(_profile(_noisy(8), memory=1040, number=1))
     return here
+
+
+@pytest.fixture
+def history(two_versions, copied):
+    return copied(two_versions)
 
 
 def _check(here, *sentences: str, code: int = 0):

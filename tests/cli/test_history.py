@@ -15,13 +15,19 @@ from perfcore.testing import profiles
 STEP = 9
 
 
-@pytest.fixture
-def history(here):
-    """Sixteen versions, slower from the tenth on."""
+@pytest.fixture(scope="module")
+def sixteen(made):
+    """Sixteen versions, slower from the tenth on, to be copied."""
+    here = made()
     for number in range(16):
         here.commit(f"Change <b>{number}</b>")
         here.register(_profile(number, 5e6 if number < STEP else 6e6), created=profiles.CREATED + number)
     return here
+
+
+@pytest.fixture
+def history(sixteen, copied):
+    return copied(sixteen)
 
 
 def _profile(number: int, level: float):
