@@ -196,7 +196,8 @@ class Bisection:
         if journal.function and not journal.sessions and not any(any(one.values) for one in amounts):
             raise NotFoundError(
                 f"neither end spends anything in a function {printable(journal.function)!r}",
-                hint=nearest(journal.function, readings.functions(first)) or "`perf show` lists them",
+                hint=nearest(journal.function, readings.functions(first))
+                or next(iter(first.notes), "`perf show` lists them"),
             )
         if not all(one.values for one in amounts):
             raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")

@@ -124,11 +124,11 @@ def test_a_unit_changes_nothing() -> None:
 
 def test_more_good_runs_move_the_suspicion_on() -> None:
     question = Question(places=9)
-    ends = readings({0: 1.0, 8: 1.02}, noise=0.02)
+    ends = readings({0: 1.0, 8: 1.05}, noise=0.02)
     good = [Evidence(4, amounts, f"{n}") for n, amounts in enumerate([(1.0, 1.003)] * 4)]
     later = [sum(bisection.believe(question, ends + good[:count]).probabilities[5:]) for count in range(5)]
     assert all(after > before - 0.02 for before, after in itertools.pairwise(later))
-    assert later[-1] > 0.9 > later[0]
+    assert later[-1] > 0.95 > 0.6 > later[0]
 
 
 def test_versions_between_which_nothing_can_be_measured_are_one_answer() -> None:
