@@ -7,13 +7,14 @@ from collections.abc import Container, Sequence
 import attrs
 import msgspec
 
+from perfcore.checking.subjects import CALIBRATION
 from perfcore.errors import FormatError
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import clip, printable
 
 FORMAT = 1
-SUBJECT, TYPE = "calibration", "calibration"
+SUBJECT, TYPE = CALIBRATION, "calibration"
 LABEL = 50
 
 

@@ -15,9 +15,9 @@ from typing import Any, TypeAlias
 import attrs
 import msgspec
 
+from perfcore.checking import subjects
 from perfcore.errors import FormatError
 from perfcore.model import Change
-from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
@@ -93,19 +93,19 @@ class Results:
         for bucket, rows in news.items():
             newest = max((each.time for each in _all(self._read[bucket])), default=0)
             note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
-            notes.add(self._store, _subject(bucket), TYPE, _encode(note))
+            notes.add(self._store, subjects.of_bucket(bucket), TYPE, _encode(note))
             self._enter(bucket, note)
         return sum(map(len, news.values()))
 
     def every(self) -> Iterator[Result]:
         """The results of all versions."""
-        for number in range(256):
-            yield from _all(self._bucket(f"{number:02x}"))
+        for name in subjects.BUCKETS:
+            yield from _all(self._bucket(name))
 
     def _bucket(self, name: str) -> _Bucket:
         if name not in self._read:
             self._read[name] = {}
-            contents = sorted(note.content for note in notes.read(self._store, _subject(name)))
+            contents = sorted(note.content for note in notes.read(self._store, subjects.of_bucket(name)))
             for note in sorted(map(_decode, contents), key=lambda note: note.time):
                 self._enter(name, note)
         return self._read[name]
@@ -124,7 +124,7 @@ class Results:
             self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = made
 
     def _name(self, version: str) -> str:
-        return indexes.key_name(self._vcs, version)[:2]
+        return subjects.bucket(self._vcs, version)
 
 
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
@@ -139,10 +139,6 @@ def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
 
 def _all(bucket: _Bucket) -> Iterator[Result]:
     return (result for results in bucket.values() for result in results.values())
-
-
-def _subject(bucket: str) -> str:
-    return f"checks of {bucket}"
 
 
 def _says_the_same(known: Sequence[Change], found: Sequence[Change]) -> bool:

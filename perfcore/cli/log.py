@@ -6,15 +6,18 @@ import functools
 import itertools
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from perfcore.checking import subjects
 from perfcore.cli import listing
 from perfcore.cli.console import Console
-from perfcore.cli.marks import Marks
-from perfcore.model import Entry, MinorVersion
+from perfcore.model import Change, Entry, MinorVersion
 from perfcore.text import align, plural, printable, printable_json
+
+if TYPE_CHECKING:
+    from perfcore.cli.marks import Marks
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
@@ -43,7 +46,7 @@ def log(
         return
     start = console.repository.version(head)
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
-    marks = Marks(console)
+    marks = _marks(console)
     if measured or changes:
         rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
     if last is not None:
@@ -59,20 +62,44 @@ def log(
         console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
 
 
-def _short(console: Console, marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+class _Unmarked:
+    """No check has left anything, and what would read it need not be imported."""
+
+    def lines(self, version: str) -> list[str]:
+        return []
+
+    def headlines(self, version: str) -> tuple[Change, ...]:
+        return ()
+
+    def short(self, version: str) -> str:
+        return ""
+
+    def as_json(self, version: str) -> list[dict[str, Any]]:
+        return []
+
+
+def _marks(console: Console) -> Marks | _Unmarked:
+    if not subjects.have_results(console.repository.store):
+        return _Unmarked()
+    from perfcore.cli.marks import Marks
+
+    return Marks(console)
+
+
+def _short(console: Console, marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     mark = marks.short(version.id) if entries else ""
     subject = printable(version.subject) + (f"  {mark}" if mark else "")
     return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {subject}\n"
 
 
-def _long(console: Console, marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _long(console: Console, marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     title = console.paint(f"version {version.id}", "yellow")
     date = listing.moment(version.date * 1_000_000_000)
     author = _author(version.author, version.email)
     return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(marks, version.id, entries)}"
 
 
-def _rows(marks: Marks, version: str, entries: tuple[Entry, ...]) -> str:
+def _rows(marks: Marks | _Unmarked, version: str, entries: tuple[Entry, ...]) -> str:
     if not entries:
         return ""
     rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
@@ -124,7 +151,7 @@ def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
-def _as_json_line(marks: Marks, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _as_json_line(marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     import json
 
     row: dict[str, Any] = {

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfcore.checking import gates
+from perfcore.checking import subjects
 from perfcore.cli import listing
 from perfcore.cli.console import Console
-from perfcore.cli.marks import Marks
 from perfcore.errors import FormatError, VersionError
 from perfcore.repository import Repository
+from perfcore.store import notes
 from perfcore.text import align, plural, printable
+
+if TYPE_CHECKING:
+    from perfcore.cli.marks import Marks
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
@@ -60,9 +63,9 @@ def _print(console: Console, repository: Repository) -> None:
 
 def _print_checks(console: Console, head: str) -> None:
     """What checks found for the version, where there was one."""
-    marks = Marks(console)
-    results = marks.results(head)
-    if not results:
+    marks = _marks(console, head)
+    results = marks.results(head) if marks is not None else ()
+    if marks is None or not results:
         return
     console.line()
     when = listing.moment(max(result.time for result in results))
@@ -72,8 +75,22 @@ def _print_checks(console: Console, head: str) -> None:
         console.line(line)
 
 
+def _marks(console: Console, head: str) -> Marks | None:
+    """What checks found, where they left anything: most have never run, and it need not be imported."""
+    repository = console.repository
+    if not subjects.have_results(repository.store, (subjects.bucket(repository.vcs_name, head),)):
+        return None
+    from perfcore.cli.marks import Marks
+
+    return Marks(console)
+
+
 def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
+    if not notes.exist(console.repository.store, subjects.CALIBRATION):
+        return
+    from perfcore.checking import gates
+
     try:
         calibration = gates.newest(console.repository.store)
     except FormatError as error:
@@ -98,7 +115,7 @@ def _as_json(console: Console) -> dict[str, Any]:
         "major": major.name or None,
         "version": head,
         "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.readable_entries(head) if head else ())],
-        "changes": Marks(console).as_json(head) if head else [],
+        "changes": marks.as_json(head) if head and (marks := _marks(console, head)) else [],
         "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
     }
 

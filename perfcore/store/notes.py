@@ -39,6 +39,15 @@ def add(store: Store, subject: str, type: str, content: bytes) -> str:
     raise StorageError(f"the notes on {subject} never stand still")
 
 
+def exist(store: Store, subject: str) -> bool:
+    """Whether there is a list of notes on a subject, whole or not."""
+    try:
+        store.storage.read(key(subject))
+    except KeyMissingError:
+        return False
+    return True
+
+
 def read(store: Store, subject: str) -> list[objects.Object]:
     """All notes on a subject, sorted by id."""
     return [store.get(id, "note") for id in _read(store, subject)[0]]

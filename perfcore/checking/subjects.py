@@ -1,0 +1,25 @@
+"""The subjects on which checks leave notes. A listing asks whether there are any before it imports what reads them."""
+
+from __future__ import annotations
+
+from perfcore.store import index as indexes
+from perfcore.store import notes
+from perfcore.store.store import Store
+
+CALIBRATION = "calibration"
+BUCKETS = tuple(f"{number:02x}" for number in range(256))
+
+
+def bucket(vcs: str, version: str) -> str:
+    """The first two digits of a version's key: versions that share them share a list of results."""
+    return indexes.key_name(vcs, version)[:2]
+
+
+def of_bucket(name: str) -> str:
+    """The subject of the results of the versions of a bucket."""
+    return f"checks of {name}"
+
+
+def have_results(store: Store, names: tuple[str, ...] = BUCKETS) -> bool:
+    """Whether a check left a result on any version of these buckets."""
+    return any(notes.exist(store, of_bucket(name)) for name in names)
