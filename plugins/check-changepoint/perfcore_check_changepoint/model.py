@@ -136,7 +136,9 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     density = _density(points, innovations, penalty)
     grid = density.grid(centers)
     fresh = math.sqrt(1 - memory**2)
-    move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread)) - math.log(fresh)
+    narrower = math.log(fresh) * np.bincount(points.point, points.weight)  # of every run, as far as it counts
+    move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread))
+    move -= narrower[:, None]
     predicted = memory * _previous(points.centers)[points.point]
     stay = _costs(points, density, density.cost(points.values - predicted, grid * (1 - memory), points.spread))
     stay[0] = move[0]

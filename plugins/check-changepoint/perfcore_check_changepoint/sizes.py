@@ -152,14 +152,21 @@ def _bounded(value: float) -> float:
 
 
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
-    """The same changes, told which later one brought the old level back: to within a quarter of the change."""
+    """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
+    the change, or within half where the sizes are not known so well."""
     return [attrs.evolve(change, undone=_undone(change, found[place + 1 :])) for place, change in enumerate(found)]
 
 
 def _undone(change: ChangePoint, later: list[ChangePoint]) -> int | None:
     if change.kind != "level":
         return None
-    near = abs(change.size) / 4
-    return next(
-        (other.index for other in later if other.kind == "level" and abs(other.after - change.before) <= near), None
-    )
+    for other in later:
+        near = min(abs(change.size) / 4 + math.hypot(_error(change), _error(other)), abs(change.size) / 2)
+        back = other.kind == "level" and (other.size > 0) != (change.size > 0)
+        if back and abs(other.after - change.before) <= near:
+            return other.index
+    return None
+
+
+def _error(change: ChangePoint) -> float:
+    return (change.high - change.low) / 2

@@ -48,11 +48,31 @@ def test_most_steps_of_one_and_a_half_spreads_are_found(name: str, least: float)
     assert hits >= least * 40
 
 
+@pytest.mark.parametrize("runs", [5, 20, 60])
+def test_noise_within_versions_is_no_change(runs: int) -> None:
+    """Runs that differ much more than the versions do, as on a busy machine."""
+    random, alarms, hits = np.random.default_rng(runs), 0, 0
+    for _ in range(10):
+        versions = 100 * np.exp(0.05 * random.normal(size=(40, runs)))
+        alarms += len(detect(versions.tolist()))
+        versions[20:] *= 1.15
+        hits += _indexes(versions.tolist()) == [20]
+    assert alarms <= 1
+    assert hits >= 8
+
+
 def test_many_steps_are_found_each_at_its_place() -> None:
     steps = [(30, 4.0), (60, -7.0), (75, 4.0), (110, 3.0), (140, -5.0)]
     found = _indexes(history(normal, 3, 170, steps))
     assert len(found) == 5
     assert all(abs(index - place) <= 1 for index, (place, _) in zip(found, steps, strict=True))
+
+
+def test_no_regression_undoes_another() -> None:
+    """A later one that ends where the first began makes nothing good."""
+    first, _, third, fourth = detect(history(normal, 1, 80, [(20, 6.0), (40, -12.0), (60, 6.0), (70, -6.0)]))
+    assert first.undone is None
+    assert third.undone == fourth.index
 
 
 def test_a_regression_that_was_undone_says_so() -> None:
