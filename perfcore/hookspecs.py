@@ -37,6 +37,7 @@ that fails is a warning; what it observed goes on.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -475,7 +476,7 @@ class Kind(NamedTuple):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return tuple(name for name, value in vars(self.protocol).items() if _is_method(name, value))
+        return _methods(self.protocol)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -503,6 +504,11 @@ KINDS: Mapping[str, Kind] = {
     )
 }
 EVENTS: tuple[str, ...] = tuple(name for name in vars(Events) if not name.startswith("_"))
+
+
+@functools.cache  # a driver's every attribute is asked whether it is one of them
+def _methods(protocol: type) -> tuple[str, ...]:
+    return tuple(name for name, value in vars(protocol).items() if _is_method(name, value))
 
 
 def _is_method(name: str, value: Any) -> bool:
