@@ -7,6 +7,7 @@ out. `World.start(..., real=True)` executes a new interpreter instead.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -271,6 +272,12 @@ def warm() -> None:
         importlib.import_module(f"perfcore_{name}")
     for name in ("jobs.local", "jobs.runner", "jobs.trees", "environment", "profile.native"):
         importlib.import_module(f"perfcore.{name}")
+    for name in ("helper", "launcher", "machine"):
+        importlib.import_module(f"perfcore_collect_time.{name}")
+    for name in ("git", "platformdirs.unix", "typer._click.decorators"):
+        importlib.import_module(name)
+    gc.collect()
+    gc.freeze()  # or every child copies the pages of all objects when its collector looks at them
 
 
 def _verified(found: Profile) -> int | None:
