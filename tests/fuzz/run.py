@@ -8,6 +8,7 @@ the other, N seconds each.
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import subprocess
@@ -37,7 +38,9 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help="what is fuzzed (default: everything)")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="for each target")
     parser.add_argument("--list", action="store_true", help="name the targets")
-    parser.add_argument("--together", action="store_true", help="all targets in one process, and keep nothing")
+    parser.add_argument(
+        "--together", metavar="RUNS", type=int, help="all targets in one process: the same inputs each time"
+    )
     given = parser.parse_args(words)
     names = _names()
     unknown = [name for name in given.targets if name not in names]
@@ -47,7 +50,7 @@ def main(words: Sequence[str]) -> int:
         print("\n".join(names))
         return 0
     if given.together:
-        return _together(names, given.seconds)
+        return _together(names, given.together)
     return max([_fuzz(name, given.seconds) for name in given.targets or names])
 
 
@@ -99,14 +102,16 @@ def _replace(corpus: Path, smallest: Path) -> None:
         shutil.copyfile(path, corpus / path.name[:16])
 
 
-def _together(names: Sequence[str], seconds: int) -> int:
-    """Fuzz all targets in one process: the first byte of an input says which one it is for."""
+def _together(names: Sequence[str], runs: int) -> int:
+    """Fuzz all targets in one process: the first byte of an input says which one it is for. Nothing is left to chance
+    and nothing kept, so that what fails fails again."""
+    os.environ["PYTHONHASHSEED"] = "0"
     with tempfile.TemporaryDirectory() as folder:
         for number, name in enumerate(names):
             for path in inputs(CORPUS / name):
                 Path(folder, f"{number}-{path.name}").write_bytes(bytes([number]) + path.read_bytes())
         return _child(
-            "together", f"-artifact_prefix={folder}/", f"-max_total_time={seconds}", "-print_final_stats=1", folder
+            "together", f"-artifact_prefix={folder}/", f"-runs={runs}", "-seed=1", "-print_final_stats=1", folder
         )
 
 
