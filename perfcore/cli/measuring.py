@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,8 @@ from perfcore.store.pending import Pending
 from perfcore.text import align, plural, printable, quantity
 
 SCHEMA = 1
-TOGETHER = 16
+TOGETHER, MOST_TOGETHER = 16, 64  # versions of a session, and of one whose trees are small
+_ROOM = 1 << 30  # bytes that all trees of a session take, so that it is one of more than 16
 _DETAILED = 3
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
 
@@ -66,9 +69,10 @@ def measure(console: Console, request: Request) -> None:
     failures: list[Failure] = []
     kept: list[Kept] = []
     wanted = list(_wanted(repository, request))
-    for start in range(0, len(wanted), TOGETHER):
+    waiting = deque(wanted)
+    while waiting:
         with contextlib.ExitStack() as stack:
-            jobs = list(_placed(console, stack, request, wanted[start : start + TOGETHER], failures))
+            jobs = list(_placed(console, stack, request, waiting, failures))
             if jobs:
                 plan = Plan(jobs=tuple(jobs), schedule=request.schedule, context=context(console))
                 done = submit(console, plan)
@@ -142,16 +146,23 @@ def _placed(
     console: Console,
     stack: contextlib.ExitStack,
     request: Request,
-    batch: Sequence[tuple[str | None, tuple[Job, ...]]],
+    waiting: deque[tuple[str | None, tuple[Job, ...]]],
     failures: list[Failure],
 ) -> Iterator[Job]:
-    """The jobs of a batch of versions, each in its tree, which is built first; a version that does not build is
-    left out and told."""
+    """The jobs of those versions that are measured together, taken from the waiting ones: each in its tree, which is
+    built first; a version that does not build is left out and told."""
     repository = console.repository
     trees = stack.enter_context(Trees(repository)) if request.versions else None
-    for number, (version, jobs) in enumerate(batch):
+    total = len(waiting)
+    tree = repository.root
+    for number in range(min(total, MOST_TOGETHER)):
+        if number == TOGETHER and total > TOGETHER:
+            total = min(total, max(TOGETHER, _ROOM // max(1, _size(tree))))
+        if number >= total:
+            return
+        version, jobs = waiting.popleft()
         try:
-            console.progress(number, len(batch), f"preparing {version[:10] if version else 'the working tree'}")
+            console.progress(number, total, f"preparing {version[:10] if version else 'the working tree'}")
             tree = repository.root if version is None or trees is None else trees.get(version)
             places = [inside(tree, job.cwd, version) for job in jobs]
             request.building.run(tree)
@@ -161,6 +172,16 @@ def _placed(
         origin, dirty = (version, False) if version is not None else here(console)
         for job, place in zip(jobs, places, strict=True):
             yield attrs.evolve(job, cwd=place, version=origin, dirty=dirty)
+
+
+def _size(tree: Path) -> int:
+    """Bytes of all files of a tree; those that go away meanwhile do not count."""
+    total = 0
+    for folder, _, names in os.walk(tree):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size
+    return total
 
 
 def here(console: Console) -> tuple[str | None, bool]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import signal
@@ -168,6 +169,21 @@ def test_each_version_is_measured_in_a_clean_tree_of_its_own(here, python) -> No
     assert len({len(tree) for tree in trees.values()}) == 1
     assert (here.path / "number").read_text() == "changed"
     assert here.git("worktree", "list").out.count("\n") == 1
+
+
+def test_many_versions_share_a_session_where_their_trees_are_small(here) -> None:
+    """A session has a level of its own: where a history goes on in another one, it may seem to change."""
+    for number in range(17):
+        here.commit(f"Change {number}")
+    sizes = []
+    for size in ("1K", "64M"):  # of a file with nothing in it
+        here.perf("config", "set", "execute.pre_run", f"truncate -s {size} made")
+        here.perf(*FAST, "--all", "--", "true")
+        profiles = [here.repository.load(ref) for ref in here.repository.find("0@p-17@p")]
+        sessions = collections.Counter(profile.tables["runs"]["session"][0] for profile in profiles)
+        sizes.append(sorted(sessions.values()))
+        here.perf("rm", "0@p-17@p")
+    assert sizes == [[18], [2, 16]]
 
 
 def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from perfcore import environment, errors
 from perfcore.cli.compare import UNDECIDED
-from perfcore.cli.measuring import TOGETHER
+from perfcore.cli.measuring import MOST_TOGETHER, TOGETHER
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
 from perfcore.jobs.schedule import LEAST_RUNS, Schedule
@@ -26,7 +26,7 @@ def test_every_exit_code_is_told() -> None:
 
 def test_numbers_are_those_of_the_code() -> None:
     told = " ".join(PAGE.split())
-    assert f"Up to {TOGETHER} versions share a session" in told
+    assert f"Up to {TOGETHER} versions share a session, and up to {MOST_TOGETHER} where their trees" in told
     assert (Schedule().repeat, Schedule().warmup, LEAST_RUNS) == (10, 1, 3)
     for words in (
         "ten unless",
