@@ -101,7 +101,8 @@ class UntrustedError(PerfError):
     exit_code = 7
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name closest to a mistyped one, as a hint: `did you mean 'repeat'?`."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+def nearest(name: str, known: Iterable[str], *, alike: float = 0.5) -> str | None:
+    """The known name closest to a mistyped one, as a hint: `did you mean 'repeat'?`. Among many names one is always
+    a little `alike` (0 to 1), and is more often wrong."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"did you mean {close[0]!r}?" if close else None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 SHELL = "/bin/sh"
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+_ALIKE = 0.75
+"""Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`."""
 
 
 class Spec(NamedTuple):
@@ -141,7 +143,7 @@ def _missing(job: Job) -> Path:
         raise _not_started(
             job, "no program has this name", f"it was taken as one word; {first!r} is a program: separate the words"
         )
-    raise _not_started(job, "it is not in PATH", nearest(name, sorted(set(_commands(job)))))
+    raise _not_started(job, "it is not in PATH", nearest(name, sorted(set(_commands(job))), alike=_ALIKE))
 
 
 def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedError:
@@ -152,7 +154,7 @@ def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedEr
 def _neighbour(path: Path) -> str | None:
     """The nearest name in the same folder."""
     try:
-        return nearest(path.name, sorted(other.name for other in path.parent.iterdir()))
+        return nearest(path.name, sorted(other.name for other in path.parent.iterdir()), alike=_ALIKE)
     except OSError:
         return f"there is no folder {printable(str(path.parent))}"
 

@@ -65,6 +65,14 @@ def test_what_cannot_be_started_is_explained(tmp_path: Path, argv: str, message:
     assert (hint or "") in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("argv", ["nosuchcommand", "./nosuchcommand"])
+def test_a_program_that_is_hardly_alike_is_not_proposed(tmp_path: Path, argv: str) -> None:
+    program(tmp_path, "chcon")
+    with pytest.raises(CommandFailedError) as caught:
+        starting.spec(job(argv, cwd=tmp_path, env={"PATH": str(tmp_path)}))
+    assert caught.value.hint is None
+
+
 @pytest.mark.parametrize("wrong", [job(), job(""), job("a\0b"), job("a\ud900"), job("a", env={"x=y": "z"})])
 def test_jobs_that_no_system_could_start(wrong: Job) -> None:
     with pytest.raises(UsageError):
