@@ -11,7 +11,7 @@ from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import has_stacks
-from perfcore.profile.table import ColumnSpec, Table
+from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.text import align, clip, percent, plural, printable, quantity
 
 SCHEMA = 1
@@ -120,12 +120,19 @@ def _functions(profile: Profile, metric: ColumnSpec) -> list[Difference]:
 def _rows(resources: Table, metric: ColumnSpec) -> list[Difference]:
     sides = {side.format(column.name) for column in resources.values() for side in (BASELINE, TARGET)}
     dimensions = [c for c in resources.columns if c.role == "dimension" and c.name not in sides]
-    places = zip(*dimensions, strict=True) if dimensions else [()] * resources.rows
+    places = zip(*map(_told, dimensions), strict=True) if dimensions else [()] * resources.rows
     before, after = (resources[side.format(metric.name)] for side in (BASELINE, TARGET))
     return [
-        Difference(place=", ".join(str(v) for v in place if v is not None) or "all", baseline=_n(b), target=_n(a))
+        Difference(place=", ".join(filter(None, place)) or "all", baseline=_n(b), target=_n(a))
         for place, b, a in zip(places, before, after, strict=True)
     ]
+
+
+def _told(column: Column) -> list[str]:
+    """A text tells what it is, a number needs its name: `cpu 3`. One that is missing is not all of them."""
+    if column.dtype == "str":
+        return [value or "" for value in column]
+    return [f"{column.name} {'unknown' if value is None else value}" for value in column]
 
 
 def _n(value: object) -> float:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from perfcore.profile.table import ColumnSpec, TableBuilder
+from perfcore.repository import Repository
+from perfcore.testing.profiles import profile
 from perfcore.testing.project import Project
 
 FAST = "main;parse 40\nmain;render 60\nmain 5\n"
@@ -83,6 +86,18 @@ def test_a_difference_without_stacks(project: Project) -> None:
     project.collect("true")
     done = project.perf("diff", "0@p", "1@p")
     assert done.lines[-1].endswith("all")
+
+
+def test_a_number_is_told_with_what_it_counts(project: Project) -> None:
+    """A bare `0` says nothing, and a missing number is not all of them."""
+    for amount in (1, 2):
+        table = TableBuilder("resources", (ColumnSpec("cpu", "i64"), ColumnSpec("clock", "i64", "ns", "value")))
+        table.add(cpu=0, clock=amount)
+        table.add(clock=3 * amount)
+        Repository.open(project.path).save(profile({"resources": table.build()}, created=amount))
+    found = project.perf("diff", "0@p", "1@p", "--json").json
+    assert [(place["place"], place["target"]) for place in found["places"]] == [("cpu unknown", 6), ("cpu 0", 2)]
+    assert project.perf("diff", "0@p", "1@p").lines[-1].endswith("  cpu 0")
 
 
 def test_aggregate_adds_up(two: Project) -> None:
