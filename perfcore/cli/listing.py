@@ -18,7 +18,7 @@ _LABEL = 60
 def entry_cells(entry: Entry) -> tuple[str, ...]:
     return (
         entry.profile[:10],
-        _made(entry.collector or entry.type, entry.postprocessors),
+        _made(entry.collector, entry.type, entry.postprocessors),
         moment(entry.created),
         _label(entry.cmd, entry.args, entry.workload),
         f"[{', '.join(map(printable, entry.tags))}]" if entry.tags else "",
@@ -26,8 +26,11 @@ def entry_cells(entry: Entry) -> tuple[str, ...]:
 
 
 @functools.lru_cache
-def _made(collector: str, postprocessors: tuple[str, ...]) -> str:
-    return printable("+".join((collector, *postprocessors)))
+def _made(collector: str, type: str, postprocessors: tuple[str, ...]) -> str:
+    """`time`, `time+filter`. A type that is a kind of the collector's own is told instead, as profiles of two types
+    cannot be compared: `papi.software`."""
+    own = type if not collector or type.startswith(f"{collector}.") else collector
+    return printable("+".join((own, *postprocessors)))
 
 
 @functools.lru_cache
@@ -39,11 +42,12 @@ def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
     profile = waiting.profile
     if profile is None:
         return "damaged", "", waiting.name, clip(printable(waiting.damage), 100)
-    made = "+".join((profile.collector.name, *(tool.name for tool in profile.postprocessors)))
+    tools = tuple(tool.name for tool in profile.postprocessors)
+    made = _made(profile.collector.name, profile.header.type, tools)
     state = "uncommitted changes" if profile.dirty else ""
     if profile.origin and profile.origin != head:
         state = ", ".join(filter(None, (f"of {profile.origin[:10]}", state)))
-    return printable(made), moment(profile.created), clip(printable(profile.label), _LABEL), state
+    return made, moment(profile.created), clip(printable(profile.label), _LABEL), state
 
 
 def entry_json(number: int, entry: Entry) -> dict[str, Any]:

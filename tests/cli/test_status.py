@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import attrs
+
 from perfcore.testing import hostile, profiles
 
 
@@ -33,6 +35,18 @@ def test_a_profile_of_another_version_says_of_which(here) -> None:
 def test_uncommitted_changes_are_said(here) -> None:
     here.save(dirty=True)
     assert "uncommitted changes" in here.perf("status").out
+
+
+def test_a_kind_of_the_collectors_own_is_told(here) -> None:
+    """Profiles of such two types cannot be compared, so that they should not look alike."""
+    whole = profiles.timed()
+    for kind, created in (("time.sampled", 1), ("timer", 2)):
+        here.save(whole, created=created, header=attrs.evolve(whole.header, type=kind))
+    rows = [line.split() for line in here.perf("status").lines if "@p  " in line]
+    assert [row[1] for row in rows] == ["time.sampled", "time"]
+    here.perf("add", "0@p")
+    assert "  time.sampled  " in here.perf("status").out
+    assert "  time.sampled  " in here.perf("log").out
 
 
 def test_json_has_a_schema_and_everything_the_text_has(here) -> None:
