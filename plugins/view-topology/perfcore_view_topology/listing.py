@@ -8,8 +8,9 @@ from perfcore.text import align, clip, plural
 from perfcore_view_topology import words
 from perfcore_view_topology.machine import CACHES, WORDS
 from perfcore_view_topology.pen import BOLD, DIM, Text
+from perfcore_view_topology.readings import NO_CPU
 from perfcore_view_topology.rows import DETAILED
-from perfcore_view_topology.scene import SIDES
+from perfcore_view_topology.scene import SIDES, UNKNOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -70,7 +71,9 @@ def _write_rows(sides: Sequence[Side], cpus: Sequence[int], metrics: Sequence[Me
     places = _places(sides[0])
     heads = [metric.name for metric in metrics] if len(sides) == 1 else [*SIDES, "change"]
     titles = ["CPU", *(name for name, _ in places), *(clip(name, _LABEL) for name in heads)]
-    rows = [[_number(cpu), *(place(cpu) for _, place in places), *_cells(sides, cpu, metrics)] for cpu in cpus]
+    rows = [
+        [_number(cpu, sides[0]), *(place(cpu) for _, place in places), *_cells(sides, cpu, metrics)] for cpu in cpus
+    ]
     title, *lines = align([titles, *rows], right=(0, *range(1 + len(places), len(titles))))
     drawing.line(Text(title, BOLD))
     for line in lines:
@@ -92,8 +95,11 @@ def _cells(sides: Sequence[Side], cpu: int, metrics: Sequence[Metric]) -> list[s
     return [*(words.amount(reading, metrics[0].unit) for reading in readings), words.change(*readings)]
 
 
-def _number(cpu: int) -> str:
-    return str(cpu) if cpu >= 0 else "-"
+def _number(cpu: int, side: Side) -> str:
+    """The CPU's number; of one that the machine does not have, that it is unknown."""
+    if cpu in side.machine.cpus:
+        return str(cpu)
+    return UNKNOWN if cpu == NO_CPU else f"{UNKNOWN} {cpu}"
 
 
 def _places(side: Side) -> list[tuple[str, Callable[[int], str]]]:

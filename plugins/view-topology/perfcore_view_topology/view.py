@@ -45,6 +45,7 @@ class TopologyView:
     stand beside each other."""
 
     Settings = TopologySettings
+    contract = "perfcore_view_topology.contract:TopologyContract"
 
     def __init__(self, settings: TopologySettings | None = None) -> None:
         self.settings = settings or TopologySettings()
