@@ -206,12 +206,13 @@ def choose(question: Question, belief: Belief, setup: float = 0.0) -> Measuremen
     ends = 0, question.places - 1
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
+    more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
     if belief.nothing > UNCLEAR:
-        more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
         return Measurement(0, more, ends[1], more)
     place = _most_telling(question, belief)
     if place is None:
-        return None
+        others = 1 - belief.nothing - answer(question, belief).probability
+        return Measurement(0, more, ends[1], more) if belief.nothing > max(others, 1e-6) else None
     end = ends[0] if belief.runs[0] <= belief.runs[1] else ends[1]
     times = _times(belief, question.sums(belief.probabilities)[place], setup)
     paired, alone = belief.sessions

@@ -173,6 +173,22 @@ def test_ends_that_are_alike_are_measured_again() -> None:
     assert (chosen.place, chosen.end, chosen.times) == (0, 8, chosen.end_times)
 
 
+def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> None:
+    question, random_ = Question(places=2), random.Random(4)
+    evidence: list[Evidence] = []
+    belief = bisection.believe(question, evidence)
+    while bisection.answer(question, belief).probability < 0.999:
+        assert len(evidence) < 200
+        chosen = bisection.choose(question, belief)
+        assert chosen is not None
+        for place, times in ((chosen.place, chosen.times), (chosen.end, chosen.end_times)):
+            amounts = tuple(skewed(random_, 1 + STEP * (place == 1)) for _ in range(times))
+            evidence.append(Evidence(place, amounts, f"session {len(evidence) // 2}"))
+        belief = bisection.believe(question, evidence)
+    assert belief.runs[2] > 2 * bisection.FIRST_RUNS
+    assert bisection.answer(question, belief).places == (1,)
+
+
 def test_an_improvement_is_found_too() -> None:
     question = Question(places=9)
     belief = bisection.believe(question, readings({0: 1.3, 8: 1.0, 4: 1.3, 5: 1.0}, times=9))
