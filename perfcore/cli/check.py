@@ -221,7 +221,8 @@ def _of_history(console: Console, asked: str, method: str | None, thresholds: Ma
         )
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
         pairs = [p for p in pairings.of_history(repository, _range(repository, asked)) if p.config_id in short]
-        made = made.and_also(_of_pairs(console, pairs, None if scan else method, thresholds, registered=True))
+        if pairs or not made.conclusions:
+            made = made.and_also(_of_pairs(console, pairs, None if scan else method, thresholds, registered=True))
     return made
 
 

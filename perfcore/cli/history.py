@@ -154,7 +154,8 @@ def _draw(console: Console, one: Scanned, *, first: bool) -> None:
     if below := sparkline.marks(places, len(medians), columns):
         console.line(_INDENT + below)
     least, greatest, now = (quantity(amount, series.unit) for amount in (min(known), max(known), known[-1]))
-    console.line(f"{_INDENT}{plural(len(known), 'version')}, {least} to {greatest}, now {now}")
+    span = f"{least} to {greatest}, now {now}" if len(known) > 1 else now
+    console.line(f"{_INDENT}{plural(len(known), 'version')}, {span}")
     subjects = {place.version.id[:10]: place.version.subject for place in one.line.places}
     rows = [_row(change, subjects) for change in one.changes]
     for change, text in zip(one.changes, align(rows, right=(3, 4)), strict=True):
