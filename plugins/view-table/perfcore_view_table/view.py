@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perfcore_view_table.selection import Selection
 
 TERMINAL_ROWS = 40
+_BY_SUFFIX = {".csv": "csv", ".md": "markdown", ".json": "json"}
 
 
 @attrs.frozen
@@ -42,7 +43,8 @@ class TableSettings:
     tail: int | None = option(None, help="Only the last N rows.", minimum=0)
     format: str = option(
         "auto",
-        help="auto is a table for the terminal; csv and json hold exact values.",
+        help="auto is that of a file whose name ends in .csv, .md or .json, else a table for the terminal; "
+        "csv and json hold exact values.",
         choices=("auto", "csv", "markdown", "json"),
     )
     raw: bool = option(False, help="Exact numbers for people too, instead of such as 12.3 ms.")
@@ -63,8 +65,9 @@ class TableView:
 
     def render(self, subject: Subject, output: Output) -> None:
         """Write the table of every profile that has it."""
-        selections = list(self._selections(subject, output))
-        match self.settings.format:
+        form = self._form(output)
+        selections = list(self._selections(subject, output, TERMINAL_ROWS if form == "auto" else None))
+        match form:
             case "csv":
                 separated.write(selections, output)
             case "json":
@@ -74,14 +77,18 @@ class TableView:
             case _:
                 terminal.write(selections, output, raw=self.settings.raw)
 
-    def _selections(self, subject: Subject, output: Output) -> Iterator[Selection]:
+    def _form(self, output: Output) -> str:
+        if self.settings.format != "auto" or output.path is None:
+            return self.settings.format
+        return _BY_SUFFIX.get(output.path.suffix.lower(), "auto")
+
+    def _selections(self, subject: Subject, output: Output, most: int | None) -> Iterator[Selection]:
         """Profiles that lack the table are named where others have it."""
         if not subject.profiles:
             raise NotFoundError("there is no profile to show")
         with_table = [profile for profile in subject.profiles if self.settings.table in profile.tables]
         if not with_table:
             raise _no_table(self.settings.table, subject)
-        most = TERMINAL_ROWS if self.settings.format == "auto" else None
         for number, profile in enumerate(subject.profiles):
             name = subject.names[number] if number < len(subject.names) else profile.label
             if self.settings.table in profile.tables:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -170,6 +171,14 @@ def test_the_terminal_shows_a_bounded_number_of_rows_and_how_to_see_all() -> Non
 @pytest.mark.parametrize("format", ["csv", "markdown", "json"])
 def test_other_forms_hold_every_row(format: str) -> None:
     assert sum("999" in line for line in shown(numbers(1000), format=format).lines) == 1
+
+
+@pytest.mark.parametrize(("name", "format"), [("a.csv", "csv"), ("A.JSON", "json"), ("a.md", "markdown")])
+def test_a_file_has_the_form_of_its_name_and_every_row(tmp_path: Path, name: str, format: str) -> None:
+    output = FakeOutput(path=tmp_path / name)
+    TableView().render(profiles.subject(numbers(1000), names=("0@p",)), output)
+    assert output.text == shown(numbers(1000), format=format).text
+    assert output.said == []
 
 
 def test_no_rows_are_said_to_be_none() -> None:
