@@ -112,7 +112,7 @@ def check(
     verbose: Annotated[bool, typer.Option("--verbose", help="What each law says, too.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Try every law of its kind on a plugin, and tell which it keeps.
+    """Try every law of its kind on a plugin, and tell which it keeps. Where a name has several kinds, each is tried.
 
     The laws are the contract tests of perfcore (they need pytest), run in a process and a folder of their own.
     """
@@ -120,22 +120,27 @@ def check(
 
     console: Console = ctx.obj
     described = _called(list(console.plugins.describe()), name)
-    if len(described) > 1:
-        listed = ", ".join(f"{d.found.kind}:{d.found.name}" for d in described)
-        raise AmbiguousError(f"{printable(name)} names several plugins: {listed}")
-    found = described[0].found
-    if described[0].state != "ok":
-        raise PluginError(_state(described[0]), plugin=str(found))
-    _try_to_make(console, found, _pairs(option or []))
-    wanted = trial.Trial(found=found, folder=console.directory, options=_pairs(option or []), timeout=timeout)
-    laws = trial.laws(wanted, os.environ, console.progress)
-    console.clear_progress()
-    if as_json:
-        console.json(report.as_json(found, laws))
-    else:
-        for line, color in report.lines(found, laws, everything=verbose):
-            console.line(console.paint(line, color) if color else line)
-    if report.is_broken(laws):
+    if len(described) > 1 and (as_json or option):
+        listed = ", ".join(printable(f"{d.found.kind}:{d.found.name}") for d in described)
+        raise AmbiguousError(
+            f"{printable(name)} names several plugins", hint=f"for --json and --option say which: {listed}"
+        )
+    for each in described:
+        if each.state != "ok":
+            raise PluginError(_state(each), plugin=str(each.found))
+    broken = False
+    for found in (each.found for each in described):
+        _try_to_make(console, found, _pairs(option or []))
+        wanted = trial.Trial(found=found, folder=console.directory, options=_pairs(option or []), timeout=timeout)
+        laws = trial.laws(wanted, os.environ, console.progress)
+        console.clear_progress()
+        if as_json:
+            console.json(report.as_json(found, laws))
+        else:
+            for line, color in report.lines(found, laws, everything=verbose):
+                console.line(console.paint(line, color) if color else line)
+        broken = report.is_broken(laws) or broken
+    if broken:
         raise typer.Exit(PluginError.exit_code)
 
 

@@ -145,9 +145,22 @@ def test_without_pytest_it_says_what_is_missing(empty_project: Project) -> None:
     assert "perfcore[testing]" in done.err
 
 
+def test_two_of_one_name_are_both_tried(empty_project: Project, acme: Site) -> None:
+    silent = "class Silent:\n    def notify(self, report):\n        pass\n"
+    acme.install("acme-two", points={"perfcore.notifier": ["good = acme_two:Silent"]}, acme_two=silent)
+    done = empty_project.perf("plugins", "check", "good", env=acme.env)
+    assert [line for line in done.lines if " 'good' (" in line] == [
+        "view 'good' (acme-laws 1.0)",
+        "notifier 'good' (acme-two 1.0)",
+    ]
+    assert done.out.count(" laws: ") == 2
+
+
 def test_two_of_one_name_are_told(empty_project: Project, acme: Site) -> None:
     acme.install("acme-more", points={"perfcore.diff": ["good = acme_more:Diff"]}, acme_more="class Diff:\n    pass")
-    assert "diff:good" in empty_project.perf("plugins", "check", "good", env=acme.env, code=3).err
+    told = empty_project.perf("plugins", "check", "good", "--json", env=acme.env, code=3).err
+    assert "view:good, diff:good" in told
+    assert "lacks diff" in empty_project.perf("plugins", "check", "good", env=acme.env, code=5).err
     assert "lacks diff" in empty_project.perf("plugins", "check", "diff:good", env=acme.env, code=5).err
 
 
