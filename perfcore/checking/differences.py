@@ -131,7 +131,7 @@ def _rows(resources: Table, metric: ColumnSpec) -> list[Difference]:
 def _told(column: Column) -> list[str]:
     """A text tells what it is, a number needs its name: `cpu 3`. One that is missing is not all of them."""
     if column.dtype == "str":
-        return [value or "" for value in column]
+        return [str(value or "") for value in column]
     return [f"{column.name} {'unknown' if value is None else value}" for value in column]
 
 
