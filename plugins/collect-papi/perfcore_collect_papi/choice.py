@@ -13,7 +13,7 @@ from perfcore.text import clip, printable
 from perfcore_collect_papi import diagnosis, software
 from perfcore_collect_papi.diagnosis import Cause, Machine, Probed
 from perfcore_collect_papi.launcher import Group, Wanted
-from perfcore_collect_papi.names import ARCHITECTURAL, FORCED, PERF_EVENT
+from perfcore_collect_papi.names import ARCHITECTURAL, DEFAULT_EVENTS, FORCED, PERF_EVENT
 
 if TYPE_CHECKING:
     from perfcore_collect_papi.collector import PapiSettings
@@ -98,14 +98,21 @@ def _next_best(
             )
     if any(probed.software.get(event) == 0 for event in software.USUAL):
         events = tuple(dict.fromkeys((*kernels, *software.USUAL)))
-        yield _noted(_software(wanted, machine, probed, events), why, "these are the kernel's own counters")
+        what = f"{_instead(hardware)}these are the kernel's own counters"
+        yield _noted(_software(wanted, machine, probed, events), why, what)
     others = tuple(event for event in hardware if event in probed.component and probed.countable(event))
     if others:
         groups = tuple(_by_component(probed, others))
         found = Choice(wanted=wanted, groups=groups, source="component", attribution="none", papi=probed.papi)
         yield _noted(found, why, f"only {', '.join(others)} could be counted")
     found = Choice(wanted=wanted, groups=(), source="rusage", attribution="none", papi=probed.papi)
-    yield _noted(found, why, "this is what the kernel says of ended processes")
+    yield _noted(found, why, f"{_instead(hardware)}this is what the kernel says of ended processes")
+
+
+def _instead(hardware: Sequence[str]) -> str:
+    """Events that were asked for by name are told when they are not counted."""
+    asked = [event for event in hardware if event not in DEFAULT_EVENTS]
+    return f"instead of {clip(printable(', '.join(hardware)), _SHOWN)} " if asked else ""
 
 
 def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[str], kernels: Sequence[str]) -> Choice:

@@ -115,6 +115,8 @@ class PapiCollector:
             chosen = choice.choose(self.settings, self._wanted(), machine, launcher.probe)
         except FailedError as error:
             raise _explained(error, job) from error
+        except PluginError as error:
+            raise PluginError(error.message, hint=_for_good(error.hint)) from error
         facts = {"perf_event_paranoid": machine.paranoid, "kernel": machine.kernel, "papi": chosen.papi}
         state = _State(choice=chosen, spec=spec, known=frozenset(cpu.cpu for cpu in cpus) or None, facts=facts)
         session = Session(job, columns=self._columns(chosen), state=state)
@@ -242,6 +244,12 @@ class PapiCollector:
         if result.exitcode and self.settings.on_failure == "fail":
             raise ending.failed(what, run, result.exitcode, result.words, shell=job.shell)
         return result.exitcode
+
+
+def _for_good(hint: str | None) -> str | None:
+    """`perf compare` has no options of collectors, so that the advice of one tells how it is configured."""
+    configured = "; for good: perf config set collector.papi.fallback true"
+    return f"{hint}{configured}" if hint and "--fallback" in hint else hint
 
 
 def _check_pid(pid: int) -> None:

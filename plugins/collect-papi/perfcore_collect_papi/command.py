@@ -65,6 +65,10 @@ def events(
         line = f"{'*' if countable else ' '} {name:<{width}}  {component:<10}  {description}".rstrip()
         output.write(clip(printable(line), output.width or _NARROW) + "\n")
     counted = sum(row[5] for row in found)
+    if not found and pattern:
+        what = "event that can be counted here" if available else "event"
+        output.say(f"no {what} has {clip(printable(repr(pattern)), _NARROW)} in its name or description")
+        return
     output.say(f"{counted} of {len(found)} events can be counted here (*)")
 
 

@@ -53,6 +53,12 @@ def test_a_pattern_is_part_of_a_name_or_description() -> None:
     assert said("events", "no such thing") == ""
 
 
+def test_a_pattern_that_nothing_has_is_told() -> None:
+    output = FakeOutput()
+    CliRunner().invoke(PapiCommand().app(), ["events", "no\x1b thing"], obj=output)
+    assert output.said == ["no event has 'no\\x1b thing' in its name or description"]
+
+
 def test_available_are_those_that_can_be_counted_here() -> None:
     names = {event["name"] for event in parsed("events", "--available")["events"]}
     assert "task-clock" in names

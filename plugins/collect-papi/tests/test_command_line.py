@@ -24,6 +24,7 @@ def test_without_counters_it_fails_with_the_reason_before_anything_runs(project:
     done = project.perf(*FAST, "--", "touch", "ran", code=5)
     assert "this machine offers no hardware counters" in done.err
     assert "hint: run where a PMU is visible, or use --fallback" in done.err
+    assert "perf config set collector.papi.fallback true" in done.err
     assert not (project.path / "ran").exists()
     assert pending(project) == 0
 
@@ -32,8 +33,10 @@ def test_without_counters_it_fails_with_the_reason_before_anything_runs(project:
 def test_a_fallback_is_said_and_stored(project: Project) -> None:
     done = project.perf(*FAST, "--fallback", "--", "true")
     assert "task-clock" in done.out
-    assert "these are the kernel's own counters" in done.err
+    assert "; these are the kernel's own counters" in done.err
     assert pending(project) == 1
+    asked = project.perf(*FAST, "--fallback", "--event", "PAPI_L1_DCM", "--", "true")
+    assert "; instead of PAPI_L1_DCM these are the kernel's own counters" in asked.err
 
 
 def test_counts_of_the_kernel_need_no_fallback(project: Project) -> None:
@@ -77,3 +80,15 @@ def test_profiles_of_different_sources_are_not_compared(project: Project, preloa
     done = project.perf("log", "--json")
     types = {entry["type"] for line in done.lines for entry in json.loads(line)["profiles"]}
     assert types == {"papi", "papi.software"}
+    for words in (("check", "0@i", "1@i"), ("diff", "0@i", "1@i"), ("compare", "0@i", "1@i")):
+        refused = project.perf(*words, code=2 if words[0] == "compare" else None)
+        assert refused.code not in (0, 1, 70), refused
+        assert "papi.software" in refused.err
+
+
+@no_unit
+def test_a_comparison_counts_what_the_configuration_allows(project: Project) -> None:
+    words = ("compare", "--collector", "papi", "--max-pairs", "2", "--again", "HEAD", "--", "true")
+    assert "perf config set collector.papi.fallback true" in project.perf(*words, code=5).err
+    project.perf("config", "set", "collector.papi.fallback", "true")
+    assert "task-clock" in project.perf(*words, code=None).out
