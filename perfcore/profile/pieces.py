@@ -14,13 +14,14 @@ import operator
 import struct
 import sys
 from array import array
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import attrs
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
-from perfcore.profile.table import CODES, WIDTHS, Column, ColumnSpec, DType, Role, Table, concat
+from perfcore.profile.table import CODES, WIDTHS, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
 from perfcore.text import encodable
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ class _Head(msgspec.Struct, omit_defaults=True):
     base: Base | None = None
 
 
+@attrs.frozen
+class Outline:
+    """What a piece holds, without its values: its rows, its columns and what it continues."""
+
+    rows: int
+    specs: tuple[ColumnSpec, ...]
+    base: Base | None = None
+
+
+_Planes: TypeAlias = "Sequence[memoryview | int]"  # from the lowest byte up; a number is the byte that all of it is
+_Part: TypeAlias = "tuple[_Planes, bytes | None]"
+_BYTES = bytes(range(256))
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Head)
 _VERSION = msgspec.json.Decoder(Versioned)
@@ -90,24 +103,28 @@ def encode(piece: Table, base: Base | None = None) -> bytes:
 def decode(data: bytes, where: str, *, most: int = MAX_CELLS) -> tuple[Table, Base | None]:
     """The piece and what it continues. FormatError, opened by `where`, for anything that does not add up, and for
     more than `most` cells."""
-    head, offset = _decode_head(data, where, most)
-    columns = []
-    for column in head.columns:
-        built, offset = _decode_column(column, head.rows, data, offset, where)
-        columns.append(built)
-    if offset != len(data):
-        raise FormatError(f"{where} is damaged: {len(data) - offset} bytes too many")
+    head, parts = _checked_parts(data, where, most)
+    columns = [_decode_column(column, head.rows, *part) for column, part in zip(head.columns, parts, strict=True)]
     return Table(head.name, tuple(columns), head.rows), head.base
+
+
+def outline(data: bytes, where: str, *, most: int = MAX_CELLS) -> Outline:
+    """What the piece holds, checked as `decode` does and without making columns of it."""
+    head, _ = _checked_parts(data, where, most)
+    return Outline(head.rows, tuple(map(_spec, head.columns)), head.base)
 
 
 def join(pieces: Sequence[tuple[str, Table, Base | None]], where: str) -> Table:
     """The table of its pieces (id, rows, base), checked to continue one another."""
-    rows, previous = 0, None
-    for id, piece, base in pieces:
-        if base is not None and (base.rows != rows or base.id != previous):
-            raise FormatError(f"{where}: piece {id} continues another table")
-        rows, previous = rows + piece.rows, id
+    _refuse_strangers([(id, piece.rows, base) for id, piece, base in pieces], where)
     return concat([piece for _, piece, _ in pieces])
+
+
+def join_outlines(pieces: Sequence[tuple[str, Outline]], where: str) -> Outline:
+    """The same for what pieces hold: FormatError where they could not be joined."""
+    _refuse_strangers([(id, piece.rows, piece.base) for id, piece in pieces], where)
+    refuse_unlike([piece.specs for _, piece in pieces], where)
+    return Outline(sum(piece.rows for _, piece in pieces), pieces[0][1].specs)
 
 
 def refuse_newer(data: bytes, known: int, where: str) -> None:
@@ -184,45 +201,97 @@ def _decode_head(data: bytes, where: str, most: int) -> tuple[_Head, int]:
     return head, end
 
 
-def _decode_column(head: _ColumnHead, rows: int, data: bytes, offset: int, where: str) -> tuple[Column, int]:
+def _checked_parts(data: bytes, where: str, most: int) -> tuple[_Head, list[_Part]]:
+    """The head and, for each column, its planes and its bitmap."""
+    head, offset = _decode_head(data, where, most)
+    view = memoryview(data)
+    parts = []
+    for column in head.columns:
+        part, offset = _column_part(column, head.rows, view, offset, where)
+        _check_values(column, head.rows, *part, where)
+        parts.append(part)
+    if offset != len(data):
+        raise FormatError(f"{where} is damaged: {len(data) - offset} bytes too many")
+    return head, parts
+
+
+def _column_part(head: _ColumnHead, rows: int, data: memoryview, offset: int, where: str) -> tuple[_Part, int]:
+    """(planes and bitmap of the column that begins at the offset, where the next one does)."""
     width = WIDTHS[head.dtype]
     if len(head.planes) != width:
         raise FormatError(f"{where}: column {head.name!r} has {len(head.planes)} planes, not {width}")
-    raw = bytearray(rows * width)
-    for lane, constant in zip(_lanes(width), head.planes, strict=True):
-        if constant is None:
-            plane = data[offset : offset + rows]
-            if len(plane) != rows:
-                raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
-            raw[lane] = plane
-            offset += rows
-        elif not 0 <= constant <= 255:
+    for constant in head.planes:
+        if constant is not None and not 0 <= constant <= 255:
             raise FormatError(f"{where}: column {head.name!r} repeats {constant}, which is no byte")
-        elif constant:
-            raw[lane] = bytes((constant,)) * rows
-    valid = None
-    if head.valid:
-        size = (rows + 7) // 8
-        valid = data[offset : offset + size]
-        if len(valid) != size:
-            raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
+    sizes = [rows for constant in head.planes if constant is None] + [(rows + 7) // 8] * head.valid
+    slices = []
+    for size in sizes:
+        slices.append(data[offset : offset + size])
         offset += size
-    view = memoryview(raw).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
-    spec = ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better)
-    return Column(spec, view, valid, _checked_dictionary(head, view, valid, where)), offset
+    if offset > len(data):
+        raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
+    stored = iter(slices)
+    planes = [next(stored) if constant is None else constant for constant in head.planes]
+    return (planes, bytes(next(stored)) if head.valid else None), offset
 
 
-def _checked_dictionary(head: _ColumnHead, view: Any, valid: bytes | None, where: str) -> tuple[str, ...]:
-    rows = len(view)
-    if head.dtype == "bool" and rows and max(view.tobytes()) > 1:
+def _check_values(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, where: str) -> None:
+    """What the dtype asks of the values beyond their width."""
+    if head.dtype == "bool" and not _are_below(2, planes, rows):
         raise FormatError(f"{where}: column {head.name!r} holds bytes that are no booleans")
-    if head.dtype != "str":
-        return ()
-    dictionary = tuple(head.dictionary or ())
-    missing = not dictionary and valid is not None and not bitmap.count(valid, rows)
-    if rows and max(view) >= (1 if missing else len(dictionary)):
-        raise FormatError(f"{where}: column {head.name!r} names a text it does not hold")
-    return dictionary
+    if head.dtype == "str":
+        texts = len(head.dictionary or ())
+        missing = not texts and valid is not None and not bitmap.count(valid, rows)
+        if not _are_below(1 if missing else texts, planes, rows):
+            raise FormatError(f"{where}: column {head.name!r} names a text it does not hold")
+
+
+def _are_below(bound: int, planes: _Planes, rows: int) -> bool:
+    """Whether all the numbers in these planes are below `bound`. From the highest byte down, those are compared on
+    that have been equal to the highest number so far: `tied` has all bits of their bytes set."""
+    if not bound or not rows:
+        return not rows
+    tied = -1
+    for place, plane in reversed(list(enumerate(planes))):
+        most = bound - 1 >> 8 * place & 255
+        if isinstance(plane, int):
+            if plane != most:
+                return plane < most
+            continue
+        found = bytes(plane)
+        if tied != -1:
+            found = (int.from_bytes(found, "little") & tied).to_bytes(rows, "little")
+        if found.translate(None, _BYTES[: most + 1]):
+            return False
+        tied &= int.from_bytes(found.translate(bytes(most) + b"\xff" + bytes(255 - most)), "little")
+        if not tied:
+            return True
+    return True
+
+
+def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None) -> Column:
+    width = WIDTHS[head.dtype]
+    raw = bytearray(rows * width)
+    for lane, plane in zip(_lanes(width), planes, strict=True):
+        if not isinstance(plane, int):
+            raw[lane] = plane
+        elif plane:
+            raw[lane] = bytes((plane,)) * rows
+    view = memoryview(raw).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
+    return Column(_spec(head), view, valid, tuple(head.dictionary or ()) if head.dtype == "str" else ())
+
+
+def _spec(head: _ColumnHead) -> ColumnSpec:
+    return ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better)
+
+
+def _refuse_strangers(pieces: Sequence[tuple[str, int, Base | None]], where: str) -> None:
+    """FormatError for one of the pieces (id, rows, base) that does not continue those before it."""
+    rows, previous = 0, None
+    for id, own, base in pieces:
+        if base is not None and (base.rows != rows or base.id != previous):
+            raise FormatError(f"{where}: piece {id} continues another table")
+        rows, previous = rows + own, id
 
 
 def cells(rows: int, columns: int) -> int:

@@ -268,15 +268,22 @@ def concat(tables: Sequence[Table]) -> Table:
     first = tables[0]
     if len(tables) == 1:
         return first
-    if any(set(part.names) != set(first.names) for part in tables):
-        raise FormatError(f"table {first.name!r} changes its columns between pieces")
+    refuse_unlike([[column.spec for column in part.columns] for part in tables], f"table {first.name!r}")
     columns = []
     for spec in (column.spec for column in first.columns):
-        parts = [part[spec.name] for part in tables]
-        if any(part.spec != spec for part in parts):
-            raise FormatError(f"table {first.name!r}: column {spec.name!r} changes its type between pieces")
-        columns.append(_concat_columns(spec, parts))
+        columns.append(_concat_columns(spec, [part[spec.name] for part in tables]))
     return Table(first.name, tuple(columns), sum(part.rows for part in tables))
+
+
+def refuse_unlike(parts: Sequence[Sequence[ColumnSpec]], where: str) -> None:
+    """FormatError where the parts of a table do not have the same columns, in whatever order."""
+    first = {spec.name: spec for spec in parts[0]}
+    for part in parts:
+        if {spec.name for spec in part} != set(first):
+            raise FormatError(f"{where} changes its columns between pieces")
+        for spec in part:
+            if spec != first[spec.name]:
+                raise FormatError(f"{where}: column {spec.name!r} changes its type between pieces")
 
 
 class ColumnBuilder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import struct
 import tracemalloc
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from perfcore.errors import FormatError
 from perfcore.profile import pieces
-from perfcore.profile.pieces import Base
+from perfcore.profile.pieces import Base, Outline
 from perfcore.profile.table import Table, TableBuilder, column, concat, table
 from perfcore.store import objects
 from perfcore.testing.strategies import tables
@@ -119,10 +120,13 @@ def test_a_flipped_bit_of_a_piece_is_a_table_or_a_format_error() -> None:
     data = pieces.encode(SMALL)
     for wrong in flips(data):
         try:
-            read, _ = pieces.decode(wrong, "x")
-        except FormatError:
+            read, base = pieces.decode(wrong, "x")
+        except FormatError as error:
+            with pytest.raises(FormatError, match=f"^{re.escape(str(error))}$"):
+                pieces.outline(wrong, "x")
             continue
         [list(each) for each in read.columns]
+        assert pieces.outline(wrong, "x") == Outline(read.rows, tuple(each.spec for each in read.columns), base)
 
 
 def test_every_flipped_bit_and_truncation_of_the_object_around_a_piece_is_detected() -> None:
@@ -211,6 +215,25 @@ def test_text_that_is_missing_everywhere_needs_no_dictionary() -> None:
     assert list(read["x"]) == [None, None, None]
 
 
+@settings(max_examples=200)
+@given(st.data(), st.sampled_from((1, 2, 255, 256, 257, 300, 511, 512, 700)))
+def test_a_code_beyond_the_texts_is_refused_whatever_its_bytes_are(data: st.DataObject, texts: int) -> None:
+    edges = {0, 1, texts - 1, texts, texts + 1, texts & 0xFF, texts | 0xFF, texts << 8, texts << 16, texts << 24}
+    edges = {edge & 2**32 - 1 for edge in edges}
+    codes = data.draw(st.lists(st.sampled_from(sorted(edges)) | st.integers(0, 2**32 - 1), min_size=1, max_size=5))
+    lanes = [bytes(code >> 8 * place & 255 for code in codes) for place in range(4)]
+    planes = [lane[0] if len(set(lane)) == 1 else None for lane in lanes]
+    stored = b"".join(lane for lane, plane in zip(lanes, planes, strict=True) if plane is None)
+    named = with_column(planes=planes, dictionary=list(map(str, range(texts)))) | {"rows": len(codes)}
+    if max(codes) < texts:
+        read, _ = pieces.decode(made(named, stored), "x")
+        assert list(read["x"]) == list(map(str, codes))
+        return
+    for check in (pieces.decode, pieces.outline):
+        with pytest.raises(FormatError, match="names a text it does not hold"):
+            check(made(named, stored), "x")
+
+
 @pytest.mark.parametrize(
     "newer",
     [
@@ -250,5 +273,23 @@ def test_pieces_are_joined_only_when_they_follow_one_another() -> None:
     for base in (Base("a", 1), Base("b", 2), Base("", 0)):
         with pytest.raises(FormatError, match="continues another table"):
             pieces.join([("a", first, None), ("b", second, base)], "x")
+        with pytest.raises(FormatError, match="continues another table"):
+            pieces.join_outlines([("a", outlined(first)), ("b", outlined(second, base))], "x")
     with pytest.raises(FormatError, match="continues another table"):
         pieces.join([("b", second, Base("a", 2))], "x")
+
+
+def test_outlines_are_joined_as_pieces_are() -> None:
+    first, second = SMALL.slice(0, 2), SMALL.slice(2, 3)
+    other = second.with_columns(column("big", [1.5]))
+    apart = pieces.join_outlines([("a", outlined(first)), ("b", outlined(second, Base("a", 2)))], "x")
+    assert apart == outlined(SMALL)
+    for strange, wrong in ((other, "'big' changes its type"), (second.with_columns(column("new", [1])), "its columns")):
+        with pytest.raises(FormatError, match=wrong):
+            pieces.join([("a", first, None), ("b", strange, None)], "x")
+        with pytest.raises(FormatError, match=wrong):
+            pieces.join_outlines([("a", outlined(first)), ("b", outlined(strange))], "x")
+
+
+def outlined(piece: Table, base: Base | None = None) -> Outline:
+    return pieces.outline(pieces.encode(piece, base), "x")
