@@ -10,22 +10,21 @@ import pytest
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.repository import Repository
 from perfcore.testing.profiles import profile
-from perfcore.testing.project import Project
 
 FAST = "main;parse 40\nmain;render 60\nmain 5\n"
 SLOW = "main;parse 90\nmain;render 60\nmain;check 7\nmain 5\n"
 
 
 @pytest.fixture
-def two(project: Project, tmp_path: Path) -> Project:
+def two(here, tmp_path: Path):
     """Two pending profiles with stacks."""
     for name, text in (("fast", FAST), ("slow", SLOW)):
         (tmp_path / f"{name}.folded").write_text(text)
-        project.perf("import", str(tmp_path / f"{name}.folded"))
-    return project
+        here.perf("import", str(tmp_path / f"{name}.folded"))
+    return here
 
 
-def test_diff_says_what_changed_by_function(two: Project) -> None:
+def test_diff_says_what_changed_by_function(two) -> None:
     done = two.perf("diff", "0@p", "1@p")
     assert "samples: 105 -> 162 (+54.3 %)" in done.out
     rows = [line.split() for line in done.lines[5:]]
@@ -36,7 +35,7 @@ def test_diff_says_what_changed_by_function(two: Project) -> None:
     ]
 
 
-def test_diff_as_json(two: Project) -> None:
+def test_diff_as_json(two) -> None:
     found = two.perf("diff", "0@p", "1@p", "--json").json
     assert (found["schema"], found["baseline"], found["target"]) == (1, 105, 162)
     assert found["places"][0] == {
@@ -44,17 +43,17 @@ def test_diff_as_json(two: Project) -> None:
     }  # fmt: skip
 
 
-def test_a_profile_does_not_differ_from_itself(two: Project) -> None:
+def test_a_profile_does_not_differ_from_itself(two) -> None:
     assert two.perf("diff", "0@p", "0@p").lines[-1] == "no difference"
 
 
-def test_diff_prints_as_many_rows_as_are_wanted(two: Project) -> None:
+def test_diff_prints_as_many_rows_as_are_wanted(two) -> None:
     done = two.perf("diff", "0@p", "1@p", "--head", "1")
     assert done.lines[-1] == "… and 2 more places (--head 0 prints all)"
     assert "check" in two.perf("diff", "0@p", "1@p", "--head", "0").out
 
 
-def test_a_difference_can_be_kept_and_shown(two: Project) -> None:
+def test_a_difference_can_be_kept_and_shown(two) -> None:
     two.perf("diff", "0@p", "1@p", "--save")
     status = two.perf("status", "--json").json
     assert len(status["pending"]) == 3
@@ -62,52 +61,52 @@ def test_a_difference_can_be_kept_and_shown(two: Project) -> None:
     assert "baseline samples" in json.dumps(shown)
 
 
-def test_a_difference_in_a_view_and_in_a_file(two: Project, tmp_path: Path) -> None:
+def test_a_difference_in_a_view_and_in_a_file(two, tmp_path: Path) -> None:
     two.perf("diff", "0@p", "1@p", "--view", "table", "-o", str(tmp_path / "out.txt"))
     assert "target samples" in (tmp_path / "out.txt").read_text()
     two.perf("diff", "0@p", "1@p", "-o", str(tmp_path / "out.txt"), code=2)
 
 
 @pytest.mark.parametrize("names", [[], ["0@p"], ["0@p", "1@p", "0@p"]])
-def test_a_difference_is_between_two(two: Project, names: list[str]) -> None:
+def test_a_difference_is_between_two(two, names: list[str]) -> None:
     done = two.perf("diff", *names, code=2)
     assert "between two profiles" in done.err
 
 
-def test_profiles_of_different_types_have_no_difference(two: Project) -> None:
+def test_profiles_of_different_types_have_no_difference(two) -> None:
     two.collect("true")
     done = two.perf("diff", "0@p", "2@p", code=None)
     assert done.code not in (0, 1, 70), done
     assert "different types: sample, time" in done.err
 
 
-def test_a_difference_without_stacks(project: Project) -> None:
-    project.collect("true")
-    project.collect("true")
-    done = project.perf("diff", "0@p", "1@p")
+def test_a_difference_without_stacks(here) -> None:
+    here.collect("true")
+    here.collect("true")
+    done = here.perf("diff", "0@p", "1@p")
     assert done.lines[-1].endswith("all")
 
 
-def test_a_number_is_told_with_what_it_counts(project: Project) -> None:
+def test_a_number_is_told_with_what_it_counts(here) -> None:
     """A bare `0` says nothing, and a missing number is not all of them."""
     for amount in (1, 2):
         table = TableBuilder("resources", (ColumnSpec("cpu", "i64"), ColumnSpec("clock", "i64", "ns", "value")))
         table.add(cpu=0, clock=amount)
         table.add(clock=3 * amount)
-        Repository.open(project.path).save(profile({"resources": table.build()}, created=amount))
-    found = project.perf("diff", "0@p", "1@p", "--json").json
+        Repository.open(here.path).save(profile({"resources": table.build()}, created=amount))
+    found = here.perf("diff", "0@p", "1@p", "--json").json
     assert [(place["place"], place["target"]) for place in found["places"]] == [("cpu unknown", 6), ("cpu 0", 2)]
-    assert project.perf("diff", "0@p", "1@p").lines[-1].endswith("  cpu 0")
+    assert here.perf("diff", "0@p", "1@p").lines[-1].endswith("  cpu 0")
 
 
-def test_aggregate_adds_up(two: Project) -> None:
+def test_aggregate_adds_up(two) -> None:
     two.perf("aggregate", "0@p-1@p")
     assert "samples: 105 -> 267" in two.perf("diff", "0@p", "2@p").out
     pending = two.perf("status", "--json").json["pending"][2]
     assert (pending["type"], pending["config_id"]) == ("sample", "")
 
 
-def test_aggregate_keeps_the_version_that_all_are_of(two: Project) -> None:
+def test_aggregate_keeps_the_version_that_all_are_of(two) -> None:
     head = two.git("rev-parse", "HEAD").out.strip()
     for number in ("0@p", "1@p"):
         two.perf("add", "--keep", number)
@@ -116,15 +115,15 @@ def test_aggregate_keeps_the_version_that_all_are_of(two: Project) -> None:
     assert [row["origin"] for row in pending][-1] == head
 
 
-def test_aggregate_needs_profiles(project: Project) -> None:
-    assert "say which profiles" in project.perf("aggregate", code=2).err
+def test_aggregate_needs_profiles(here) -> None:
+    assert "say which profiles" in here.perf("aggregate", code=2).err
 
 
-def test_diff_says_what_was_not_measured_alike(project: Project) -> None:
+def test_diff_says_what_was_not_measured_alike(here) -> None:
     for rate, runs in (("100", 1), ("200", 2)):
-        project.perf("collect", "sample", "--tool", "py-spy", "--rate", rate, "--repeat", str(runs), "--", "true")
-    told = project.perf("diff", "0@p", "1@p").err
+        here.perf("collect", "sample", "--tool", "py-spy", "--rate", rate, "--repeat", str(runs), "--", "true")
+    told = here.perf("diff", "0@p", "1@p").err
     assert "not measured alike: true: " in told
     assert "rate 100 and 200" in told
     assert "those of 1 runs and of 2" in told
-    assert "note" not in project.perf("diff", "0@p", "0@p").err
+    assert "note" not in here.perf("diff", "0@p", "0@p").err
