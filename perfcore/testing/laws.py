@@ -50,7 +50,10 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
         "test_a_spec_that_makes_no_sense_is_refused",
     ),
 }
-_ELSEWHERE: Mapping[str, tuple[str, ...]] = {"check": ("test_says_the_same_in_another_process",)}
+_ELSEWHERE: Mapping[str, tuple[str, ...]] = {
+    "check": ("test_says_the_same_in_another_process", "test_a_scan_says_the_same_in_another_process")
+}
+_WAYS: Mapping[str, str] = {"compare": "check", "scan": "scan"}  # of checks, and the modules of their contracts
 _HERE = "other processes cannot import a plugin that is no distribution"
 _GIVEN: Mapping[str, tuple[str, ...]] = {"vcs": ("script",), "notifier": ("delivered",)}
 
@@ -65,14 +68,18 @@ def contract_of(kind: str, name: str, options: Mapping[str, Any], folder: Path) 
     declared = getattr(driver, "contract", None)
     if declared is not None:
         return _imported(str(declared), str(found))
-    base = _class(kind)
+    base = _checks(driver) if kind == "check" else _class(kind)
     fixtures = {given: _missing(given) for given in _GIVEN.get(kind, ())}
     flags: dict[str, Any] = {"specs": ({},)} if kind == "workload" else {}
     left_out = dict.fromkeys(_ASKED.get(kind, ()), _UNKNOWN)
     if plugins.is_own(found):
         left_out |= dict.fromkeys(_ELSEWHERE.get(kind, ()), _HERE)
         flags |= {"processes": False} if kind == "storage" else {}
-    laws = {law: pytest.mark.skip(reason=why)(_copied(getattr(base, law))) for law, why in left_out.items()}
+    laws = {
+        law: pytest.mark.skip(reason=why)(_copied(getattr(base, law)))
+        for law, why in left_out.items()
+        if hasattr(base, law)
+    }
     return type("TestPlugin", (base,), {"driver": _driver(plugins, kind, name, options), **fixtures, **laws, **flags})
 
 
@@ -169,6 +176,12 @@ def _class(module: str) -> type[Any]:
         importlib.import_module(f"perfcore.testing.{module}"), f"{module.capitalize()}Contract"
     )
     return contract
+
+
+def _checks(driver: type[Any]) -> type[Any]:
+    """The contract of checks that compare, of those that scan, or of both."""
+    bases = tuple(_class(module) for way, module in _WAYS.items() if hasattr(driver, way))
+    return type("CheckContract", bases or (_class("check"),), {})
 
 
 def _imported(target: str, owner: str) -> type[Any]:
