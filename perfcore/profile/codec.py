@@ -92,17 +92,21 @@ class LazyTables(Mapping[str, Table]):
         self._wire = wire
         self._get = get
         self._ready: dict[str, Table] = {}
+        self._stored: dict[str, Table] = {}
         self._left = MAX_CELLS
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:
-            table = self._decoded(name)
+            table = self.stored(name)
             if self._are_shared() and (name in stacks.NAMES or stacks.referring(table)):
-                others = {other: self._decoded(other) for other in self if other != name}
-                self._ready |= stacks.renumbered({**others, name: table})
+                self._ready |= stacks.renumbered({other: self.stored(other) for other in self})
+                self._stored.clear()
             else:
                 self._ready[name] = table
         return self._ready[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._wire
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._wire)
@@ -110,12 +114,15 @@ class LazyTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._wire)
 
-    def _decoded(self, name: str) -> Table:
+    def stored(self, name: str) -> Table:
+        """The table as it is stored, of shared stacks with those of other profiles, until it is looked at."""
         if name in self._ready:
             return self._ready[name]
-        table = _decode_table(name, self._wire[name], self._get, self._left)
-        self._left -= pieces.cells(table.rows, len(table.columns))
-        return table
+        if name not in self._stored:
+            table = _decode_table(name, self._wire[name], self._get, self._left)
+            self._left -= pieces.cells(table.rows, len(table.columns))
+            self._stored[name] = table
+        return self._stored[name]
 
     def _are_shared(self) -> bool:
         return any(table.shared for table in self._wire.values())
@@ -211,9 +218,9 @@ def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
 def verify(profile: Profile) -> None:
     """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing, and for
     call stacks that cannot be followed."""
-    for name in profile.tables:
-        profile.tables[name]
-    stacks.verify(profile.tables)
+    tables = profile.tables
+    read = tables.stored if isinstance(tables, LazyTables) and stacks.has_stacks(tables) else tables.__getitem__
+    stacks.verify({name: read(name) for name in tables})
 
 
 def piece_ids(data: bytes, where: str) -> tuple[str, ...]:

@@ -9,8 +9,11 @@ of these tables.
 
 from __future__ import annotations
 
+import operator
+import sys
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, compress
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,9 +25,14 @@ from perfcore.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
+
+    _Places: TypeAlias = Callable[[int], int] | None
 
 NAMES = ("functions", "frames", "stacks")
 NOWHERE = -1
+_ABSENT = bytes.maketrans(b"\0\1", b"\1\0")  # flags of what is there to flags of what is missing
+_THERE = bytes(sign < 128 for sign in range(256))  # the highest bytes of numbers to flags of those from 0 up
 _TARGETS = {"function": "functions", "frame": "frames", "stack": "stacks", "parent": "stacks"}
 
 
@@ -123,7 +131,7 @@ class Stacks:
             first_lines=_lines(functions, "line"),
             offsets=_lines(frames, "offset"),
         )
-        reached(range(len(found.parent)), found.parent)
+        _refuse_circles(found.parent)
         return found
 
     def __len__(self) -> int:
@@ -156,25 +164,20 @@ def verify(tables: Mapping[str, Table]) -> None:
     """FormatError where call stacks cannot be followed: at a row that is not there, or around in a circle."""
     if not has_stacks(tables):
         return
-    references(tables["frames"], "function", tables)
-    references(tables["stacks"], "frame", tables)
-    parent = references(tables["stacks"], "parent", tables)
-    reached(range(len(parent)), parent)
+    _referring_column(tables["frames"], "function", tables)
+    _referring_column(tables["stacks"], "frame", tables)
+    _refuse_circles(references(tables["stacks"], "parent", tables))
     for user in _users(tables):
         for name in referring(tables[user]):
             _referring_column(tables[user], name, tables)
 
 
-def references(source: Table, name: str, tables: Mapping[str, Table]) -> Sequence[int]:
+def references(source: Table, name: str, tables: Mapping[str, Table]) -> array[int]:
     """The rows that a column refers to, -1 where the value is missing. FormatError for a row that is not there."""
-    target = _required(tables, _TARGETS[name])
     refers = _referring_column(source, name, tables)
-    rows: list[int] = refers.data.tolist()
-    if refers.valid is not None:
-        there = bitmap.flags(refers.valid, len(rows))
-        rows = [row if is_there else NOWHERE for row, is_there in zip(rows, there, strict=True)]
-    if target.rows == 0 and any(row != NOWHERE for row in rows):
-        raise FormatError(f"table {printable(source.name)!r} refers to rows of {target.name!r}, which is empty")
+    rows = array("q", refers.data.tobytes())
+    for row in _missing(refers):
+        rows[row] = NOWHERE
     return rows
 
 
@@ -184,49 +187,76 @@ def _referring_column(source: Table, name: str, tables: Mapping[str, Table]) -> 
     refers = source.get(name)
     if refers is None or refers.dtype not in ("i64", "u64"):
         raise FormatError(f"table {printable(source.name)!r} has no column {name!r} of whole numbers")
-    if len(refers) and (min(refers.data) < 0 or max(refers.data) >= max(1, target.rows)):
+    rows = array("Q", refers.data.tobytes())  # what is less than 0 is very much here
+    if max(rows, default=0) >= max(1, target.rows):
         raise FormatError(f"table {printable(source.name)!r} refers to rows that {target.name!r} does not have")
+    if target.rows == 0 and len(list(_missing(refers))) < len(rows):
+        raise FormatError(f"table {printable(source.name)!r} refers to rows of {target.name!r}, which is empty")
     return refers
+
+
+def _missing(refers: Column) -> Iterable[int]:
+    """The rows without a value."""
+    if refers.valid is None:
+        return ()
+    return compress(range(len(refers)), bitmap.flags(refers.valid, len(refers)).translate(_ABSENT))
+
+
+def _refuse_circles(parent: Sequence[int]) -> None:
+    """FormatError for a stack that is its own ancestor; there is none where parents stand before their children."""
+    if not all(map(operator.lt, parent, range(len(parent)))):
+        reached(range(len(parent)), parent)
 
 
 def reached(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
     """These stacks and all they stand on in the order of their first use, parents before children. FormatError
     for a stack that is its own ancestor."""
-    seen = bytearray(len(parent))
+    seen = bytearray(len(parent) + 1)
+    seen[NOWHERE] = 1
     order: list[int] = []
     for stack in stacks:
         path = []
-        while stack != NOWHERE and not seen[stack]:
+        while not seen[stack]:
             seen[stack] = 1
             path.append(stack)
             stack = parent[stack]
-        if stack != NOWHERE and seen[stack] == 1:
+        if stack in path:
             raise FormatError(f"row {stack} of table 'stacks' is its own ancestor")
-        for known in path:
-            seen[known] = 2
-        order += reversed(path)
+        path.reverse()
+        order += path
     return order
+
+
+def leaps(parent: Sequence[int]) -> list[int]:
+    """The stacks that do not stand on the row before them."""
+    return list(compress(range(len(parent)), map(operator.ne, parent, range(NOWHERE, len(parent)))))
 
 
 def renumbered(tables: Mapping[str, Table]) -> dict[str, Table]:
     """The same profile with only the stacks, frames and functions that are used, in the order of their first
     use: whatever the numbering was, equal profiles come out equal."""
     users = _users(tables)
-    parent, frame = (references(tables["stacks"], name, tables) for name in ("parent", "frame"))
+    parent, frame = (references(_required(tables, "stacks"), name, tables) for name in ("parent", "frame"))
     function = references(tables["frames"], "function", tables)
-    stacks = reached(_used(users, "stack", tables), parent)
+    used = _used(users, "stack", tables)
+    stacks = range(len(parent)) if _is_first_use(used, parent) else reached(used, parent)
     frames = _first_uses(map(frame.__getitem__, stacks), _used(users, "frame", tables))
     functions = _first_uses(map(function.__getitem__, frames), _used(users, "function", tables))
-    moved = {"stack": _places(stacks, len(parent)), "frame": _places(frames, len(function))}
-    moved["function"] = _places(functions, tables["functions"].rows)
-    changed = {
-        "functions": tables["functions"].take(functions),
-        "frames": _moved(tables["frames"].take(frames), {"function": moved["function"]}),
-        "stacks": _moved(tables["stacks"].take(stacks), {"parent": moved["stack"], "frame": moved["frame"]}),
-    }
-    for name in users:
-        changed[name] = _moved(tables[name], moved)
-    return {**tables, **changed}
+    orders = {"stacks": stacks, "frames": frames, "functions": functions}
+    places = {name: _places(orders[target], tables[target].rows) for name, target in _TARGETS.items()}
+    changed = {name: _taken(tables[name], orders[name], places) for name in NAMES}
+    return {**tables, **changed, **{name: _moved(tables[name], places) for name in users}}
+
+
+def _is_first_use(used: Iterable[int], parent: Sequence[int]) -> bool:
+    """Whether the stacks are all reached, and stand in the order in which they are: what a use adds are the rows from
+    the highest one so far up to its own, each the parent of the next."""
+    highest = list(dict.fromkeys(accumulate(used, max, initial=NOWHERE)))
+    begun = {row + 1 for row in highest}
+    other = leaps(parent)
+    if highest[-1] != len(parent) - 1 or not begun.issuperset(other):
+        return False
+    return all(map(operator.lt, map(parent.__getitem__, other), other))
 
 
 def referring(source: Table) -> list[str]:
@@ -239,24 +269,31 @@ def referring(source: Table) -> list[str]:
 
 def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
     """The table with other rows in a referring column; -1 is stored as missing."""
-    spec = source[name].spec
-    whole = attrs.evolve(spec, dtype="i64")
-    if NOWHERE not in rows:
-        return source.with_columns(from_buffer(whole, array("q", rows)))
-    valid = bitmap.pack(bytes([row >= 0 for row in rows]))
-    return source.with_columns(from_buffer(whole, array("q", [row if row >= 0 else 0 for row in rows]), valid))
+    whole = attrs.evolve(source[name].spec, dtype="i64")
+    rows = array("q", rows)
+    signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]
+    if signs.count(0) == len(signs):
+        return source.with_columns(from_buffer(whole, rows))
+    there = signs.translate(_THERE)
+    for row in compress(range(len(rows)), there.translate(_ABSENT)):
+        rows[row] = 0
+    return source.with_columns(from_buffer(whole, rows, bitmap.pack(there)))
 
 
-def _moved(source: Table, moved: Mapping[str, Callable[[int], int]]) -> Table:
+def _taken(source: Table, order: Sequence[int], places: Mapping[str, _Places]) -> Table:
+    """These rows of the table, with their references."""
+    return _moved(source if _is_all(order, source.rows) else source.take(order), places)
+
+
+def _moved(source: Table, places: Mapping[str, _Places]) -> Table:
     """The table with its references taken to where the rows stand now."""
-    for name, place in moved.items():
+    for name, place in places.items():
         refers = source.get(name)
-        if refers is None or refers.dtype not in ("i64", "u64"):
+        if refers is None or refers.dtype not in ("i64", "u64") or (place is None and refers.dtype == "i64"):
             continue
-        rows: Sequence[int] = list(map(place, refers.data.tolist()))
-        if refers.valid is not None:
-            there = bitmap.flags(refers.valid, len(refers))
-            rows = [row if is_there else NOWHERE for row, is_there in zip(rows, there, strict=True)]
+        rows = array("q", refers.data.tobytes() if place is None else map(place, refers.data))
+        for row in _missing(refers):
+            rows[row] = NOWHERE
         source = with_references(source, name, rows)
     return source
 
@@ -265,10 +302,12 @@ def _users(tables: Mapping[str, Table]) -> list[str]:
     return [name for name in sorted(tables) if name not in NAMES and referring(tables[name])]
 
 
-def _used(users: Sequence[str], name: str, tables: Mapping[str, Table]) -> Iterator[int]:
+def _used(users: Sequence[str], name: str, tables: Mapping[str, Table]) -> array[int]:
+    rows = array("q")
     for user in users:
         if name in referring(tables[user]):
-            yield from references(tables[user], name, tables)
+            rows += references(tables[user], name, tables)
+    return rows
 
 
 def _first_uses(*uses: Iterable[int]) -> list[int]:
@@ -279,12 +318,21 @@ def _first_uses(*uses: Iterable[int]) -> list[int]:
     return list(found)
 
 
-def _places(order: Sequence[int], rows: int) -> Callable[[int], int]:
-    """Where each row has gone."""
+def _places(order: Sequence[int], rows: int) -> _Places:
+    """Where each row has gone; None where each is where it was."""
+    if _is_all(order, rows):
+        return None
     places = [NOWHERE] * max(1, rows)
     for place, row in enumerate(order):
         places[row] = place
     return places.__getitem__
+
+
+def _is_all(order: Sequence[int], rows: int) -> bool:
+    """Whether these are all rows, in their order."""
+    if isinstance(order, range):
+        return order == range(rows)
+    return len(order) == rows and all(map(operator.eq, order, range(rows)))
 
 
 def _required(tables: Mapping[str, Table], name: str) -> Table:

@@ -121,6 +121,16 @@ def test_the_same_piece_is_named_once() -> None:
     assert json.loads(data)["tables"]["t"]["pieces"] == [ID, ID]
 
 
+def test_a_name_is_known_without_reading_its_table() -> None:
+    tables = {"resources": table("resources", (column("time", [1.0, 2.0]),))}
+    data, _, _ = encode(profile(tables=tables), inline=0)
+    read: list[str] = []
+    found = codec.decode(data, lambda id: read.append(id) or b"", where="x").tables  # type: ignore[func-returns-value]
+    assert "resources" in found
+    assert "stacks" not in found
+    assert not read
+
+
 def test_tables_are_read_when_they_are_looked_at() -> None:
     made = profile(tables={"near": table("near", [column("n", [1])]), "far": table("far", [column("n", range(5000))])})
     data, _, kept = encode(made)

@@ -299,3 +299,29 @@ def test_stacks_that_cannot_be_followed_are_damage(name: str, changed: Column) -
     codec.verify(made(tables, 1))
     with pytest.raises(FormatError):
         codec.verify(made({**tables, name: tables[name].with_columns(changed)}, 1))
+
+
+@pytest.mark.parametrize("lost", stacks.NAMES)
+def test_shared_stacks_that_lack_a_table_are_damage(shelf: Store, lost: str) -> None:
+    import json
+
+    saved = pending.save(shelf, made(large(1), 1))
+    wire = json.loads(pending.read(shelf, saved.name)[1])
+    del wire["tables"][lost], wire["seal"], wire["sha1"]
+    with pytest.raises(FormatError, match=lost):
+        codec.verify(shelf.decode_profile(json.dumps(wire).encode(), "x"))
+
+
+def test_a_verified_profile_counts_its_cells_once(shelf: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = pending.save(shelf, made(large(1), 1))
+    tables = large(1)
+    monkeypatch.setattr(codec, "MAX_CELLS", sum(one.rows * len(one.columns) for one in tables.values()))
+    read = pending.read(shelf, saved.name)[0].profile
+    assert read is not None
+    codec.verify(read)
+    assert dict(read.tables) == stacks.renumbered(tables)
+
+
+def test_rows_in_the_order_of_their_first_use_are_left_as_they_are() -> None:
+    tables = large(1)
+    assert stacks.renumbered(tables)["stacks"] is tables["stacks"]
