@@ -337,6 +337,7 @@ def forget_installed() -> None:
 
     importlib.invalidate_caches()
     ExtensionManager.ENTRY_POINT_CACHE.clear()
+    installed.announced_as.cache_clear()
 
 
 def _find_by_stevedore(kind: str, name: str) -> Found | None:
