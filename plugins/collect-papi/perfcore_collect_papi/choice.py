@@ -134,11 +134,9 @@ def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence
     refused = {event: number for event in events if (number := probed.software.get(event, 0))}
     kept = tuple(event for event in events if event not in refused)
     if not kept:
-        why = diagnosis.of_software(machine, probed, next(iter(refused.values())))
+        why = diagnosis.of_software(machine, probed, next(iter(refused.values())), tuple(refused))
         raise PluginError(why.text, hint=why.hint)
-    absent = (
-        f"{', '.join(refused)} cannot be counted here: they happen in the kernel, which needs root" if refused else ""
-    )
+    absent = f"{', '.join(refused)} cannot be counted here: {diagnosis.IN_KERNEL}" if refused else ""
     groups = (Group(source="software", events=kept),)
     return Choice(
         wanted=wanted,

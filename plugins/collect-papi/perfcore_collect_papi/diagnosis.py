@@ -16,6 +16,7 @@ from perfcore_collect_papi.names import FORCED, PERF_EVENT
 
 _UNITS = ("cpu", "cpu_core", "cpu_atom", "cpum_cf")
 _ALLOWED = 2
+IN_KERNEL = "they happen in the kernel, which needs root"
 
 
 @attrs.frozen(kw_only=True)
@@ -102,11 +103,16 @@ def cause(machine: Machine, probed: Probed, events: Sequence[str]) -> Cause | No
     return _of_all(machine, probed, codes) or _of_one(machine, probed, events, codes)
 
 
-def of_software(machine: Machine, probed: Probed, number: int) -> Cause:
-    """Why the kernel's own counters cannot be had."""
+def of_software(machine: Machine, probed: Probed, number: int, events: Sequence[str] = ()) -> Cause:
+    """Why the kernel's own counters cannot be had: all of these events, or any at all."""
+    refused = number in (errno.EACCES, errno.EPERM)
+    if refused and events and probed.allowed == 0 and probed.pid is None and probed.domain == "user":
+        text = f"{', '.join(events)} cannot be counted here: {IN_KERNEL}"
+        hint = "kernel.perf_event_paranoid of 1 or less, or root; task-clock and page-faults need neither"
+        return Cause("in-kernel", text, hint, whole=False)
     if machine.paranoid is None or number == errno.ENOSYS:
         return _NO_PERF_EVENTS
-    if number in (errno.EACCES, errno.EPERM):
+    if refused:
         return _refused(machine, probed)
     return Cause("software", f"the kernel does not open its counters: {os.strerror(number)}", "use another collector")
 

@@ -133,6 +133,22 @@ def test_the_kernels_own_counters_are_refused_with_a_reason(number: int, paranoi
     assert ("no perf_events" in cause.text) == (paranoid is None or number == errno.ENOSYS)
 
 
+@pytest.mark.parametrize(
+    ("found", "id"),
+    [
+        (Probed(allowed=0), "in-kernel"),
+        (Probed(allowed=errno.EACCES), "seccomp"),
+        (Probed(allowed=0, domain="all"), "domain"),
+        (Probed(allowed=0, pid=1), "pid"),
+    ],
+)
+def test_counting_is_not_called_forbidden_where_only_these_events_are(found: Probed, id: str) -> None:
+    cause = diagnosis.of_software(Machine(paranoid=2), found, errno.EACCES, ("context-switches", "cpu-migrations"))
+    assert cause.id == id
+    assert "--fallback" not in cause.hint or id == "seccomp"
+    assert id != "in-kernel" or cause.text.startswith("context-switches, cpu-migrations cannot be counted here")
+
+
 def test_a_fallback_is_promised_as_it_would_be() -> None:
     assert "kernel counters" in probed(0).fallback
     assert "ended" not in probed(0).fallback
