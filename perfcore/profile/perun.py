@@ -62,7 +62,7 @@ class _Wire(msgspec.Struct, rename={"global_": "global"}):
 _DECODER = msgspec.json.Decoder(_Wire)
 _BLOCKS = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
-_ROW = msgspec.json.Decoder(dict[str, Any])
+_ROWS = msgspec.json.Decoder(list[dict[str, Any]])
 _VALUES = msgspec.json.Decoder(list[Any])
 
 
@@ -159,7 +159,8 @@ def _add_all(wire: _Wire, resources: Resources) -> None:
 
 def _add_rows(rows: list[msgspec.Raw], resources: Resources, around: Mapping[str, Any] = EMPTY) -> None:
     for start in range(0, len(rows), _BATCH):
-        resources.add_rows([{**around, **_ROW.decode(row)} for row in rows[start : start + _BATCH]])
+        batch = _ROWS.decode(b"[%s]" % b",".join(rows[start : start + _BATCH]))
+        resources.add_rows([{**around, **row} for row in batch] if around else batch)
 
 
 def _add_blocks(wire: _Wire, resources: Resources) -> None:

@@ -80,19 +80,19 @@ class Resources:
             self._add_times([shared.get("snapshot")], [shared["time"]], rows)
         self._rows += rows
 
-    def add_rows(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def add_rows(self, rows: Sequence[dict[str, Any]]) -> None:
         """Rows that may have nothing in common."""
-        names = dict.fromkeys(itertools.chain.from_iterable(rows))
+        names = list(dict.fromkeys(itertools.chain.from_iterable(dict.fromkeys(map(tuple, rows)))))
         self._until = self._rows + len(rows)
         refuse_many(len(names) * self._until, self._most)
-        apart = ("type", "subtype", "time")
-        self._add_fields({name: [row.get(name) for row in rows] for name in names if name not in apart})
-        kinds = [(_word(row.get("type")), _word(row.get("subtype"))) for row in rows]
-        for kind in dict.fromkeys(kind for kind, row in zip(kinds, rows, strict=True) if row.get("amount") is not None):
-            own = [row.get("amount") if of == kind else None for row, of in zip(rows, kinds, strict=True)]
-            self._add_amounts(*kind, own)
-        if "time" in names:
-            self._add_times([row.get("snapshot") for row in rows], [row.get("time") for row in rows], 1)
+        columns = _columns(names, rows)
+        types, subtypes = (_words(columns.pop(name, None), len(rows)) for name in ("type", "subtype"))
+        times = columns.pop("time", None)
+        self._add_fields(columns)
+        if "amount" in columns:
+            self._add_kinds(list(zip(types, subtypes, strict=True)), columns["amount"])
+        if times is not None:
+            self._add_times(columns.get("snapshot") or [None] * len(rows), times, 1)
         self._rows += len(rows)
 
     def note_time(self, snapshot: int, time: Any) -> None:
@@ -137,7 +137,7 @@ class Resources:
             elif name != "amount":
                 self._add_field(self._renamed.get(name, name), values)
 
-    def _add_times(self, snapshots: list[Any], times: list[Any], rows: int) -> None:
+    def _add_times(self, snapshots: Sequence[Any], times: Sequence[Any], rows: int) -> None:
         """The times of snapshots, or of rows without one. Perun wrote 0 and question marks where it knew none."""
         alone: list[Value] = []
         for snapshot, time in zip(snapshots, times, strict=True):
@@ -153,11 +153,15 @@ class Resources:
     def _add_field(self, name: str, values: Sequence[Any]) -> None:
         if isinstance(values, _Same):
             for part, value in _flat(name, values.value):
-                self._field(part).extend(values.of(value))
-        elif any(isinstance(value, dict) for value in values):
+                self._field(part).repeat(value, values.rows)
+            return
+        kinds = set(map(type, values))
+        if dict in kinds:
             self._add_objects(name, values)
+        elif kinds == {str} and values[0] == values[-1] and values.count(values[0]) == len(values):
+            self._field(name).repeat(values[0], len(values))
         else:
-            self._field(name).extend([_plain(value) for value in values])
+            self._field(name).extend(list(map(_plain, values)) if list in kinds else values)
 
     def _add_objects(self, name: str, values: Sequence[Any]) -> None:
         flat = [{} if value is None else dict(_flat(name, value)) for value in values]
@@ -172,6 +176,16 @@ class Resources:
             return self._field(f"{name} (more)")
         field.skip(self._rows)
         return field
+
+    def _add_kinds(self, kinds: Sequence[tuple[str, str]], amounts: Sequence[Any]) -> None:
+        """Amounts of which each is of the type and subtype of its row."""
+        there = [value is not None for value in amounts]
+        found = list(dict.fromkeys(itertools.compress(kinds, there)))
+        for kind in found:
+            own = amounts
+            if len(found) > 1:
+                own = [value if of == kind else None for value, of in zip(amounts, kinds, strict=True)]
+            self._add_amounts(*kind, own)
 
     def _add_amounts(self, type: str, subtype: str, values: Sequence[Any]) -> None:
         unit = self._unit(type, subtype)
@@ -200,7 +214,7 @@ class Resources:
     def _add_traces(self, traces: Sequence[Any]) -> None:
         self._stack.skip(self._rows - len(self._stack))
         if isinstance(traces, _Same):
-            self._stack.extend(traces.of(self._add_trace(traces.value)))
+            self._stack.repeat(self._add_trace(traces.value), traces.rows)
         else:
             self._stack.extend([self._add_trace(trace) for trace in traces])
 
@@ -221,10 +235,8 @@ class _Same(Sequence[Any]):
         return self.rows
 
     def __getitem__(self, row: Any) -> Any:
-        return self.of(self.value)[row]
-
-    def of(self, value: Any) -> list[Any]:
-        return [value] * self.rows
+        found = range(self.rows)[row]
+        return self.value if isinstance(found, int) else _Same(self.value, len(found))
 
 
 class _Field:
@@ -240,20 +252,47 @@ class _Field:
     def skip(self, rows: int) -> None:
         self._builder.skip(rows - len(self._builder))
 
-    def extend(self, values: list[Value]) -> None:
+    def extend(self, values: Sequence[Value]) -> None:
         before = len(self._builder)
         try:
             self._builder.extend(values)
         except FormatError:
-            held = list(self._builder.build(len(self._builder)))[:before]
-            self._builder = ColumnBuilder(self.name)
-            self._builder.extend(list(map(_text, held)))
+            self._become_text(before)
             self._builder.extend(list(map(_text, values)))
+
+    def repeat(self, value: Value, rows: int) -> None:
+        """One value in many rows."""
+        before = len(self._builder)
+        try:
+            self._builder.repeat(value, rows)
+        except FormatError:
+            self._become_text(before)
+            self._builder.repeat(_text(value), rows)
 
     def build(self, rows: int) -> Column:
         made = self._builder.build(rows)
         role = _ROLES.get(self.name, "dimension")
         return _with(made, role="dimension" if made.dtype in ("str", "bool") else role)
+
+    def _become_text(self, rows: int) -> None:
+        """Take the first rows as text, and no others."""
+        held = list(self._builder.build(len(self._builder)))[:rows]
+        self._builder = ColumnBuilder(self.name)
+        self._builder.extend(list(map(_text, held)))
+
+
+def _columns(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
+    """What rows hold under each name, None where one has nothing."""
+    if len(set(map(tuple, rows))) == 1:
+        return dict(zip(names, zip(*map(dict.values, rows), strict=True), strict=True))
+    return {name: [row.get(name) for row in rows] for name in names}
+
+
+def _words(values: Sequence[Any] | None, rows: int) -> Sequence[str]:
+    """The texts of a field that may be missing."""
+    if values is None:
+        return [""] * rows
+    return values if set(map(type, values)) == {str} else list(map(_word, values))
 
 
 def refuse_many(cells: int, most: int) -> None:

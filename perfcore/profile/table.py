@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import itertools
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
@@ -296,7 +297,7 @@ class ColumnBuilder:
         self._fitting: type | None = None  # the type of values that go into the data as they are
         self._data: Any = None
         self._there = bytearray()  # a flag for each row up to the last missing one
-        self._codes: dict[str, int] = {}
+        self._codes = defaultdict[str, int](itertools.count().__next__)  # a new text gets the next code
         self._rows = 0
         if spec:
             self._become(spec.dtype)
@@ -314,7 +315,7 @@ class ColumnBuilder:
             except OverflowError:
                 self._append_slowly(value)
         elif self._dtype == "str" and type(value) is str:
-            self._data.append(self._codes.setdefault(value, len(self._codes)))
+            self._data.append(self._codes[value])
         else:
             self._append_slowly(value)
         self._rows += 1
@@ -324,6 +325,15 @@ class ColumnBuilder:
         if not (self._extend_by_buffer(values) or self._extend_by_type(values)):
             for value in values:
                 self.append(value)
+
+    def repeat(self, value: Value, rows: int) -> None:
+        """One value in many rows."""
+        if value is None:
+            self.skip(rows)
+        elif rows > 0:
+            self.append(value)
+            self._data.extend(self._data[-1:] * (rows - 1))
+            self._rows += rows - 1
 
     def skip(self, rows: int) -> None:
         """`rows` missing values."""
@@ -396,9 +406,11 @@ class ColumnBuilder:
         return True
 
     def _items(self, dtype: DType, values: Any, gaps: bool) -> Any:
-        codes = self._codes
         if dtype == "str":
-            return [0 if value is None else codes.setdefault(value, len(codes)) for value in values]
+            codes = self._codes
+            if gaps:
+                return [0 if value is None else codes[value] for value in values]
+            return array("I", map(codes.__getitem__, values))
         if gaps:
             values = [0 if value is None else value for value in values]
         return bytes(values) if dtype == "bool" else array(CODES[dtype], values)
@@ -412,7 +424,7 @@ class ColumnBuilder:
         elif wanted != self._dtype:
             value = self._reconcile(wanted, value)
         if self._dtype == "str":
-            self._data.append(self._codes.setdefault(str(value), len(self._codes)))
+            self._data.append(self._codes[str(value)])
         else:
             self._data.append(value)
 

@@ -132,6 +132,17 @@ def test_what_does_not_fit_is_refused(values: list[Any], at_once: bool) -> None:
         fill(builder, values, at_once)
 
 
+@given(columns(), st.integers(0, 5), st.data())
+def test_a_value_repeated_is_as_many_of_it(made: Column, rows: int, data: st.DataObject) -> None:
+    again = data.draw(st.sampled_from([None, *made]))
+    one, other = (ColumnBuilder("x", made.spec) for _ in range(2))
+    one.extend(list(made))
+    other.extend(list(made))
+    one.repeat(again, rows)
+    other.extend([again] * rows)
+    assert one.build(len(made) + rows).same(other.build(len(made) + rows))
+
+
 @pytest.mark.parametrize(
     ("dtype", "value"), [("i64", 2**63), ("i64", 1.0), ("u64", -1), ("u64", True), ("str", 1), ("bool", 1)]
 )
