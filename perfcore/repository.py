@@ -311,14 +311,14 @@ class Repository:
         earlier = self.store.earlier(profile)
         content, tables = codec.for_object(source.data, self.store.put_piece, where=name, earlier=earlier)
         shared = codec.shared_pieces(content, name)
-        again = codec.chains(shared, self.store.get_piece)
+        kept = self._kept(shared)
         entry = self.store.register(
             self.vcs_name,
             target,
             content,
             profile.header.type,
             self._entry(name, profile, content, tables),
-            restore=lambda: self.store.encode_profile(profile, lambda: again),
+            restore=lambda: self.store.encode_profile(profile, lambda: codec.chains(shared, kept)),
         )
         self.store.recent.note(profile, shared)
         self.plugins.emit("profile_registered", entry=entry, version=target)
@@ -406,6 +406,15 @@ class Repository:
         stamp = self._read(ref.path).stamp
         profile, data = self.read_file(ref.path)
         return _Source(ref.path.name, profile, data, path=ref.path, stamp=stamp)
+
+    def _kept(self, pieces: Mapping[str, Sequence[str]]) -> codec.GetPiece:
+        """Reads pieces that are there now, also when they have gone."""
+        get = functools.cache(self.store.get_piece)
+        with contextlib.suppress(NotFoundError, FormatError):
+            for ids in pieces.values():
+                for id in ids:
+                    get(id)
+        return get
 
     def _remove_source(self, source: _Source) -> None:
         """Remove what was registered, unless it is something else by now. The profile is safe: a source that
