@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
+from array import array
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -89,7 +92,7 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
     rows = references(resources, "stack", profile.tables)
     amounts = _amounts(resources, rows, len(stacks), profile.header.units)
     frames, frame_of = _frames(stacks, lines)
-    used = sorted({stack for _, _, columns in amounts for column in columns for stack, _ in _nonzero(column)})
+    used = sorted({stack for _, _, columns in amounts for column in columns for stack in _nonzero(column)})
     return _tree(stacks, frames, frame_of, used, amounts)
 
 
@@ -181,8 +184,8 @@ def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
     return sums
 
 
-def _nonzero(column: Sequence[Number]) -> Iterator[tuple[int, Number]]:
-    return ((stack, value) for stack, value in enumerate(column) if value)
+def _nonzero(column: Sequence[Number]) -> Iterator[int]:
+    return compress(range(len(column)), column)
 
 
 def _frames(stacks: Stacks, lines: bool) -> tuple[list[Frame], list[int]]:
@@ -220,49 +223,43 @@ def _tree(
     """The stacks that are used, in the order of a walk through the tree."""
     boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
     parent, frame, node_of = _merged(stacks, len(frames), frame_of, used)
-    order = _preorder(parent)
-    place = [0] * len(order)
-    for at, node in enumerate(order):
-        place[node] = at
+    place, moved_parent = _preorder(parent)
+    stands = array("q", map(place.__getitem__, node_of))
 
     def moved(values: Sequence[Number]) -> list[Number]:
-        found: list[Number] = [0] * len(order)
-        for stack, value in _nonzero(values):
-            found[place[node_of[stack]]] += value
+        found: list[Number] = [0] * len(parent)
+        for stack in _nonzero(values):
+            found[stands[stack]] += values[stack]
         return found
 
+    moved_frame = array("q", frame)
+    for at, box in zip(place, frame, strict=True):
+        moved_frame[at] = box
     return Graph(
         boxes,
-        [NOWHERE, *(place[parent[node]] for node in order[1:])],
-        [frame[node] for node in order],
+        moved_parent,
+        moved_frame,
         tuple(_metric(name, unit, [moved(values) for values in columns]) for name, unit, columns in amounts),
     )
 
 
 def _merged(
     stacks: Stacks, count: int, frame_of: Sequence[int], used: Sequence[int]
-) -> tuple[list[int], list[int], list[int]]:
+) -> tuple[array[int], array[int], array[int]]:
     """(parents, boxes, the node of each stack and at the end of what has none), stacks of the same boxes as one node.
     After the `count` boxes of functions come those of the whole, of unknown functions, and of what has no stack."""
     every, unknown, without = range(count, count + 3)
-    nodes: dict[tuple[int, int], int] = {}
-    parent, frame = [NOWHERE], [every]
-    node_of = [ROOT] * (len(stacks) + 1)
-
-    def node(above: int, box: int) -> int:
-        found = nodes.setdefault((above, box), len(parent))
-        if found == len(parent):
-            parent.append(above)
-            frame.append(box)
-        return found
-
-    for stack in reached((stack for stack in used if stack < len(stacks)), stacks.parent):
-        row, above = stacks.frame[stack], stacks.parent[stack]
-        box = unknown if row == NOWHERE else frame_of[row]
-        node_of[stack] = node(ROOT if above == NOWHERE else node_of[above], box)
-    if len(stacks) in used:
-        node_of[len(stacks)] = node(ROOT, without)
-    return parent, frame, node_of
+    ways = count + 3
+    box_of = array("q", [*frame_of, unknown])  # the last is that of the frame -1
+    nodes = {NOWHERE * ways + every: ROOT}  # by parent and box
+    node_of = array("q", bytes(8 * (len(stacks) + 1)))  # the last is also that of the parent -1: the root
+    for stack in reached(used[:-1] if len(stacks) in used[-1:] else used, stacks.parent):
+        key = node_of[stacks.parent[stack]] * ways + box_of[stacks.frame[stack]]
+        node_of[stack] = nodes.setdefault(key, len(nodes))
+    if len(stacks) in used[-1:]:
+        node_of[-1] = nodes.setdefault(ROOT * ways + without, len(nodes))
+    parent = array("q", map(operator.floordiv, nodes, repeat(ways)))
+    return parent, array("q", map(operator.mod, nodes, repeat(ways))), node_of
 
 
 def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:
@@ -272,13 +269,17 @@ def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric
     return Metric(name, unit, list(map(max, baseline, target)), (baseline, target))
 
 
-def _preorder(parent: Sequence[int]) -> list[int]:
-    below: list[list[int]] = [[] for _ in parent]
+def _preorder(parent: Sequence[int]) -> tuple[array[int], array[int]]:
+    """(where each node stands in a walk through the tree, the parents there)."""
+    size = array("q", [1]) * len(parent)
     for node in range(len(parent) - 1, ROOT, -1):
-        below[parent[node]].append(node)
-    order, waiting = [], [ROOT]
-    while waiting:
-        node = waiting.pop()
-        order.append(node)
-        waiting += below[node]
-    return order
+        size[parent[node]] += size[node]
+    place, moved = array("q", bytes(8 * len(parent))), array("q", bytes(8 * len(parent)))
+    moved[ROOT] = NOWHERE
+    free = array("q", [1]) * len(parent)  # where the next child of a node goes
+    for node in range(1, len(parent)):
+        above = parent[node]
+        at = free[above]
+        place[node], moved[at] = at, place[above]
+        free[above], free[node] = at + size[node], at + 1
+    return place, moved

@@ -11,6 +11,7 @@ frame; those of the metrics follow.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import struct
 import sys
@@ -53,11 +54,13 @@ def _amounts(graph: Graph) -> list[Sequence[Number]]:
 
 
 def _column(values: Sequence[Number]) -> tuple[int | None, bytes]:
-    if any(isinstance(value, float) for value in values) or max(values) > _EXACT:
-        return None, _little("d", map(float, values))
-    planes = (int(max(values)).bit_length() + 7) // 8
-    data = _little("Q", values)
-    return planes, b"".join(data[plane::8] for plane in range(planes))
+    highest = max(values)
+    if highest <= _EXACT:
+        with contextlib.suppress(TypeError):  # for a number that is not whole
+            data = _little("Q", values)
+            planes = (int(highest).bit_length() + 7) // 8
+            return planes, b"".join(data[plane::8] for plane in range(planes))
+    return None, _little("d", map(float, values))
 
 
 def _little(code: str, values: Any) -> bytes:
