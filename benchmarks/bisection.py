@@ -10,8 +10,9 @@ is a spike of 20 to 100 %. Runs of the ends count. The policies:
     perfcore      perfcore.checking.bisection, sure to 95 %, at most 120 runs; preparing a version costs nothing
     … built       the same where getting a version ready costs as much as five runs, so that it is run more often
 
-For perfcore the share that is right is shown beside the mean of the probability that it stated, and beside the share of
-intervals that held the true step. "drift" adds an offset to each session, of so many percent (standard deviation).
+Who gives up is not right; with a step of 0 %, who blames no version is. For perfcore the share that is right is shown
+beside the mean of the probability that it stated, and beside the share of intervals that held the true step. "drift"
+adds an offset to each session, of so many percent (standard deviation).
 """
 
 from __future__ import annotations
@@ -28,11 +29,12 @@ from perfcore.checking.bisection import Evidence, Question
 
 VERSIONS, SHAPE, MOST = 64, 0.6, 120
 SPREAD = math.sqrt((math.exp(SHAPE**2) - 1) * math.exp(SHAPE**2))
-Outcome = tuple[bool, int, float, bool]
+Outcome = tuple[bool, int, float, bool]  # right, runs, stated, step in its interval
 Case = tuple[float, float, float]
 
 ROWS: tuple[Case, ...] = (
     (0.05, 0.03, 0.0),
+    (0.0, 0.03, 0.0),
     (0.10, 0.03, 0.0),
     (0.03, 0.03, 0.0),
     (0.10, 0.10, 0.0),
@@ -68,7 +70,7 @@ def halving(seed: str, case: Case, times: int) -> Outcome:
             bad = place
         else:
             good = place
-    return bad == culprit, taken, math.nan, False
+    return step > 0 and bad == culprit, taken, math.nan, False
 
 
 def one_run(seed: str, case: Case) -> Outcome:
@@ -89,9 +91,12 @@ def perfcore(seed: str, case: Case, setup: float = 0.0) -> Outcome:
         belief = bisection.believe(question, evidence)
         answer = bisection.answer(question, belief)
         chosen = bisection.choose(question, belief, setup)
-        if chosen is None or (belief.runs[2] and (answer.probability >= 0.95 or belief.runs[2] >= MOST)):
-            held = belief.low <= math.log(1 + step) <= belief.high
-            return answer.places == (culprit,), belief.runs[2], answer.probability, held
+        found = bisection.found(question, belief)
+        if found or chosen is None or bisection.alike(belief, MOST) or belief.runs[2] >= MOST:
+            if not step:
+                return not found, belief.runs[2], math.nan, False
+            held = belief.low <= math.log1p(step) <= belief.high
+            return found and answer.places == (culprit,), belief.runs[2], answer.probability, held
         machine, session = 1 + drift * chance.gauss(0, 1), f"{len(evidence)}"
         for place, times in ((chosen.place, chosen.times), (chosen.end, chosen.end_times)):
             level = machine * (1 + step if place >= culprit else 1.0)

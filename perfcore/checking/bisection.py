@@ -13,6 +13,9 @@ version. A machine that holds still needs one run of an end for two of a version
 level of that end better known. Where a version is best run only once, which happens only where it costs nothing to get
 ready for it, every second one does without an end as long as no session shows a drift.
 
+First the ends have to differ by more than the smallest change that matters (`gap`): until that is as sure as the answer
+has to be, only they are run again.
+
 The next version is the one whose run is expected to tell most; how often it is run weighs what is learnt against what
 it costs to get there.
 """
@@ -29,17 +32,22 @@ from collections.abc import Sequence
 import attrs
 
 from perfcore.checking import drift, noise
+from perfcore.checking import gap as gaps
 from perfcore.checking.drift import Group, Settled
+from perfcore.checking.gap import LEVEL, Gap
 
 FIRST_RUNS = 3  # of each end
 MORE_RUNS = 2
-UNCLEAR = 0.1  # probability that the ends do not differ, above which they are measured again
+SMALLEST = 0.01  # the smallest relative change that matters
+SURE = 0.95
 _PRIOR_NOTHING = 0.05
 _DOUBT = 0.05  # about the side of a version that is used to know what the levels are about
 _TIMES = (1, 2, 3, 4, 6, 8)
 _NEGLIGIBLE = 12.0  # nats below the best explanation of the noise
 _FINEST = 40.0  # scales in a step beyond which noise is not looked at any finer
+_ENDS_SHARE = 0.5  # of all runs, for finding out whether the ends differ at all
 _LEAST = 1e-9
+_SAME = 20 * _LEAST  # no smaller difference is one
 _POINTS = 32
 
 Row = Sequence[float]
@@ -97,12 +105,13 @@ class Belief:
     the change with its interval, `good` the level of the good end: a ratio and an amount where `logarithmic`, else
     differences. `scale` and `shape` are the likeliest noise. `drifts`: sessions differ more than runs do. `runs` are
     those of the good end, of the bad end and of all versions, `sessions` those with an end and those without; profiles
-    that were there before do not count."""
+    that were there before do not count. `gap` is what their own runs say of the ends, as soon as both have some."""
 
     probabilities: tuple[float, ...]
     nothing: float
     runs: tuple[int, int, int] = (0, 0, 0)
     sessions: tuple[int, int] = (0, 0)
+    gap: Gap | None = None
     logarithmic: bool = True
     good: float = 0.0
     step: float = 0.0
@@ -136,9 +145,9 @@ class Measurement:
     end_times: int
 
 
-def believe(question: Question, evidence: Sequence[Evidence], level: float = 0.95) -> Belief:
-    """What the evidence says, whatever its order. Amounts that are no finite numbers are no evidence; `level` is that
-    of the interval of the step."""
+def believe(question: Question, evidence: Sequence[Evidence], smallest: float = SMALLEST) -> Belief:
+    """What the evidence says, whatever its order. Amounts that are no finite numbers are no evidence; `smallest` is the
+    smallest relative change that matters."""
     shares = question.shares()
     groups, unit = _groups(evidence)
     logarithmic = unit is None
@@ -162,7 +171,8 @@ def believe(question: Question, evidence: Sequence[Evidence], level: float = 0.9
             break
         believed = again
     belief = attrs.evolve(
-        posterior.belief(shares, level),
+        posterior.belief(shares),
+        gap=posterior.gap(smallest, logarithmic),
         runs=_counts(groups, ends),
         sessions=_sessions(groups, ends),
         drifts=settled.drifts,
@@ -172,7 +182,8 @@ def believe(question: Question, evidence: Sequence[Evidence], level: float = 0.9
 
 def _in_unit(belief: Belief, unit: float) -> Belief:
     sizes = {name: getattr(belief, name) * unit for name in ("good", "step", "low", "high", "scale")}
-    return attrs.evolve(belief, logarithmic=False, **sizes)
+    gap = belief.gap and belief.gap.scaled(unit)
+    return attrs.evolve(belief, logarithmic=False, gap=gap, **sizes)
 
 
 def answer(question: Question, belief: Belief) -> Answer:
@@ -200,14 +211,29 @@ def credible(belief: Belief, level: float) -> tuple[int, int]:
     return best
 
 
-def choose(question: Question, belief: Belief, setup: float = 0.0) -> Measurement | None:
+def alike(belief: Belief, most: int, sure: float = SURE) -> bool:
+    """Whether the ends hardly differ, or so many runs, of which they may have half, will not tell that they do."""
+    runs, gap = min(belief.runs[:2]), belief.gap
+    if gap is None or runs < FIRST_RUNS:
+        return False
+    return gap.negligible or (gap.beyond < sure and gap.hopeless(runs, int(most * _ENDS_SHARE / 2), sure))
+
+
+def found(question: Question, belief: Belief, sure: float = SURE) -> bool:
+    """Whether the likeliest answer is sure, and that there is anything to answer."""
+    if belief.gap is None or min(belief.runs[:2]) < FIRST_RUNS:
+        return False
+    return belief.gap.beyond >= sure and answer(question, belief).probability >= sure
+
+
+def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float = SURE) -> Measurement | None:
     """What tells most for what it costs; None where nothing can tell more. `setup` is what it costs to get ready for
     another version, in runs."""
     ends = 0, question.places - 1
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
     more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
-    if belief.nothing > UNCLEAR:
+    if belief.gap is None or belief.gap.beyond < sure:
         return Measurement(0, more, ends[1], more)
     place = _most_telling(question, belief)
     if place is None:
@@ -261,7 +287,7 @@ class _Levels:
         middles = statistics.median(both[0]), statistics.median(both[1])
         step = abs(middles[1] - middles[0])
         residuals = [amount - middle for side, middle in zip(both, middles, strict=True) for amount in side]
-        scale = noise.scale_of(residuals, max(_LEAST, step / _FINEST))
+        scale = noise.scale_of(residuals, step, max(_LEAST, step / _FINEST))
         half = noise.half_steps(scale)
         good, bad = (noise.grid(half, middle, len(side)) for side, middle in zip(both, middles, strict=True))
         return cls(good, bad, middles[1] >= middles[0], scale, middles)
@@ -285,8 +311,16 @@ class _Posterior:
     """The likelihood of every hypothesis. A case is a set of measured versions that are bad: versions which make the
     same ones bad are equally likely to have made the change, but for the prior."""
 
-    def __init__(self, levels: _Levels, cases: Sequence[int], kinds: Sequence[_Kind], top: float) -> None:
+    def __init__(
+        self,
+        levels: _Levels,
+        ends: Sequence[tuple[Row, Row]],
+        cases: Sequence[int],
+        kinds: Sequence[_Kind],
+        top: float,
+    ) -> None:
         self.levels = levels
+        self.ends = ends
         self.cases = cases
         self.kinds = kinds
         self.top = top
@@ -308,7 +342,8 @@ class _Posterior:
         bests = [kind.best() for kind in kinds]
         kept = [kind for kind, best in zip(kinds, bests, strict=True) if best > max(bests) - _NEGLIGIBLE]
         places = {case: number for number, case in enumerate(different)}
-        return cls(levels, [places.get(case, 0) for case in cases], kept, max(bests))
+        ends = list(zip(good[0], bad[-1], strict=True))
+        return cls(levels, ends, [places.get(case, 0) for case in cases], kept, max(bests))
 
     def probabilities(self, shares: Sequence[float]) -> tuple[list[float], float]:
         """(of each version that it made the change, that nothing did)."""
@@ -322,12 +357,17 @@ class _Posterior:
             return [(1 - _PRIOR_NOTHING) * share for share in shares], _PRIOR_NOTHING
         return [weight / whole for weight in weights], none / whole
 
-    def belief(self, shares: Sequence[float], level: float) -> Belief:
+    def gap(self, smallest: float, logarithmic: bool) -> Gap:
+        """By how much the ends differ, by their own runs."""
+        whole = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
+        return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(whole, _SAME))
+
+    def belief(self, shares: Sequence[float]) -> Belief:
         probabilities, nothing = self.probabilities(shares)
         case = self.cases[probabilities.index(max(probabilities))]
         of_kinds = self._likelihoods[case]
         kind = self.kinds[of_kinds.index(max(of_kinds))]
-        good, step, low, high = self._sizes(case, level)
+        good, step, low, high = self._sizes(case)
         factor, shape = divmod(kind.number, len(noise.SHAPES))
         return Belief(
             probabilities=tuple(probabilities),
@@ -378,7 +418,7 @@ class _Posterior:
         good, bad = self.levels.good, self.levels.bad
         return len({*range(good.first, good.last + 1), *range(bad.first, bad.last + 1)})
 
-    def _sizes(self, case: int, level: float) -> tuple[float, float, float, float]:
+    def _sizes(self, case: int) -> tuple[float, float, float, float]:
         """(good level, step, lowest and highest step that is believed) in a case."""
         width = self.levels.good.scale / 4
         steps: dict[int, float] = {}
@@ -398,8 +438,8 @@ class _Posterior:
         if not steps:
             middle = self.levels.centres
             return middle[0], middle[1] - middle[0], middle[1] - middle[0], middle[1] - middle[0]
-        good = self.levels.good.levels[0] + width * _quantile(levels, 0.5)
-        step, low, high = (width * _quantile(steps, share) for share in (0.5, (1 - level) / 2, (1 + level) / 2))
+        good = self.levels.good.levels[0] + width * gaps.quantile(levels, 0.5)
+        step, low, high = (width * gaps.quantile(steps, share) for share in (0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2))
         return good, step, low, high
 
 
@@ -468,16 +508,6 @@ def _behind(values: Sequence[float], count: int, offset: int, rising: bool) -> l
     if rising:
         return [sums[last] - sums[min(max(number + offset + 1, 0), last)] for number in range(count)]
     return [sums[min(max(number + offset, 0), last)] for number in range(count)]
-
-
-def _quantile(weights: dict[int, float], share: float) -> float:
-    """Between the cells of a histogram, whose cells are one wide."""
-    wanted, seen = share * sum(weights.values()), 0.0
-    for cell in sorted(weights):
-        if seen + weights[cell] >= wanted:
-            return cell - 0.5 + (wanted - seen) / weights[cell]
-        seen += weights[cell]
-    return float(max(weights))
 
 
 def _most_telling(question: Question, belief: Belief) -> int | None:

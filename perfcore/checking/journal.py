@@ -72,6 +72,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     unit: str = ""
     confidence: float = 0.95
     max_runs: int = 120
+    threshold: float | None = None
     environment_id: str = ""
     config_id: str = ""
     readings: tuple[Reading, ...] = ()
@@ -171,4 +172,6 @@ def _wrong(journal: Journal) -> str | None:
         return "`contains` has no hexadecimal digits"
     if any(not 0 <= value < 2 << place or not value >> place & 1 for place, value in enumerate(bits)):
         return "`contains` has versions inside of older ones"
+    if journal.threshold is not None and not journal.threshold >= 0:
+        return "its threshold is no size"
     return None if 0 < journal.confidence < 1 else "its confidence is no probability"

@@ -22,6 +22,7 @@ SPIKES = 0.08
 _ABOVE, _FAR_ABOVE, _FAR_BELOW = 0.85, 5.0, 2.0
 _NORMAL = math.sqrt(2 * math.pi)
 _FINE = 4  # levels per scale
+_TIED = 0.3
 _REACH, _CELLS = 40, 32
 
 
@@ -54,12 +55,18 @@ def half_steps(scale: float) -> int:
     return round(2 * math.log2(scale))
 
 
-def scale_of(residuals: Sequence[float], least: float) -> float:
-    """A first guess of the scale: from the median of how far amounts are from their level."""
+def scale_of(residuals: Sequence[float], step: float, least: float) -> float:
+    """A first guess of the scale: from the median of how far amounts are from their level. Where most are the same
+    number, as those of a coarse clock, the others tell that there is noise: those that are no further away than twice
+    the step, of which the nearest is a tick, and of the rest those that are too many to be spikes."""
     if not residuals:
         return least
     few = 1 + 1.6 / len(residuals)
-    return max(least, 1.4826 * few * statistics.median(map(abs, residuals)))
+    sizes = sorted(map(abs, residuals))
+    middle = statistics.median(sizes)
+    outer = sizes[max(0, len(sizes) - 1 - math.ceil(SPIKES * len(sizes)))]
+    near = [size for size in sizes if least < size <= 2 * step] if middle <= least else []
+    return max(least, 1.4826 * few * middle, _TIED * max((outer, *near)), min(near, default=0.0))
 
 
 @functools.lru_cache(maxsize=8192)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import msgspec
 import typer
-from typer.core import TyperCommand
 
 from perfcore.checking import journal
 from perfcore.checking.gate import UNTOLD
@@ -17,29 +16,19 @@ from perfcore.cli import bisect_report as report
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection
 from perfcore.cli.console import Console
+from perfcore.cli.options import COMMAND, WithCommand
 from perfcore.errors import PerfError, UsageError
 from perfcore.locks import Lock
 from perfcore.settings import parse_seconds
 from perfcore.text import printable
 
-_COMMAND = "perfcore.command"
 _CONFIDENCE, _MAX_RUNS = 0.95, 120
-
-
-class _WithCommand(TyperCommand):
-    """What stands behind `--` is the command, whatever it looks like."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_COMMAND], args = args[place + 1 :], args[:place]
-        return super().parse_args(ctx, args)
 
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(cls=_WithCommand)
+@app.command(cls=WithCommand)
 def bisect(
     ctx: typer.Context,
     what: Annotated[
@@ -68,10 +57,20 @@ def bisect(
         Optional[float],
         typer.Option("--confidence", metavar="P", help=f"How sure to be (default: {_CONFIDENCE}).", show_default=False),
     ] = None,
+    threshold: Annotated[
+        Optional[float],
+        typer.Option(
+            "--threshold",
+            min=0,
+            metavar="X",
+            help="The smallest relative change that matters (default: check.threshold, or 0.01).",
+            show_default=False,
+        ),
+    ] = None,
     max_runs: Annotated[
         Optional[int],
         typer.Option(
-            "--max-runs", min=6, max=1_000_000, metavar="N", help=f"Stop after so many (default: {_MAX_RUNS})."
+            "--max-runs", min=6, max=1_000_000, metavar="N", help=f"Stop after so many runs (default: {_MAX_RUNS})."
         ),
     ] = None,
     budget: Annotated[
@@ -92,11 +91,12 @@ def bisect(
 ) -> None:
     """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.
 
-    Each step measures the version that tells most, in turn with an end. Without arguments, a bisection that was
-    interrupted goes on. The exit code is 0 if the version was found and 8 if nobody can tell.
+    GOOD and BAD are measured first; where they do not differ by --threshold, nothing else is. Then each step measures
+    the version that tells most, in turn with an end. Without arguments, a bisection that was interrupted goes on. The
+    exit code is 0 if the version was found and 8 if nobody can tell.
     """
     console: Console = ctx.obj
-    words, argv = what or [], ctx.meta.get(_COMMAND)
+    words, argv = what or [], ctx.meta.get(COMMAND)
     if better not in ("", "lower", "higher"):
         raise UsageError(f"--better is lower or higher, not {printable(better)}")
     if confidence is not None and not 0.5 <= confidence < 1:
@@ -123,7 +123,7 @@ def bisect(
                 "say between which versions: perf bisect GOOD BAD -- COMMAND",
                 hint="or --auto takes them from the history",
             )
-        changes = {"confidence": confidence, "max_runs": max_runs, "better": better or None}
+        changes = {"confidence": confidence, "threshold": threshold, "max_runs": max_runs, "better": better or None}
         begun = msgspec.structs.replace(begun, **{key: value for key, value in changes.items() if value is not None})
         journal.write(perf, begun)
         _find(console, begun, register, _until(budget), as_json)

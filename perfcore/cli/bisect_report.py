@@ -25,6 +25,7 @@ from perfcore.text import clip, percent, plural, printable, quantity, width
 SCHEMA = 1
 _BAR, _SUBJECT, _REASON = 32, 40, 60
 _NOTHING = "·"
+_MORE = (2, 4, 8)
 _TIMES = ("ns", "us", "ms", "s")
 _UNTOLD = {
     "runs": "after {runs}",
@@ -39,7 +40,7 @@ def begin(console: Console, verdict: Verdict) -> None:
     known = f", {plural(verdict.belief.runs[2], 'run')} taken already" if verdict.belief.runs[2] else ""
     subject = f"{what} of {printable(found.command.job.label)}" if what else printable(found.command.job.label)
     row = f"{found.versions[0][:10]} (good) to {found.versions[-1][:10]} (bad)"
-    console.line(f"{subject}, {plural(len(found.versions) - 1, 'version')}: {row}{known}")
+    console.line(f"{subject}: {plural(len(found.versions) - 1, 'version')} from {row}{known}")
 
 
 @attrs.frozen
@@ -67,14 +68,14 @@ def conclusion(console: Console, verdict: Verdict) -> Iterator[str]:
     if verdict.stopped == "identical":
         yield f"nothing between {good} and {bad} changes the program that is measured: there is nothing to find"
     elif verdict.stopped == "same":
-        yield f"cannot tell: after {runs}, it is not sure that {good} and {bad} differ{_at_most(verdict)}"
-        yield f"measure more (--max-runs {2 * verdict.journal.max_runs}), or take ends that lie further apart"
+        yield from _alike(verdict, good, bad, runs)
     else:
         yield from _found(console, verdict, runs)
 
 
 def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:
     found, belief = verdict.journal, verdict.belief
+    gap = belief.gap
     exact = math.exp if belief.logarithmic else float
     return {
         "schema": SCHEMA,
@@ -93,6 +94,8 @@ def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:
             "low": exact(belief.low),
             "high": exact(belief.high),
         },
+        "ends": gap and {"value": exact(gap.value), "low": exact(gap.low), "high": exact(gap.high)},
+        "threshold": verdict.threshold,
         "runs": belief.runs[2],
         "versions": [
             {"id": version, "probability": p, "broken": found.broken.get(version)}
@@ -128,18 +131,21 @@ def _bar(belief: Belief) -> str:
 
 def _state(verdict: Verdict) -> str:
     belief, level = verdict.belief, verdict.journal.confidence
+    if belief.runs[2] and belief.runs[2] == sum(belief.runs[:2]) and belief.gap is not None:
+        gap = belief.gap
+        return f"the ends differ by {_size((gap.value, gap.low, gap.high), verdict)}"
     first, last = bisection.credible(belief, level)
     count = sum(p > 0 for p in belief.probabilities[first : last + 1])
-    within = "in one version" if count == 1 else f"in {plural(count, 'version')}"
-    return f"{_percentage(level)} {within}, {_percentage(max(belief.probabilities))} the likeliest"
+    within = "in one version" if count == 1 else f"among {plural(count, 'version')}"
+    return f"{_percentage(level)} sure: it is {within}; the likeliest has {_percentage(max(belief.probabilities))}"
 
 
 def _found(console: Console, verdict: Verdict, runs: str) -> Iterator[str]:
-    infos = _likeliest(console.repository, verdict)
+    infos, belief = _likeliest(console.repository, verdict), verdict.belief
     sure = _percentage(verdict.answer.probability)
     if verdict.stopped == "found":
         lead = "this version" if len(infos) == 1 else "one of these versions, which no measurement tells apart,"
-        size = f"{_word(verdict.belief, verdict.journal)} by {_size(verdict.belief, verdict.journal.unit)}"
+        size = f"{_word(belief, verdict.journal)}: {_size((belief.step, belief.low, belief.high), verdict)}"
         yield console.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
     else:
         yield f"cannot tell {_UNTOLD[str(verdict.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
@@ -171,11 +177,27 @@ def _likeliest(repository: Repository, verdict: Verdict) -> list[MinorVersion]:
     return [repository.vcs.get_minor_version_info(versions[place]) for place in verdict.answer.places]
 
 
-def _at_most(verdict: Verdict) -> str:
-    belief = verdict.belief
-    most = max(abs(belief.low), abs(belief.high))
-    shown = f"{(math.exp(most) - 1) * 100:.1f} %" if belief.logarithmic else quantity(most, verdict.journal.unit)
-    return f", and not by more than {shown}"
+def _alike(verdict: Verdict, good: str, bad: str, runs: str) -> Iterator[str]:
+    """That the ends hardly differ, or that nobody knows."""
+    gap = verdict.belief.gap
+    assert gap is not None
+    smallest = f"{verdict.threshold * 100:.3g} %"
+    size = _size((gap.value, gap.low, gap.high), verdict)
+    if gap.negligible:
+        yield f"cannot tell: {good} and {bad} differ by {size}, less than {smallest}; {runs}"
+        yield "for smaller changes: --threshold; or take ends that lie further apart"
+    else:
+        yield f"cannot tell: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
+        yield f"{_more(verdict)}measure on a quieter machine, or take ends that lie further apart"
+
+
+def _more(verdict: Verdict) -> str:
+    """How many runs may tell, where a number that anyone would wait for does."""
+    asked = verdict.journal
+    for times in _MORE:
+        if not bisection.alike(verdict.belief, times * asked.max_runs, asked.confidence):
+            return f"measure more (perf bisect --max-runs {times * asked.max_runs}), "
+    return ""
 
 
 def _date(info: MinorVersion) -> str:
@@ -186,12 +208,17 @@ def _percentage(p: float) -> str:
     return f"{math.floor(p * 1000) / 10:g} %" if p < 1 else "100 %"
 
 
-def _size(belief: Belief, unit: str) -> str:
-    if belief.logarithmic:
-        size, low, high = (percent(math.exp(value)) for value in (belief.step, belief.low, belief.high))
+def _size(values: tuple[float, float, float], verdict: Verdict) -> str:
+    if verdict.belief.logarithmic:
+        size, low, high = (_unsigned(percent(math.exp(value))) for value in values)
     else:
-        size, low, high = (quantity(value, unit) for value in (belief.step, belief.low, belief.high))
-    return f"{size} ({low} to {high})"
+        size, low, high = (quantity(value, verdict.journal.unit) for value in values)
+    return size if size == low == high else f"{size} ({low} to {high})"
+
+
+def _unsigned(shown: str) -> str:
+    """Nothing has no sign."""
+    return shown[1:] if shown in ("+0.0 %", "-0.0 %") else shown
 
 
 def _word(belief: Belief, found: Journal) -> str:

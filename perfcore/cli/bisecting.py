@@ -14,6 +14,7 @@ from perfcore import environment
 from perfcore.checking import bisection, journal, readings
 from perfcore.checking.bisection import Answer, Belief, Measurement
 from perfcore.checking.journal import Journal, Reading
+from perfcore.checking.pairing import thresholds_of
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, inside, submit
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
@@ -27,7 +28,6 @@ from perfcore.text import printable
 Stopped = Literal["found", "same", "identical", "runs", "time", "stuck"]
 _MOST_SETUP = 10.0  # runs: a slow build is no reason to run a version for ever
 _WARMING = 2.0
-_ENDS_SHARE = 0.5  # of all runs, for finding out whether the ends differ at all
 
 
 @attrs.frozen
@@ -47,6 +47,7 @@ class Verdict:
     journal: Journal
     belief: Belief
     answer: Answer
+    threshold: float
     stopped: Stopped | None = None
 
 
@@ -63,6 +64,7 @@ class Bisection:
     register: bool = False
     until: float | None = None
     _surroundings: Context = attrs.field(init=False)
+    _thresholds: Mapping[str, float] = attrs.field(init=False)
     _preparing: float = 0.0
     _prepared: int = 0
     _running: float = 0.0
@@ -70,6 +72,7 @@ class Bisection:
 
     def __attrs_post_init__(self) -> None:
         self._surroundings = context(self.console)
+        self._thresholds = thresholds_of(self.console.repository)
 
     def run(self) -> Verdict:
         """Go on until it is known, or cannot be."""
@@ -86,27 +89,34 @@ class Bisection:
 
     def verdict(self) -> Verdict:
         """How it stands, and whether that is the end."""
-        question = self.journal.question
-        belief = bisection.believe(question, self.journal.evidence)
-        return Verdict(self.journal, belief, bisection.answer(question, belief), self._stopped(question, belief))
+        question, threshold = self.journal.question, self._threshold()
+        belief = bisection.believe(question, self.journal.evidence, threshold)
+        answer = bisection.answer(question, belief)
+        return Verdict(self.journal, belief, answer, threshold, self._stopped(question, belief))
+
+    def _threshold(self) -> float:
+        """The smallest relative change that matters: as asked for, as configured for the metric, or for all."""
+        if self.journal.threshold is not None:
+            return self.journal.threshold
+        configured = self._thresholds
+        return configured.get(self.journal.metric, configured.get("", bisection.SMALLEST))
 
     def _stopped(self, question: bisection.Question, belief: Belief) -> Stopped | None:
-        good, bad, runs = belief.runs
+        sure, most = self.journal.confidence, self.journal.max_runs
         if not any(question.shares()):
             return "identical"
-        begun = min(good, bad) >= bisection.FIRST_RUNS
-        if begun and bisection.answer(question, belief).probability >= self.journal.confidence:
-            return "found"
-        if begun and belief.nothing > bisection.UNCLEAR and good + bad >= _ENDS_SHARE * self.journal.max_runs:
+        if bisection.alike(belief, most, sure):
             return "same"
-        if runs >= self.journal.max_runs:
-            return "same" if belief.nothing > bisection.UNCLEAR else "runs"
+        if bisection.found(question, belief, sure):
+            return "found"
+        if belief.runs[2] >= most:
+            return "runs"
         if self.until is not None and time.monotonic() >= self.until:
             return "time"
-        return None if bisection.choose(question, belief) else "stuck"
+        return None if bisection.choose(question, belief, sure=sure) else "stuck"
 
     def _step(self, trees: Versions, verdict: Verdict) -> None:
-        measurement = bisection.choose(self.journal.question, verdict.belief, self._setup())
+        measurement = bisection.choose(self.journal.question, verdict.belief, self._setup(), self.journal.confidence)
         assert measurement is not None
         jobs = self._prepare(trees, measurement)
         if jobs is not None:

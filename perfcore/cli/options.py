@@ -1,4 +1,5 @@
-"""Command-line options made from Settings classes, so that an option is declared in one place."""
+"""Command lines: options made from Settings classes, so that an option is declared in one place, and verbs that take a
+command behind `--`."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Optional
 
 import typer
+from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from perfcore.errors import PluginError, UsageError, nearest
@@ -15,7 +17,19 @@ from perfcore.plugins import Plugins, settings_of
 from perfcore.settings import Option, options_of
 from perfcore.text import printable
 
+COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
+
+
+class WithCommand(TyperCommand):
+    """A verb behind whose `--` stands a command, whatever that looks like; its own options stand before, in any
+    order."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if "--" in args:
+            place = args.index("--")
+            ctx.meta[COMMAND], args = args[place + 1 :], args[:place]
+        return super().parse_args(ctx, args)
 
 
 def with_options(function: Callable[..., Any], options: Sequence[Option], found: Found) -> Callable[..., Any]:

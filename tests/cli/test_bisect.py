@@ -114,7 +114,7 @@ def test_the_version_that_made_it_slower_is_found(history) -> None:
     here = history.here
     done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
     assert history.ids["version 9"] in done.out
-    assert "this version made it worse by +" in done.out
+    assert "this version made it worse: +" in done.out
     assert "tester@example.org" in done.out
     assert done.err == ""
     assert here.perf("status").out.count("pending") <= 1
@@ -293,13 +293,62 @@ def test_time_that_is_over_ends_it_for_now(history) -> None:
 
 
 def test_ends_that_do_not_differ_are_told(here) -> None:
-    History(here)
-    for number in range(4):
-        here.commit(f"version {number}", work__py=f"print('main 100') # {number}\n")
+    made = History(here)
+    for number, word in enumerate(("first", "second", "third", "last")):
+        made.ids[word] = here.commit(word, work__py=f"print('main 100') # {number}\n")
     here.perf("config", "trust", "--yes")
-    done = here.perf(*BISECT, "HEAD~3", "HEAD", "--max-runs", "24", *COMMAND, code=8)
-    assert "it is not sure that" in done.out
-    assert "not by more than" in done.out
+    done = here.perf(*BISECT, "HEAD~3", "HEAD", *COMMAND, code=8)
+    assert "differ by 0.0 %, less than 1 %; 6 runs" in done.out
+    assert {reading["version"] for reading in journal(here)["readings"]} == {made.ids["first"], made.ids["last"]}
+
+
+@pytest.fixture
+def little(here) -> History:
+    """Six versions, the fourth of which takes half a percent more, without any noise."""
+    made = History(here)
+    for number in range(6):
+        text = f"print('main {100 if number < 3 else 100.5}') # {number}\n"
+        made.ids[f"version {number}"] = here.commit(f"version {number}", work__py=text)
+    here.perf("config", "trust", "--yes")
+    return made
+
+
+def test_a_step_that_is_smaller_than_what_matters_is_not_looked_for(little) -> None:
+    here = little.here
+    done = here.perf(*BISECT, "HEAD~5", "HEAD", *COMMAND, code=8)
+    assert "differ by +0.5 %, less than 1 %; 6 runs" in done.out
+    assert "--threshold" in done.out
+    done = here.perf("bisect", "--threshold", "0.002", "--json")
+    assert [one["id"] for one in done.json["found"]] == [little.ids["version 3"]]
+    assert done.json["threshold"] == 0.002
+    assert done.json["ends"]["value"] == pytest.approx(1.005, abs=0.001)
+
+
+@pytest.mark.parametrize(("key", "value"), [("check.threshold", "0.002"), ("check.thresholds", '{"work": 0.002}')])
+def test_what_matters_is_taken_from_the_configuration(little, key, value) -> None:
+    little.here.perf("config", "set", key, value)
+    done = little.here.perf(*BISECT, "HEAD~5", "HEAD", *COMMAND)
+    assert little.ids["version 3"] in done.out
+
+
+TURNS = """import os, pathlib
+place = pathlib.Path(os.environ["TURNS"])
+turn = len(place.read_text()) if place.exists() else 0
+place.write_text("." * (turn + 1))
+print("main", 60 + 40 * (turn // 2 % 3))
+"""
+
+
+def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here, tmp_path) -> None:
+    """Each run of two takes 60, 100 or 140, whichever version it is of."""
+    History(here)
+    for number in range(3):
+        here.commit(f"version {number}", work__py=f"{TURNS}# {number}\n")
+    here.perf("config", "trust", "--yes")
+    turns = ("--env", f"TURNS={tmp_path / 'turns'}")
+    done = here.perf(*BISECT, "HEAD~2", "HEAD", "--max-runs", "12", *turns, *COMMAND, code=8)
+    assert "which is not surely more than 1 %; 6 runs" in done.out
+    assert "lie further apart" in done.out
 
 
 def test_forgetting(history) -> None:
