@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Optional
 
 import attrs
 import typer
-from typer.core import TyperCommand
 
 from perfcore.checking import answer as answers
 from perfcore.checking import comparing, pairing
@@ -19,6 +18,7 @@ from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured
 from perfcore.cli.measuring import standing
+from perfcore.cli.options import COMMAND, WithCommand
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.jobs import matrix
 from perfcore.model import Job, Sample, Step
@@ -28,23 +28,11 @@ from perfcore.store.lookup import Ref
 from perfcore.text import printable
 
 SLOWER, UNDECIDED = 1, 8
-_COMMAND = "perfcore.command"
-
-
-class _WithCommand(TyperCommand):
-    """What stands behind `--` is the command, whatever it looks like; options stand before it in any order."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--" in args:
-            place = args.index("--")
-            ctx.meta[_COMMAND], args = args[place + 1 :], args[:place]
-        return super().parse_args(ctx, args)
-
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(cls=_WithCommand)
+@app.command(cls=WithCommand)
 def compare(
     ctx: typer.Context,
     what: Annotated[
@@ -106,7 +94,7 @@ def compare(
     same or faster, 1 if it is slower, and 8 if nobody can tell.
     """
     console: Console = ctx.obj
-    words, argv, texts = what or [], ctx.meta.get(_COMMAND), command or []
+    words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
     effort = Effort(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
         answer = _of_profiles(console, words, metric, band)
