@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -9,6 +10,8 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import PluginError, UsageError
+
+_TABLES = (".csv", ".md")
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -36,3 +39,6 @@ def export(
         raise UsageError(f"{output} is there already", hint="--force replaces it")
     driver.write(repository.load(console.find_one(profile)), place)
     console.say(f"wrote {output}")
+    if format_name is None and output.suffix.lower() in _TABLES:
+        words = shlex.join(["perf", "show", profile, "table", "-f", "-o", str(output)])
+        console.say(f"note: it is a complete profile, whatever its name; a table: {words}")

@@ -242,6 +242,16 @@ def test_export_replaces_a_file_only_when_it_is_told_to(here) -> None:
     here.perf("import", "out.perf")
 
 
+def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here) -> None:
+    here.register()
+    told = here.perf("export", "0@i", "-o", "out.csv").err
+    assert "perf show 0@i table -f -o out.csv" in told
+    here.perf("show", "0@i", "table", "-f", "-o", "out.csv")
+    assert (here.path / "out.csv").read_text().startswith("run,")
+    assert "note" not in here.perf("export", "0@i", "-o", "out.perf").err
+    assert "note" not in here.perf("export", "0@i", "-f", "perf", "-o", "other.csv").err
+
+
 def test_export_wants_one_profile_and_a_known_format(here) -> None:
     here.register(created=profiles.CREATED)
     here.register(created=profiles.CREATED + 10**9)
