@@ -124,6 +124,17 @@ class LazyTables(Mapping[str, Table]):
             self._stored[name] = table
         return self._stored[name]
 
+    def check(self) -> None:
+        """Read every table, of those in pieces one after the other and nothing is kept. FormatError or NotFoundError
+        for the first that is damaged or missing."""
+        left = MAX_CELLS
+        for name, table in self._wire.items():
+            if table.pieces is None or table.beside or self._are_shared():
+                left -= pieces.cells(self[name].rows, len(self[name].columns))
+            else:
+                found = _outline(name, table, self._get, left)
+                left -= pieces.cells(found.rows, len(found.specs))
+
     def _are_shared(self) -> bool:
         return any(table.shared for table in self._wire.values())
 
@@ -219,8 +230,12 @@ def verify(profile: Profile) -> None:
     """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing, and for
     call stacks that cannot be followed."""
     tables = profile.tables
-    read = tables.stored if isinstance(tables, LazyTables) and stacks.has_stacks(tables) else tables.__getitem__
-    stacks.verify({name: read(name) for name in tables})
+    if not isinstance(tables, LazyTables):
+        stacks.verify({name: tables[name] for name in tables})
+    elif stacks.has_stacks(tables):
+        stacks.verify({name: tables.stored(name) for name in tables})
+    else:
+        tables.check()
 
 
 def piece_ids(data: bytes, where: str) -> tuple[str, ...]:
@@ -337,8 +352,7 @@ def _decode_table(name: str, wire: _WireTable, get: GetPiece, most: int) -> Tabl
     table = _join(name, wire.pieces, get, most)
     beside = _join(name, wire.beside, get, most) if wire.beside else Table(name, (), wire.rows)
     for part in (table, beside):
-        if part.rows != wire.rows:
-            raise FormatError(f"table {name!r} has {part.rows} rows and claims {wire.rows}")
+        _refuse_other_rows(name, part.rows, wire)
     return Table(name, (*table.columns, *beside.columns), wire.rows)
 
 
@@ -350,6 +364,24 @@ def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:
         most -= pieces.cells(piece.rows, len(piece.columns))
         parts.append((id, piece, base))
     return attrs.evolve(pieces.join(parts, where), name=name) if parts else Table(name, (), 0)
+
+
+def _outline(name: str, wire: _WireTable, get: GetPiece, most: int) -> pieces.Outline:
+    """What the table in pieces holds, of which only one is in memory at a time."""
+    where = f"table {name!r}"
+    parts = []
+    for id in wire.pieces or ():
+        piece = pieces.outline(get(id), f"{where}, object {id}", most=most)
+        most -= pieces.cells(piece.rows, len(piece.specs))
+        parts.append((id, piece))
+    found = pieces.join_outlines(parts, where) if parts else pieces.Outline(0, ())
+    _refuse_other_rows(name, found.rows, wire)
+    return found
+
+
+def _refuse_other_rows(name: str, rows: int, wire: _WireTable) -> None:
+    if rows != wire.rows:
+        raise FormatError(f"table {name!r} has {rows} rows and claims {wire.rows}")
 
 
 def _decode_inline(name: str, wire: _WireTable) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import struct
 import tracemalloc
 from typing import Any
@@ -15,12 +16,12 @@ from hypothesis import strategies as st
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile import codec
+from perfcore.profile import codec, pieces
 from perfcore.profile.pieces import MAX_CELLS, PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.testing.hostile import NAMES
-from perfcore.testing.strategies import profiles
+from perfcore.testing.strategies import profiles, tables
 
 ID = "ab" * 20
 
@@ -397,6 +398,37 @@ def test_values_are_objects_one_column_at_a_time() -> None:
     finally:
         tracemalloc.stop()
     assert list(read.tables["t"]["11"]) == list(range(rows))
+
+
+def test_pieces_are_verified_one_at_a_time() -> None:
+    rows = 6 * PIECE_ROWS
+    columns = [column(str(i), range(rows)) for i in range(4)]
+    data, _, kept = encode(profile(tables={"t": table("t", columns)}))
+    read = codec.decode(data, kept.get_piece, where="x")
+    tracemalloc.start()
+    try:
+        codec.verify(read)
+        assert tracemalloc.get_traced_memory()[1] < 4 * 8 * PIECE_ROWS
+    finally:
+        tracemalloc.stop()
+
+
+@given(tables(), st.integers(0, 20), st.data())
+def test_what_is_verified_is_what_can_be_read(made: Table, cut: int, data: st.DataObject) -> None:
+    """Pieces of any tables, put together in any way: verifying refuses what reading refuses, in the same words."""
+    kept = Pieces()
+    other = data.draw(st.just(made) | tables())
+    ids = [kept.put("resources", pieces.encode(part)) for part in (made.slice(0, cut), other)]
+    rows = data.draw(st.sampled_from((min(cut, made.rows) + other.rows, made.rows)))
+    said = json.dumps(wire(tables={"resources": {"rows": rows, "pieces": ids}})).encode()
+    read, checked = (codec.decode(said, kept.get_piece, where="x") for _ in range(2))
+    try:
+        read.tables["resources"]
+    except FormatError as error:
+        with pytest.raises(FormatError, match=f"^{re.escape(str(error))}$"):
+            codec.verify(checked)
+    else:
+        codec.verify(checked)
 
 
 def test_nan_is_a_value_and_missing_is_none() -> None:
