@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,15 +27,24 @@ class TagitScript(Script):
         root.mkdir(parents=True, exist_ok=True)
         self.tagit("init")
 
-    def tagit(self, *words: str, code: int = 0, **options: str) -> subprocess.CompletedProcess[str]:
-        """Run `tagit` and expect an exit code."""
+    def tagit(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run `tagit` in this process, as if it were one of its own, and expect an exit code."""
+        out, err = _stream(), _stream()
+        with contextlib.chdir(self.root), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            ended = main(words)
+        done = subprocess.CompletedProcess(["tagit", *words], ended, _text(out), _text(err))
+        assert done.returncode == code, (words, done)
+        assert "Traceback" not in done.stderr, done
+        return done
+
+    def really(self, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        """Run `tagit` in a process of its own, and expect an exit code."""
         done = subprocess.run(
             [sys.executable, "-W", "error", "-c", _PROGRAM, *words],
             cwd=self.root,
             capture_output=True,
             encoding="utf-8",
             errors="backslashreplace",
-            env={**os.environ, **options},
             timeout=120,
             check=False,
         )
@@ -45,12 +53,8 @@ class TagitScript(Script):
         return done
 
     def quickly(self, *words: str) -> str:
-        """The same in this process; gives what is printed."""
-        out, err = io.StringIO(), io.StringIO()
-        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-            code = main(["-C", str(self.root), *words])
-        assert code == 0, (words, err.getvalue())
-        return out.getvalue()
+        """From elsewhere, by the path of the repository; gives what is printed."""
+        return self.tagit("-C", str(self.root), *words).stdout
 
     def save(self, tag: str, *words: str) -> str:
         """Save, and give the id."""
@@ -85,3 +89,13 @@ class TagitContract(VcsContract):
     @pytest.fixture
     def driver(self, script: TagitScript) -> Tagit:
         return Tagit(script.root)
+
+
+def _stream() -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True)
+
+
+def _text(stream: io.TextIOWrapper) -> str:
+    buffer = stream.buffer
+    assert isinstance(buffer, io.BytesIO)
+    return buffer.getvalue().decode("utf-8", "backslashreplace")

@@ -29,7 +29,7 @@ BAD_TAGS = [name for name in NAMES if name not in ("<script>alert('x')</script>"
 
 def test_a_second_init_is_an_error(script: TagitScript) -> None:
     id = script.version("one", {"a": b"1"})
-    assert "already" in script.tagit("init", code=3).stderr
+    assert "already" in script.really("init", code=3).stderr
     assert Tagit(script.root).get_minor_head() == id
 
 
