@@ -7,16 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.testing.project import Project
 
-
-def editor(project: Project, text: str) -> None:
+def editor(here, text: str) -> None:
     """An editor that writes this over the file."""
-    script = project.home / "editor"
+    script = here.home / "editor"
     script.parent.mkdir(exist_ok=True)
     script.write_text(f'#!/bin/sh\ncat >"$1" <<"END"\n{text}\nEND\n')
     script.chmod(0o755)
-    project.env["EDITOR"] = str(script)
+    here.env["EDITOR"] = str(script)
 
 
 @pytest.mark.parametrize(
@@ -27,56 +25,56 @@ def editor(project: Project, text: str) -> None:
         ("gc: {grace: 3d}", "which VCS this is"),
     ],
 )
-def test_an_edited_configuration_is_kept_only_if_it_can_be_used(project: Project, text: str, told: str) -> None:
-    before = (project.path / ".perf" / "local.yml").read_bytes()
-    editor(project, text)
-    done = project.perf("config", "edit", code=2)
+def test_an_edited_configuration_is_kept_only_if_it_can_be_used(here, text: str, told: str) -> None:
+    before = (here.path / ".perf" / "local.yml").read_bytes()
+    editor(here, text)
+    done = here.perf("config", "edit", code=2)
     assert told in done.err
     assert "is as it was" in done.err
-    assert (project.path / ".perf" / "local.yml").read_bytes() == before
-    project.perf("status")
+    assert (here.path / ".perf" / "local.yml").read_bytes() == before
+    here.perf("status")
 
 
-def test_a_folder_that_lost_its_file_says_what_to_write_into_it(project: Project) -> None:
-    (project.path / ".perf" / "local.yml").unlink()
-    done = project.perf("status", code=3)
+def test_a_folder_that_lost_its_file_says_what_to_write_into_it(here) -> None:
+    (here.path / ".perf" / "local.yml").unlink()
+    done = here.perf("status", code=3)
     assert "has lost its local.yml" in done.err
-    (project.path / ".perf" / "local.yml").write_text("vcs: {name: git}\n")
-    project.perf("status")
+    (here.path / ".perf" / "local.yml").write_text("vcs: {name: git}\n")
+    here.perf("status")
 
 
-def test_a_damaged_index_says_how_to_go_on(project: Project) -> None:
-    project.collect("true")
-    project.perf("add", "0@p")
-    head = project.git("rev-parse", "HEAD").out.strip()
-    index = project.path / ".perf" / "objects" / head[:2] / head[2:]
+def test_a_damaged_index_says_how_to_go_on(here) -> None:
+    here.collect("true")
+    here.perf("add", "0@p")
+    head = here.git("rev-parse", "HEAD").out.strip()
+    index = here.path / ".perf" / "objects" / head[:2] / head[2:]
     index.write_bytes(index.read_bytes()[:-3])
-    project.collect("true")
-    done = project.perf("add", "0@p", code=4)
+    here.collect("true")
+    done = here.perf("add", "0@p", code=4)
     assert "move it away" in done.err
     index.unlink()
-    project.perf("add", "0@p")
+    here.perf("add", "0@p")
 
 
-def test_rows_without_columns_are_bounded(project: Project, tmp_path: Path) -> None:
-    project.collect("true")
-    project.perf("export", "0@p", "-o", str(tmp_path / "x.perf"))
+def test_rows_without_columns_are_bounded(here, tmp_path: Path) -> None:
+    here.collect("true")
+    here.perf("export", "0@p", "-o", str(tmp_path / "x.perf"))
     wire = json.loads((tmp_path / "x.perf").read_text())
     wire["tables"]["nothing"] = {"rows": 2**60, "columns": []}
     (tmp_path / "x.perf").write_text(json.dumps(wire))
-    assert "has no columns" in project.perf("add", str(tmp_path / "x.perf"), code=4).err
+    assert "has no columns" in here.perf("add", str(tmp_path / "x.perf"), code=4).err
 
 
-def test_a_plugin_that_is_not_installed_is_told_as_such(project: Project) -> None:
-    project.collect("true")
-    assert "none of these is one: 0@p, nosuch" in project.perf("postprocess", "0@p", "nosuch", code=2).err
-    assert "perfcore-view-fireworks" in project.perf("show", "0@p", "fireworks", code=3).err
+def test_a_plugin_that_is_not_installed_is_told_as_such(here) -> None:
+    here.collect("true")
+    assert "none of these is one: 0@p, nosuch" in here.perf("postprocess", "0@p", "nosuch", code=2).err
+    assert "perfcore-view-fireworks" in here.perf("show", "0@p", "fireworks", code=3).err
 
 
-def test_an_option_that_a_plugin_does_not_have_is_not_set(project: Project) -> None:
-    done = project.perf("config", "set", "collector.time.repat", "3", code=2)
+def test_an_option_that_a_plugin_does_not_have_is_not_set(here) -> None:
+    done = here.perf("config", "set", "collector.time.repat", "3", code=2)
     assert "unknown option 'repat'" in done.err
     assert "repeat" in done.err
-    project.perf("config", "set", "collector.time.repeat", "3")
-    project.perf("config", "set", "collector.time.timeout", "9")
-    project.perf("config", "set", "collector.elsewhere.anything", "9")
+    here.perf("config", "set", "collector.time.repeat", "3")
+    here.perf("config", "set", "collector.time.timeout", "9")
+    here.perf("config", "set", "collector.elsewhere.anything", "9")
