@@ -61,14 +61,18 @@ def verdicts(
 
 def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:
     """The checks for a pairing, as configured."""
+    return chosen(repository, facts_of(pairing), str(repository.trusted("check.name")))
+
+
+def facts_of(pairing: Pairing) -> Facts:
+    """What rules look at in a pairing."""
     profile = pairing.target.profiles[0]
-    facts = Facts(
+    return Facts(
         profile.header.type,
         pairing.label,
         profile.collector.name,
         tuple(tool.name for tool in profile.postprocessors),
     )
-    return chosen(repository, facts, str(repository.trusted("check.name")))
 
 
 def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ import attrs
 
 from perfcore import environment
 from perfcore.checking import answer as answers
-from perfcore.checking import comparing, pairing
+from perfcore.checking import compared, comparing, pairing, rules
 from perfcore.checking.answer import Answer, Side
 from perfcore.checking.comparing import Effort, Look, Samples
 from perfcore.cli.console import Console
@@ -21,7 +21,7 @@ from perfcore.errors import PerfError, PluginError, UsageError
 from perfcore.jobs.identity import fingerprint
 from perfcore.jobs.runner import Context
 from perfcore.jobs.trees import Trees
-from perfcore.model import Change, Job, Measured, Plan
+from perfcore.model import Change, Job, Measured, Pairing, Plan
 from perfcore.plugins import Phases
 from perfcore.repository import Repository
 from perfcore.text import printable
@@ -48,24 +48,20 @@ class _Placed:
 
 @attrs.define
 class Judge:
-    """The check of the configuration. What is decided on is chosen once: by the user, or by the check at first."""
+    """The check that the configuration names for what is measured. What is decided on is chosen once: by the user, or
+    by the check at first."""
 
-    phases: Phases
+    console: Console
     thresholds: Mapping[str, float]
     metric: str | None
     band: float | None
+    _phases: Phases | None = None
 
     @classmethod
     def make(cls, console: Console, metric: str | None, band: float | None) -> Judge:
         repository = console.repository_if_any
-        config = console.config if repository is None else repository.config
-        options = config.plugin_options if repository is None else repository.plugin_options
-        name = str(config.get("check.name") if repository is None else repository.trusted("check.name"))
-        found, driver = console.plugins.make("check", name, options("check", name))
-        if not hasattr(driver, "compare"):
-            raise PluginError(f"{found} does not compare two samples", hint="set check.name to one that does: pair")
         thresholds = {} if repository is None else pairing.thresholds_of(repository)
-        return cls(console.plugins.phases(found, driver), thresholds, metric, band)
+        return cls(console, thresholds, metric, band)
 
     @property
     def chosen_band(self) -> float:
@@ -78,14 +74,16 @@ class Judge:
         """The verdicts on all metrics, first that on the one which decides, and the band."""
         first, second = samples
         question = attrs.evolve(pairing.of_profiles(None, first, second), share=share, metric=self.metric)
+        if self._phases is None:
+            self._phases = _check(self.console, question)
         if self.metric is None:
-            changes = self.phases.call("compare", pairing=question)
+            changes = self._phases.call("compare", pairing=question)
             self.metric = next((change.metric for change in changes if change.primary), None)
         if self.metric is None:
             return (), self.chosen_band
         thresholds = {**self.thresholds, self.metric: self.chosen_band}
         question = attrs.evolve(question, metric=self.metric, thresholds=thresholds)
-        changes = self.phases.call("compare", pairing=question)
+        changes = self._phases.call("compare", pairing=question)
         return self._sorted(changes), self.chosen_band
 
     def _sorted(self, changes: Sequence[Change]) -> list[Change]:
@@ -94,6 +92,23 @@ class Judge:
             there = ", ".join(printable(change.metric) for change in changes)
             raise UsageError(f"nothing was measured of {printable(str(self.metric))!r}", hint=f"there is {there}")
         return [whole[0], *(change for change in changes if change is not whole[0])]
+
+
+def _check(console: Console, pairing: Pairing) -> Phases:
+    """The first check that the configuration names for these samples."""
+    repository, config = console.repository_if_any, console.config
+    if repository is not None:
+        name, options = compared.methods(repository, pairing)[0], repository.plugin_options
+    else:
+        known, default = rules.read(config.get("check.rules")), str(config.get("check.name"))
+        name = rules.methods(known, compared.facts_of(pairing), str(config.get("check.apply")), default)[0]
+        options = config.plugin_options
+    found, driver = console.plugins.make("check", name, options("check", name))
+    if not hasattr(driver, "compare"):
+        raise PluginError(
+            f"{found} does not compare two samples", hint="let check.name or check.rules name one that does: pair"
+        )
+    return console.plugins.phases(found, driver)
 
 
 def measured(

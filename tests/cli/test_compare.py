@@ -158,6 +158,55 @@ def test_a_configured_threshold_is_the_band(here) -> None:
     assert here.perf("compare", *names, "--band", "0.1", "--json", code=1).json["band"] == 0.1
 
 
+CHECK = '''
+from perfcore.model import Change
+
+
+class Stern:
+    """Calls everything slower."""
+
+    def __init__(self, settings=None):
+        pass
+
+    def compare(self, pairing):
+        return [Change(id="1", kind="degradation", metric="cpu", unit="ns", ratio=1.5, low=1.4, high=1.6)]
+
+
+class Historian:
+    """Looks at no two versions."""
+
+    def __init__(self, settings=None):
+        pass
+'''
+OWN = """
+plugins:
+  own:
+    check:
+      stern: checks.py:Stern
+      historian: checks.py:Historian
+check:
+  rules:
+    - {collector: sample, method: historian}
+    - {collector: time, method: %s}
+    - {collector: time, method: pair}
+"""
+
+
+@pytest.mark.parametrize("words", [("--again", "-c", "true", "-c", "true"), ("0@p", "1@p")])
+def test_the_first_check_that_the_rules_name_decides(here, words) -> None:
+    for seed in (1, 2):
+        here.save(measured(noisy(5e6, seed), session="s"), created=seed)
+    here.write("checks.py", CHECK)
+    here.write(".perfcore.yml", OWN % "stern")
+    here.perf("config", "trust", "--yes")
+    assert "B is slower: cpu +50.0 %" in here.perf("compare", *words, code=1).out
+    here.write(".perfcore.yml", OWN % "historian")
+    here.perf("config", "trust", "--yes")
+    done = here.perf("compare", *words, code=5)
+    assert "does not compare two samples" in done.err
+    assert "check.rules" in done.err
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
