@@ -17,7 +17,7 @@ from perfcore.checking.pairing import thresholds_of
 from perfcore.checking.series import lines
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import standing
+from perfcore.cli.measuring import here, standing
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.jobs import matrix
 from perfcore.jobs.schedule import split_options
@@ -53,12 +53,15 @@ def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bo
         good, bad = (repository.version(word) for word in words)
         entry = None
     else:
+        named = "1 is" if len(words) == 1 else f"{len(words)} are"
         raise UsageError(
-            f"two versions are wanted, GOOD and BAD, and {len(words)} are named", hint="the command stands after `--`"
+            f"two versions are wanted, GOOD and BAD, and {named} named", hint="the command stands after `--`"
         )
     if good == bad:
-        raise UsageError(f"both ends are {good[:10]}")
+        raise UsageError(f"both ends are {good[:10]}", hint="GOOD is a version before the change, BAD one that has it")
     row = ancestry.between(repository.vcs, good, bad)
+    if here(console)[1]:
+        console.say("note: versions are measured as they were committed; what is not committed is left out")
     command = (
         _command(console, argv, wish) if argv is not None else _measured_command(console, row.versions, entry, wish)
     )

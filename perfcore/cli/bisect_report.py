@@ -1,4 +1,4 @@
-"""What `perf bisect` says: two lines for every measurement, and the result."""
+"""What `perf bisect` says: what was read and what is believed, after every measurement, and the result."""
 
 from __future__ import annotations
 
@@ -53,6 +53,8 @@ class Telling:
         subject = clip(printable(step.version.subject), _SUBJECT)
         gap = " " * (_SUBJECT - width(subject))
         self.console.line(f"{step.version.short}  {subject}{gap}  {_read(step, verdict)}")
+        if step.more:
+            return
         self.console.line(f"            {_bar(verdict.belief)}  {_state(verdict)}")
 
 
@@ -185,7 +187,7 @@ def _alike(verdict: Verdict, good: str, bad: str, runs: str) -> Iterator[str]:
     size = _size((gap.value, gap.low, gap.high), verdict)
     if gap.negligible:
         yield f"cannot tell: {good} and {bad} differ by {size}, less than {smallest}; {runs}"
-        yield "for smaller changes: --threshold; or take ends that lie further apart"
+        yield "look for a smaller change (perf bisect --threshold X), or take ends that lie further apart"
     else:
         yield f"cannot tell: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
         yield f"{_more(verdict)}measure on a quieter machine, or take ends that lie further apart"

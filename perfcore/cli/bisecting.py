@@ -32,12 +32,14 @@ _WARMING = 2.0
 
 @attrs.frozen
 class Step:
-    """What was learnt of a version: its amounts, or why it is `broken`, or which version it is the same program as."""
+    """What was learnt of a version: its amounts, or why it is `broken`, or which version it is the same program as.
+    `more`: another was measured in turn with it, and is told next."""
 
     version: MinorVersion
     read: tuple[float, ...] = ()
     broken: str = ""
     like: str = ""
+    more: bool = False
 
 
 @attrs.frozen
@@ -230,7 +232,7 @@ class Bisection:
             self._register(profile)
         for place, one in zip(places, amounts, strict=True):
             if measurement.place in (0, place):
-                self._tell(Step(self._info(place), one.values))
+                self._tell(Step(self._info(place), one.values, more=place != places[-1] and measurement.place == 0))
 
     def _register(self, profile: Profile) -> None:
         if self.register:

@@ -386,6 +386,25 @@ def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
     assert journal(here) == before
 
 
+def test_changes_that_are_not_committed_are_left_out_and_that_is_told(history) -> None:
+    here = history.here
+    here.write("work.py", "raise SystemExit(9)\n")
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
+    assert "what is not committed is left out" in done.err
+    assert history.ids["version 9"] in done.out
+    assert (here.path / "work.py").read_text() == "raise SystemExit(9)\n"
+
+
+def test_an_unknown_metric_is_an_error_with_the_nearest_name(history) -> None:
+    done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--metric", "wrok", *COMMAND, code=3)
+    assert "has no metric wrok" in done.err
+    assert "did you mean 'work'?" in done.err
+
+
+def test_outside_of_a_repository_there_is_nothing_to_bisect(bare) -> None:
+    assert "not inside a perfcore repository" in bare.perf("bisect", "HEAD~1", "HEAD", *COMMAND, code=3).err
+
+
 def test_two_at_once_are_refused(history) -> None:
     here = history.here
     (here.path / ".perf" / "locks").mkdir(exist_ok=True)
@@ -402,9 +421,11 @@ def test_two_at_once_are_refused(history) -> None:
     [
         (("HEAD", "HEAD~3"), "is newer than"),
         (("HEAD", "HEAD"), "both ends are"),
-        (("HEAD",), "two versions are wanted"),
+        (("HEAD",), "two versions are wanted, GOOD and BAD, and 1 is named"),
+        (("HEAD", "HEAD", "HEAD"), "and 3 are named"),
         (("HEAD~1", "HEAD", "--better", "faster"), "lower or higher"),
         (("HEAD~1", "HEAD", "--confidence", "2"), "a probability"),
+        (("HEAD~1", "HEAD", "--threshold", "-0.1"), "--threshold"),
         (("HEAD~1", "HEAD", "--budget", "soon"), "--budget"),
         (("--auto", "HEAD~1", "HEAD"), "from the history"),
     ],
