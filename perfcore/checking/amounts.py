@@ -63,8 +63,8 @@ def of_profile(profile: Profile) -> dict[str, Amounts]:
 
 
 def of_functions(profile: Profile, metric: str) -> dict[str, Amounts]:
-    """What each function took with all it called, by the function's name: the mean of the measured runs, for all runs of
-    all functions would be as much to keep as the profile. Functions of one name are taken together. Empty where the
+    """What each function took with all it called, by the function's name: the mean of the measured runs, for all runs
+    of all functions would be as much to keep as the profile. Functions of one name are taken together. Empty where the
     profile has no stacks or no such metric."""
     resources = profile.table("resources")
     if resources is None or metric not in resources.names or not has_stacks(profile.tables):
