@@ -190,7 +190,7 @@ def _alike(verdict: Verdict, good: str, bad: str, runs: str) -> Iterator[str]:
         yield "look for a smaller change (perf bisect --threshold X), or take ends that lie further apart"
     else:
         yield f"cannot tell: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
-        yield f"{_more(verdict)}measure on a quieter machine, or take ends that lie further apart"
+        yield f"measure {_more(verdict)}on a quieter machine, or take ends that lie further apart"
 
 
 def _more(verdict: Verdict) -> str:
@@ -198,7 +198,7 @@ def _more(verdict: Verdict) -> str:
     asked = verdict.journal
     for times in _MORE:
         if not bisection.alike(verdict.belief, times * asked.max_runs, asked.confidence):
-            return f"measure more (perf bisect --max-runs {times * asked.max_runs}), "
+            return f"more (perf bisect --max-runs {times * asked.max_runs}), "
     return ""
 
 
