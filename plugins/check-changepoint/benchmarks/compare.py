@@ -1,7 +1,9 @@
-"""How well changes are found, and how fast, beside peers: `python benchmarks/compare.py [--each 20]`.
+"""How well changes are found, and how fast, beside peers: `python benchmarks/compare.py [--each 10] [--seeds 1 2 3]`.
 
-The peers are a t-test over a sliding window, and, where it is installed, two detectors of ruptures. Every one sees the
-same histories in the same run. A change counts as found within three versions of its place.
+The peers are a t-test over a sliding window and, where they are installed, Apache Otava, the step detection of asv and
+two detectors of ruptures (`python -m venv peers && peers/bin/pip install apache-otava asv ruptures`, and this plugin).
+Every one sees the same histories in the same run, with the same settings for all. A change counts as found within three
+versions of its place; a figure of several seeds is that of all together, with its least and greatest.
 """
 
 from __future__ import annotations
@@ -10,55 +12,57 @@ import argparse
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
+import attrs
 from perfcore_check_changepoint import detect, detect_many
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from generated import Made, histories, suite
+from generated import Made, fresh, histories, suite
+from peers import Detector, installed
 
 MARGIN = 3
-Detector = Callable[[list[float]], list[int]]
+PATIENCE = 30  # versions after which a change that was not reported is missed
+OWN = "detect"
+
+
+@attrs.frozen
+class Counts:
+    """Changes that were found, reported, and there."""
+
+    hits: int = 0
+    found: int = 0
+    true: int = 0
+
+    @property
+    def precision(self) -> float:
+        return self.hits / self.found if self.found else 1.0
+
+    @property
+    def recall(self) -> float:
+        return self.hits / self.true if self.true else 1.0
+
+    @property
+    def f1(self) -> float:
+        return 2 * self.hits / (self.found + self.true) if self.found + self.true else 1.0
+
+
+@attrs.frozen
+class Scores:
+    """What a detector made of the histories of one seed."""
+
+    counts: Counts
+    kinds: Mapping[str, Counts]
+    alarms: int  # on histories without a change
+    quiet: int  # versions of these
+    versions: int
+    seconds: float
 
 
 def changepoint(values: list[float]) -> list[int]:
     return [change.index for change in detect(values) if change.kind == "level"]
-
-
-def window_t_test(values: list[float], width: int = 12, least: float = 5.0) -> list[int]:
-    """Peaks of Welch's t between the windows before and after every version."""
-    data = np.array(values)
-    windows = np.lib.stride_tricks.sliding_window_view(data, width)
-    means, variances = windows.mean(axis=1), windows.var(axis=1, ddof=1)
-    spread = np.sqrt((variances[:-width] + variances[width:]) / width) + 1e-300
-    t = np.abs(means[width:] - means[:-width]) / spread
-    found: list[int] = []
-    while len(t) and t.max() > least:
-        place = int(t.argmax())
-        found.append(place + width)
-        t[max(0, place - width) : place + width] = 0
-    return sorted(found)
-
-
-def _ruptures() -> dict[str, Detector]:
-    try:
-        import ruptures
-    except ImportError:
-        return {}
-
-    def kernel(values: list[float]) -> list[int]:
-        scaled = np.array(values) / (np.median(np.abs(np.diff(values))) or 1.0)
-        return list(ruptures.KernelCPD(kernel="rbf").fit(scaled).predict(pen=0.9 * np.log(len(values))))[:-1]
-
-    def pelt(values: list[float]) -> list[int]:
-        data = np.array(values)
-        noise = (np.median(np.abs(np.diff(data))) * 1.05) ** 2 or 1.0
-        return list(ruptures.Pelt(model="l2", jump=1).fit(data).predict(pen=6 * noise * np.log(len(data))))[:-1]
-
-    return {"ruptures kernel": kernel, "ruptures PELT": pelt}
 
 
 def matched(found: Sequence[int], truth: Sequence[int]) -> int:
@@ -72,64 +76,113 @@ def matched(found: Sequence[int], truth: Sequence[int]) -> int:
     return pairs
 
 
-def f1(results: Iterable[tuple[Sequence[int], Sequence[int]]]) -> float:
-    hits = found = true = 0
-    for places, truth in results:
-        hits, found, true = hits + matched(places, truth), found + len(places), true + len(truth)
-    return 2 * hits / (found + true) if found + true else 1.0
+def counted(results: Iterable[tuple[Sequence[int], Sequence[int]]]) -> Counts:
+    pairs = [(matched(places, truth), len(places), len(truth)) for places, truth in results]
+    return Counts(*(sum(column) for column in zip(*pairs, strict=True))) if pairs else Counts()
 
 
-def one_by_one(made: list[Made], detectors: dict[str, Detector]) -> None:
-    points = sum(len(one.values) for one in made)
-    still = [one for one in made if not one.truth]
-    quiet = sum(len(one.values) for one in still)
-    print(f"{len(made)} histories, {points} points")
-    print(f"{'':16} {'F1':>6} {'false alarms / 1,000':>21} {'ms / 1,000 points':>18} {'x time':>7}")
-    own = 0.0
+def scored(detector: Detector, made: Sequence[Made]) -> Scores:
+    detector(made[0].values)
+    start = time.process_time()
+    places = [detector(one.values) for one in made]
+    seconds = time.process_time() - start
+    results = list(zip(places, made, strict=True))
+    kinds = sorted({one.kind for one in made if one.truth})
+    return Scores(
+        counts=counted((found, one.truth) for found, one in results),
+        kinds={kind: counted((found, one.truth) for found, one in results if one.kind == kind) for kind in kinds},
+        alarms=sum(len(found) for found, one in results if not one.truth),
+        quiet=sum(len(one.values) for one in made if not one.truth),
+        versions=sum(len(one.values) for one in made),
+        seconds=seconds,
+    )
+
+
+def delays(detector: Detector, made: Sequence[Made]) -> list[int]:
+    """How many versions have the new level when each history, growing by one version, first shows its change."""
+    return [_delay(detector, one) for one in made]
+
+
+def _delay(detector: Detector, one: Made) -> int:
+    (place,) = one.truth
+    for delay in range(1, PATIENCE + 1):
+        if any(abs(index - place) <= MARGIN for index in detector(one.values[: place + delay])):
+            return delay
+    return PATIENCE + 1
+
+
+def one_by_one(detectors: Mapping[str, Detector], seeds: Sequence[int], each: int) -> None:
+    made = {seed: histories(seed, each) for seed in seeds}
+    late = [one for seed in seeds for one in fresh(seed, max(1, each // 4), PATIENCE)]
+    count, versions = (sum(map(size, made.values())) for size in (len, lambda some: sum(len(o.values) for o in some)))
+    print(f"{count} histories of {versions} versions, seeds {', '.join(map(str, seeds))}; {len(late)} fresh changes")
+    print(
+        f"{'':24} {'precision':>9} {'recall':>7} {'F1':>6} {'of seeds':>14} {'false alarms':>13} "
+        f"{'delay':>6} {'90 %':>5} {'missed':>7} {'ms':>8} {'x time':>7}"
+    )
     kinds: dict[str, dict[str, float]] = defaultdict(dict)
+    own = 0.0
     for name, detector in detectors.items():
-        detector(made[0].values)
-        start = time.process_time()
-        places = [detector(one.values) for one in made]
-        spent = time.process_time() - start
-        own = own or spent
-        alarms = sum(len(found) for found, one in zip(places, made, strict=True) if not one.truth)
-        pairs = [(found, one.truth) for found, one in zip(places, made, strict=True)]
-        cells = f"{f1(pairs):6.3f} {1000 * alarms / quiet:21.2f} {1e6 * spent / points:18.2f} {spent / own:7.2f}"
-        print(f"{name:16} {cells}")
-        for kind in sorted({one.kind for one in made if one.truth}):
-            kinds[kind][name] = f1(
-                (found, one.truth) for found, one in zip(places, made, strict=True) if one.kind == kind
-            )
+        scores = [scored(detector, made[seed]) for seed in seeds]
+        seconds = sum(score.seconds for score in scores)
+        own = own or seconds
+        waited = sorted(delays(detector, late))
+        print(f"{name:24} {_row(scores, waited)} {1e6 * seconds / versions:8.2f} {seconds / own:7.2f}", flush=True)
+        for kind in scores[0].kinds:
+            kinds[kind][name] = _sum(score.kinds[kind] for score in scores).f1
+    print("false alarms: per 1,000 versions without a change; ms: CPU time per 1,000 versions")
     print()
-    print(f"{'F1 by noise':16} " + " ".join(f"{name:>16}" for name in detectors))
+    print(f"{'F1 by noise':16} " + " ".join(f"{name:>23}" for name in detectors))
     for kind, values in kinds.items():
-        print(f"{kind:16} " + " ".join(f"{values[name]:16.3f}" for name in detectors))
+        print(f"{kind:16} " + " ".join(f"{values[name]:23.3f}" for name in detectors))
 
 
-def together(suites: list[list[Made]], detectors: dict[str, Detector]) -> None:
+def _row(scores: Sequence[Scores], waited: Sequence[int]) -> str:
+    every = _sum(score.counts for score in scores)
+    each = [score.counts.f1 for score in scores]
+    alarms = 1000 * sum(score.alarms for score in scores) / sum(score.quiet for score in scores)
+    missed = sum(delay > PATIENCE for delay in waited) / len(waited)
+    middle, most = (_waited(waited[int(share * (len(waited) - 1))]) for share in (0.5, 0.9))
+    return (
+        f"{every.precision:9.3f} {every.recall:7.3f} {every.f1:6.3f} {min(each):6.3f}–{max(each):.3f} {alarms:14.2f} "
+        f"{middle:>6} {most:>5} {missed:7.0%}"
+    )
+
+
+def _waited(delay: int) -> str:
+    return str(delay) if delay <= PATIENCE else f">{PATIENCE}"
+
+
+def _sum(counts: Iterable[Counts]) -> Counts:
+    some = list(counts)
+    return Counts(*(sum(getattr(one, name) for one in some) for name in ("hits", "found", "true")))
+
+
+def together(detectors: Mapping[str, Detector], seeds: Sequence[int]) -> None:
+    suites = [suite(seed) for seed in seeds]
     print()
-    print(f"{len(suites)} suites of {len(suites[0])} histories on shared, twice replaced machines: F1")
+    print(f"{len(suites)} suites of {len(suites[0])} histories on shared, twice replaced machines")
     found = [detect_many([one.values for one in some]).changes for some in suites]
     pairs = [
         ([change.index for change in changes if change.kind == "level"], one.truth)
         for some, result in zip(suites, found, strict=True)
         for one, changes in zip(some, result, strict=True)
     ]
-    print(f"{'detect_many':16} {f1(pairs):6.3f}")
+    results = {"detect_many": counted(pairs)}
     for name, detector in detectors.items():
-        print(f"{name:16} {f1((detector(one.values), one.truth) for some in suites for one in some):6.3f}")
+        results[name] = counted((detector(one.values), one.truth) for some in suites for one in some)
+    for name, counts in results.items():
+        print(f"{name:24} {counts.precision:9.3f} {counts.recall:7.3f} {counts.f1:6.3f}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--each", type=int, default=15, help="unchanged histories of every noise")
-    parser.add_argument("--suites", type=int, default=3)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--each", type=int, default=10, help="unchanged histories of every noise and seed")
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     given = parser.parse_args()
-    detectors: dict[str, Detector] = {"changepoint": changepoint, "window t-test": window_t_test, **_ruptures()}
-    one_by_one(histories(given.seed, given.each), detectors)
-    together([suite(given.seed + number) for number in range(given.suites)], detectors)
+    detectors: dict[str, Detector] = {OWN: changepoint, **installed()}
+    one_by_one(detectors, given.seeds, given.each)
+    together(detectors, given.seeds)
 
 
 if __name__ == "__main__":

@@ -131,3 +131,18 @@ def suite(seed: int, series: int = 40, versions: int = 150) -> list[Made]:
             own[place:] += random.choice([-1, 1]) * random.uniform(0.03, 0.15)
         made.append(Made("suite", (10 ** random.uniform(-2, 3) * np.exp(own)).tolist(), tuple(places)))
     return made
+
+
+def fresh(seed: int, each: int, after: int) -> list[Made]:
+    """For every noise histories of 60 to 150 versions, and then a change of two to eight spreads that lasts."""
+    made = []
+    for kind, noise in NOISES.items():
+        for number in range(each):
+            random = np.random.default_rng([seed, number, 2, *kind.encode()])
+            place = int(random.integers(60, 150))
+            levels = np.zeros(place + after)
+            levels[place:] = random.choice([-1, 1]) * 2 ** random.uniform(1, 3)
+            base, spread = 10 ** random.uniform(-2, 6), 10 ** random.uniform(-2.3, -1.3)
+            values = base * (1 + spread * (levels + noise(random, place + after)))
+            made.append(Made(kind, values.tolist(), (place,)))
+    return made

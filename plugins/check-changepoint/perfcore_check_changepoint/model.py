@@ -29,6 +29,8 @@ _MEMORIES = (0.4, 0.7)
 _FAR = 18.0  # squared difference, in spreads, above which neighbours are on two levels
 _LARGE = 2.0  # spreads from which on a change is no part of a slope
 _NEAR = 0.1  # share by which noise differs from the expected without another attempt
+_ELSEWHERE = 10.0  # spreads from a level that a point has nothing to do with
+_STRAYS = 0.25  # share of points far from the only level, above which it is none
 _SELDOM = 30  # points for every change, below which changes are many
 
 
@@ -77,7 +79,9 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
     again = first if expected else _independent(points, centers, density, penalty)
     best = min(again, _unchanged(points, penalty), key=_total) if len(again.starts) > 1 else again
     if not best.starts:
-        return best
+        # A level that a quarter of the points has nothing to do with is none, however well it explains the others.
+        far = np.abs(best.point_residuals(points)) > _ELSEWHERE
+        return first if points.spread is None and far.mean() > _STRAYS else best
     return min([best, *_others(points, centers, best, penalty)], key=_total)
 
 

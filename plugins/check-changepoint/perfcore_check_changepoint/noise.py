@@ -19,6 +19,7 @@ _STRAY = 0.03  # share of values that may come from anywhere
 _REACH = 12.0  # half the width of the table, in spreads
 _FINE = 16  # cells per spread
 _BANDWIDTHS = (0.12, 0.2, 0.35, 0.55)  # in spreads
+_CALM = 5.0  # times by which the noise of a quarter is larger where the rest is no noise
 _PREFERENCE = 3.0  # nats by which a kernel estimate must beat the normal density
 _HALF = int(_REACH * _FINE)
 _CELLS = np.arange(-_HALF, _HALF + 1) / _FINE  # distances in spreads
@@ -80,7 +81,7 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     The bandwidth is the one with the greatest likelihood when every residual is predicted from the others (Duin,
     1976, IEEE Transactions on Computers C-25(11)); it is never so small that single steps of the clock show.
     """
-    spread = max(median(np.abs(residuals - median(residuals))) * NORMAL, 0.05, 0.3 * quantum)
+    spread = _typical(residuals, quantum)
     scaled = residuals / spread
     cells = np.rint(scaled[np.abs(scaled) < _REACH] * _FINE).astype(np.intp) + _HALF
     counts = np.bincount(cells, minlength=len(_CELLS)).astype(float)
@@ -102,6 +103,15 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
         return _table(densities[best], spread, float(widths[best - len(normals)]), bound)
     deviation = normals[best][1]
     return attrs.evolve(_table(densities[best], spread, 0.3 * deviation, bound), deviation=deviation * spread)
+
+
+def _typical(residuals: Floats, quantum: float) -> float:
+    """The spread of most residuals. Where half of a history hardly varies and the rest does, it is that of the rest:
+    else all of that would be strays, which no level explains."""
+    sizes = np.sort(np.abs(residuals - median(residuals)))
+    spread = max(median(sizes) * NORMAL, 0.05, 0.3 * quantum)
+    rest = float(sizes[3 * len(sizes) // 4]) / 2
+    return rest if rest > _CALM * spread else spread
 
 
 def _normals(scaled: Floats) -> list[tuple[float, float]]:

@@ -198,14 +198,19 @@ def _spread(values: Floats) -> float:
     """The noise, from differences of neighbours, of which a step changes one only.
 
     Their median absolute value is small where most neighbours are equal, their trimmed mean is not; where even that
-    is 0 (a counter that stays what it is), a fraction of the smallest difference makes every step stand out.
+    is 0 (a counter that stays what it is), a fraction of the smallest difference makes every step stand out. Where
+    most of a history does not vary at all and a stretch of it does, that stretch tells.
     """
-    steps = np.sort(np.abs(np.diff(values)))
+    differences = np.abs(np.diff(values))
+    steps = np.sort(differences)
     if not len(steps) or steps[-1] == 0:
         return 0.0
     middle = median(steps) * NORMAL / math.sqrt(2)
     trimmed = float(steps[: max(1, int(0.9 * len(steps)))].mean()) * 1.1
     spread = max(middle, trimmed / 2)
+    if middle == 0 and (varying := [size for size in running_medians(differences, 5).tolist() if size > 0]):
+        stretch = median(np.array(varying)) * NORMAL / math.sqrt(2)
+        spread = stretch if stretch > 3 * spread else spread
     smallest = float(np.diff(distinct(values)).min())
     return max(spread, smallest / 2) if smallest > 2 * spread else spread
 

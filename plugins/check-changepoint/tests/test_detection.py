@@ -61,6 +61,17 @@ def test_noise_within_versions_is_no_change(runs: int) -> None:
     assert hits >= 8
 
 
+@pytest.mark.parametrize("level", [0.0, 80.0])
+@pytest.mark.parametrize(("calm", "noisy"), [(9, 7), (30, 30), (60, 30)])
+def test_a_step_from_what_never_varied_is_found(level: float, calm: int, noisy: int) -> None:
+    """And back."""
+    values = [level] * calm + history(normal, calm, noisy)
+    for given, place in ((values, calm), (values[::-1], noisy)):
+        found = detect(given)
+        assert max(found, key=lambda change: abs(change.size)).index == place
+        assert len(found) <= 2
+
+
 def test_many_steps_are_found_each_at_its_place() -> None:
     steps = [(30, 4.0), (60, -7.0), (75, 4.0), (110, 3.0), (140, -5.0)]
     found = _indexes(history(normal, 3, 170, steps))
