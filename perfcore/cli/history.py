@@ -153,14 +153,20 @@ def _draw(console: Console, one: Scanned, *, first: bool) -> None:
     places = _places(one.line.places, one.changes)
     if below := sparkline.marks(places, len(medians), columns):
         console.line(_INDENT + below)
-    least, greatest, now = (quantity(amount, series.unit) for amount in (min(known), max(known), known[-1]))
-    span = f"{least} to {greatest}, now {now}" if len(known) > 1 else now
-    console.line(f"{_INDENT}{plural(len(known), 'version')}, {span}")
+    console.line(_INDENT + _summary(known, len(medians), series.unit))
     subjects = {place.version.id[:10]: place.version.subject for place in one.line.places}
     rows = [_row(change, subjects) for change in one.changes]
     for change, text in zip(one.changes, align(rows, right=(3, 4)), strict=True):
         color = _COLORS.get(change.kind) if not change.undone else None
         console.line(_INDENT + (console.paint(text, color) if color else text))
+
+
+def _summary(known: Sequence[float], places: int, unit: str) -> str:
+    if not known:
+        return f"nothing was measured of it in {plural(places, 'version')}"
+    least, greatest, now = (quantity(amount, unit) for amount in (min(known), max(known), known[-1]))
+    count = plural(places, "version") if len(known) == places else f"{len(known)} of {plural(places, 'version')}"
+    return f"{count}, {least} to {greatest}, now {now}" if len(known) > 1 else f"{count}, {now}"
 
 
 def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
