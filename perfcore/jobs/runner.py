@@ -106,8 +106,10 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
     return result
 
 
-def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
-    """What makes two profiles comparable before postprocessing: command, workload by content, collector."""
+def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
+    """What makes two profiles comparable before postprocessing: command, workload by content, collector, and the
+    type that the collector gave the profile, where it makes several."""
+    own = {} if type == job.collector.name else {"type": type}
     return environment.config_id(
         {
             "argv": list(job.argv),
@@ -116,6 +118,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any]) -> str:
             "workload": _workload_content(job),
             "collector": job.collector.name,
             "params": dict(identity),
+            **own,
         }
     )
 
@@ -262,7 +265,7 @@ def _profile(arm: _Arm, machine: Mapping[str, Any]) -> Profile:
         created=arm.started,
         collector=attrs.evolve(arm.tool, sampling=dict(session.sampling)),
         machine=machine,
-        config_id=job_config_id(job, arm.identity),
+        config_id=job_config_id(job, arm.identity, session.profile_type),
         environment_id=environment.environment_id(machine),
         origin=job.version,
         dirty=job.dirty,

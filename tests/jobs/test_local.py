@@ -10,7 +10,7 @@ import pytest
 from perfcore import environment
 from perfcore.errors import CommandFailedError
 from perfcore.jobs.local import LocalExecutor
-from perfcore.jobs.runner import Context
+from perfcore.jobs.runner import Context, job_config_id
 from perfcore.model import Job, Plan, Step
 from perfcore.plugins import Plugins
 from perfcore.testing.executor import ExecutorContract
@@ -84,6 +84,13 @@ def test_what_decides_whether_profiles_are_comparable(tmp_path: Path) -> None:
     assert identity(workload="load") != same
     (tmp_path / "other").write_text("a")
     assert identity(workload="other") == same
+
+
+def test_types_of_one_collector_are_not_comparable(tmp_path: Path) -> None:
+    job = _job(tmp_path, "1")
+    own, other, third = (job_config_id(job, {}, type) for type in ("time", "time.sampled", "time.forced"))
+    assert len({own, other, third}) == 3
+    assert other == job_config_id(job, {}, "time.sampled")
 
 
 def test_the_worst_exit_code_is_kept(tmp_path: Path) -> None:

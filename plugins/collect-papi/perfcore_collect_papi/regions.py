@@ -251,8 +251,9 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
     choice = _chosen(what)
     machine = machine or environment.facts()
     params = {"region": region.name, "event": list(what.events), "domain": what.domain, "threads": what.threads}
+    type = f"{choice.profile_type}.region"
     return Profile(
-        header=Header(type=f"{choice.profile_type}.region", cmd="region", args=region.name),
+        header=Header(type=type, cmd="region", args=region.name),
         created=passes[0].started if passes else time.time_ns(),
         collector=Tool(
             name="papi",
@@ -268,7 +269,7 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
             },
         ),
         machine=machine,
-        config_id=environment.config_id(params),
+        config_id=environment.config_id({**params, "type": type}),
         environment_id=environment.environment_id(machine),
         notes=choice.notes,
         tables=_tables(passes, choice),
