@@ -32,7 +32,7 @@ from perfcore.store.catalog import Catalog
 from perfcore.store.lookup import Places, Ref
 from perfcore.store.pending import Pending
 from perfcore.store.recent import Recent
-from perfcore.store.store import Store
+from perfcore.store.store import Kept, Store
 from perfcore.text import printable
 from perfcore.trust import Trust
 
@@ -65,11 +65,13 @@ class UserPlaces:
 
 @attrs.frozen
 class _Source:
-    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read."""
+    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read. `kept`
+    has the pieces of its tables."""
 
     name: str
     profile: Profile
     data: bytes
+    kept: Kept
     pending: Pending | None = None
     path: Path | None = None
     stamp: tuple[int, ...] = ()
@@ -268,23 +270,11 @@ class Repository:
                 raise FormatError(ref.pending.damage)
             return ref.pending.profile
         assert ref.path is not None
-        return self.read_file(ref.path)[0]
+        return self.read_file(ref.path)
 
-    def read_file(self, path: Path, format: str | None = None) -> tuple[Profile, bytes]:
-        """(profile, its JSON) of a file in any format that a plugin knows, complete and verified."""
-        data = self._read(path).data
-        if format in (None, "perf") and _is_own(data):
-            profile = self.store.decode_profile(data, str(path))
-            try:
-                _verify(profile, str(path))
-            except NotFoundError as error:
-                raise FormatError(
-                    f"{path} refers to tables that are not in this store: {error}",
-                    hint="write it with `perf export` where it was made",
-                ) from error
-            return profile, data
-        profile = self._foreign(path, data[:SNIFFED], format)
-        return profile, self.store.encode_profile(profile, self.store.earlier(profile))[0]
+    def read_file(self, path: Path, format: str | None = None) -> Profile:
+        """The profile in a file of any format that a plugin knows, complete and verified."""
+        return self._parsed(path, format, self.store.get_piece)[0]
 
     def save(self, profile: Profile) -> Pending:
         """Keep a profile as a pending one."""
@@ -309,18 +299,16 @@ class Repository:
         self.vcs.check_minor_version_validity(target)
         objects.check_type("profile", profile.header.type, name)
         earlier = self.store.earlier(profile)
-        content, tables = codec.for_object(source.data, self.store.put_piece, where=name, earlier=earlier)
-        shared = codec.shared_pieces(content, name)
-        kept = self._kept(shared)
+        content, tables = codec.for_object(source.data, source.kept.put_piece, where=name, earlier=earlier)
         entry = self.store.register(
             self.vcs_name,
             target,
             content,
             profile.header.type,
             self._entry(name, profile, content, tables),
-            restore=lambda: self.store.encode_profile(profile, lambda: codec.chains(shared, kept)),
+            restore=source.kept.restore,
         )
-        self.store.recent.note(profile, shared)
+        self.store.recent.note(profile, codec.shared_pieces(content, name))
         self.plugins.emit("profile_registered", entry=entry, version=target)
         if not keep:
             self._remove_source(source)
@@ -394,27 +382,37 @@ class Repository:
     def _source(self, ref: Ref) -> _Source:
         if ref.entry is not None:
             raise UsageError(f"{ref.name} is registered already")
+        kept = Kept(self.store)
         if ref.pending is not None:
             waiting, data = ref.pending, b""
             if waiting.profile is not None:  # else it may be too large to be read
-                waiting, data = pending.read(self.store, waiting.name)
+                waiting, data = pending.read(self.store, waiting.name, kept.get_piece)
             if waiting.profile is None:
                 raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
             _verify(waiting.profile, waiting.name)
-            return _Source(waiting.name, waiting.profile, data, pending=waiting)
+            return _Source(waiting.name, waiting.profile, data, kept, pending=waiting)
         assert ref.path is not None
-        stamp = self._read(ref.path).stamp
-        profile, data = self.read_file(ref.path)
-        return _Source(ref.path.name, profile, data, path=ref.path, stamp=stamp)
+        profile, data, stamp = self._parsed(ref.path, None, kept.get_piece)
+        if not data:
+            data, _ = codec.encode(profile, kept.put_piece, earlier=self.store.earlier(profile))
+        return _Source(ref.path.name, profile, data, kept, path=ref.path, stamp=stamp)
 
-    def _kept(self, pieces: Mapping[str, Sequence[str]]) -> codec.GetPiece:
-        """Reads pieces that are there now, also when they have gone."""
-        get = functools.cache(self.store.get_piece)
-        with contextlib.suppress(NotFoundError, FormatError):
-            for ids in pieces.values():
-                for id in ids:
-                    get(id)
-        return get
+    def _parsed(self, path: Path, format: str | None, get: codec.GetPiece) -> tuple[Profile, bytes, tuple[int, ...]]:
+        """(profile, its JSON where that is what the file holds, the stamp of the file)."""
+        content = self._read(path)
+        head, stamp = content.data[:SNIFFED], content.stamp
+        if format in (None, "perf") and _is_own(content.data):
+            profile = codec.decode(content.data, get, where=str(path))
+            try:
+                _verify(profile, str(path))
+            except NotFoundError as error:
+                raise FormatError(
+                    f"{path} refers to tables that are not in this store: {error}",
+                    hint="write it with `perf export` where it was made",
+                ) from error
+            return profile, content.data, stamp
+        del content  # the plugin reads the file itself
+        return self._foreign(path, head, format), b"", stamp
 
     def _remove_source(self, source: _Source) -> None:
         """Remove what was registered, unless it is something else by now. The profile is safe: a source that

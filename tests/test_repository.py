@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import attrs
@@ -9,8 +10,10 @@ import pytest
 
 from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
 from perfcore.model import Profile
+from perfcore.profile import codec
 from perfcore.repository import Repository, UserPlaces, load_config
 from perfcore.store.lookup import Ref
+from perfcore.store.objects import Object
 from perfcore.testing import profiles
 from perfcore.testing.distributions import Site
 from perfcore.testing.project import Project
@@ -130,6 +133,48 @@ def test_a_file_that_needs_tables_of_another_store_is_refused(project: Project, 
         repository.read_file(path)
     assert raised.value.hint is not None
     assert "perf export" in raised.value.hint
+
+
+@pytest.mark.parametrize("place", ["pending", "own file", "foreign file"])
+def test_tables_that_go_while_a_profile_is_registered_are_put_again(
+    project: Project, repository: Repository, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another process registers and removes the same pending profile, and garbage is collected then."""
+    made = profiles.large()
+    ref = _pending(repository, made)
+    assert ref.pending is not None
+    if place == "own file":
+        ref = Ref(
+            kind="file", path=project.write("own.perf", (repository.perf / "jobs" / ref.pending.name).read_text())
+        )
+    elif place == "foreign file":
+        perun = {"header": {"type": "time"}, "collector_info": {"name": "time"}}
+        rows = [{"type": "time", "amount": row, "uid": "f"} for row in range(9000)]
+        ref = Ref(kind="file", path=project.write("foreign.json", json.dumps({"resources": rows, **perun})))
+    lost: list[Path] = []
+    put = repository.store.put
+
+    def put_after_a_loss(item: Object) -> str:
+        """The profile itself is put when its tables have been read."""
+        if item.kind == "profile" and not lost:
+            lost.extend(path for path in (repository.perf / "objects").rglob("*") if path.is_file())
+            for path in lost:
+                path.unlink()
+        return put(item)
+
+    monkeypatch.setattr(repository.store, "put", put_after_a_loss)
+    version, entry = repository.register(ref)
+    assert lost
+    assert entry.tables
+    codec.verify(repository.store.load(repository.entries(version)[0].profile))
+
+
+def test_reading_a_foreign_file_writes_nothing(project: Project, repository: Repository) -> None:
+    perun = {"header": {"type": "time"}, "collector_info": {"name": "time"}}
+    rows = [{"type": "time", "amount": row, "uid": "f"} for row in range(9000)]
+    path = project.write("foreign.json", json.dumps({"resources": rows, **perun}))
+    assert repository.read_file(path).tables["resources"].rows == 9000
+    assert not [path for path in (repository.perf / "objects").rglob("*") if path.is_file()]
 
 
 def test_tags_belong_to_the_entry_and_go_with_it(repository: Repository) -> None:

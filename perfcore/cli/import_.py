@@ -47,7 +47,7 @@ def import_(
                 raise UsageError(f"{path} is a folder", hint="a Perun instance is read by `perf import perun DIR`")
             _import_instance(console, repository, place)
             continue
-        profile, _ = repository.read_file(place, format_name)
+        profile = repository.read_file(place, format_name)
         _keep(console, repository, profile, target, register)
 
 

@@ -54,11 +54,11 @@ def save(store: Store, profile: Profile) -> Pending:
             store.encode_profile(profile, earlier)
 
 
-def read(store: Store, name: str) -> tuple[Pending, bytes]:
-    """One pending profile and its bytes. KeyMissingError where it is gone."""
+def read(store: Store, name: str, get: codec.GetPiece | None = None) -> tuple[Pending, bytes]:
+    """One pending profile, whose tables `get` reads, and its bytes. KeyMissingError where it is gone."""
     stored = store.storage.read(JOBS + name)
     try:
-        profile = store.decode_profile(stored.data, f"pending profile {name}")
+        profile = codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")
     except FormatError as error:
         return Pending(name=name, tag=stored.tag, profile=None, damage=error.message), stored.data
     return Pending(name=name, tag=stored.tag, profile=profile), stored.data

@@ -63,26 +63,29 @@ class Store:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was
         damaged."""
         id, data = objects.encode(item)
+        self.put_stored(id, data)
+        return id
+
+    def put_stored(self, id: str, data: bytes) -> None:
+        """The same for an object as it is stored."""
         while True:
             try:
                 self.storage.create(object_key(id), data)
-                return id
+                return
             except KeyExistsError:
                 if self._reuse(id, data):
-                    return id
+                    return
 
     def get(self, id: str, kind: str | None = None) -> objects.Object:
         """NotFoundError where there is none, FormatError where it is damaged or of another kind."""
+        return _opened(id, self.read_stored(id), kind)
+
+    def read_stored(self, id: str) -> bytes:
+        """An object as it is stored, unverified. NotFoundError where there is none."""
         try:
-            data = self.storage.read(object_key(id)).data
+            return self.storage.read(object_key(id)).data
         except KeyMissingError as error:
             raise NotFoundError(f"object {id} is not in the store", hint="`perf fsck` lists what is missing") from error
-        if indexes.is_index(data):
-            raise FormatError(f"{id} is the index of a version, not an object")
-        item = objects.decode(data, id)
-        if kind is not None and item.kind != kind:
-            raise FormatError(f"object {id} is a {item.kind}, not a {kind}")
-        return item
 
     def put_piece(self, table: str, piece: bytes) -> str:
         """Keep a piece of a table and give its id."""
@@ -251,6 +254,42 @@ class Store:
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
+
+
+class Kept:
+    """The pieces of tables that are read and put through it, kept as they are stored: whole ones, which can be put
+    again should they go from the store."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stored: dict[str, bytes] = {}
+
+    def get_piece(self, id: str) -> bytes:
+        data = self._stored[id] if id in self._stored else self._store.read_stored(id)
+        piece = _opened(id, data, "table").content
+        self._stored[id] = data
+        return piece
+
+    def put_piece(self, table: str, piece: bytes) -> str:
+        id, data = objects.encode(table_object(table, piece))
+        self._store.put_stored(id, data)
+        self._stored[id] = data
+        return id
+
+    def restore(self) -> None:
+        """Put all of them again."""
+        for id, data in self._stored.items():
+            self._store.put_stored(id, data)
+
+
+def _opened(id: str, data: bytes, kind: str | None) -> objects.Object:
+    """The object in stored bytes, verified."""
+    if indexes.is_index(data):
+        raise FormatError(f"{id} is the index of a version, not an object")
+    item = objects.decode(data, id)
+    if kind is not None and item.kind != kind:
+        raise FormatError(f"object {id} is a {item.kind}, not a {kind}")
+    return item
 
 
 def _without(index: Index, entries: Sequence[Entry]) -> Index:

@@ -82,9 +82,7 @@ def read_everything(repository: Repository, versions: Sequence[str]) -> dict[str
         found[f"pending {waiting.name}"] = _tried(
             lambda w=waiting: _values(w.profile) if w.profile else _damaged(w.damage)
         )
-        found[f"file {waiting.name}"] = _tried(
-            lambda w=waiting: _values(repository.read_file(repository.perf / w.key)[0])
-        )
+        found[f"file {waiting.name}"] = _tried(lambda w=waiting: _values(repository.read_file(repository.perf / w.key)))
     return found
 
 
