@@ -205,12 +205,16 @@ def _missing(refers: Column) -> Iterable[int]:
 def _refuse_circles(parent: Sequence[int]) -> None:
     """FormatError for a stack that is its own ancestor; there is none where parents stand before their children."""
     if not all(map(operator.lt, parent, range(len(parent)))):
-        reached(range(len(parent)), parent)
+        _walked(range(len(parent)), parent)
 
 
-def reached(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
+def reached(stacks: Sequence[int], parent: Sequence[int]) -> Sequence[int]:
     """These stacks and all they stand on in the order of their first use, parents before children. FormatError
     for a stack that is its own ancestor."""
+    return range(len(parent)) if _is_first_use(stacks, parent) else _walked(stacks, parent)
+
+
+def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
     seen = bytearray(len(parent) + 1)
     seen[NOWHERE] = 1
     order: list[int] = []
@@ -238,9 +242,10 @@ def renumbered(tables: Mapping[str, Table]) -> dict[str, Table]:
     users = _users(tables)
     parent, frame = (references(_required(tables, "stacks"), name, tables) for name in ("parent", "frame"))
     function = references(tables["frames"], "function", tables)
-    used = _used(users, "stack", tables)
-    stacks = range(len(parent)) if _is_first_use(used, parent) else reached(used, parent)
-    frames = _first_uses(map(frame.__getitem__, stacks), _used(users, "frame", tables))
+    stacks = reached(_used(users, "stack", tables), parent)
+    frames = _first_uses(
+        frame if _is_all(stacks, len(frame)) else map(frame.__getitem__, stacks), _used(users, "frame", tables)
+    )
     functions = _first_uses(map(function.__getitem__, frames), _used(users, "function", tables))
     orders = {"stacks": stacks, "frames": frames, "functions": functions}
     places = {name: _places(orders[target], tables[target].rows) for name, target in _TARGETS.items()}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import operator
 from array import array
-from itertools import compress, repeat
+from itertools import compress, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -13,16 +12,14 @@ import attrs
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
+from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from perfcore.model import Profile
     from perfcore.profile.table import Column, Table
 
-Number: TypeAlias = int | float
-
-ROOT = 0
 ALL, UNKNOWN, NO_STACK, SMALLER = "all", "[unknown]", "[no stack]", "[smaller]"
 SIDES = ("baseline", "target")
 
@@ -92,8 +89,12 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
     rows = references(resources, "stack", profile.tables)
     amounts = _amounts(resources, rows, len(stacks), profile.header.units)
     frames, frame_of = _frames(stacks, lines)
-    used = sorted({stack for _, _, columns in amounts for column in columns for stack in _nonzero(column)})
-    return _tree(stacks, frames, frame_of, used, amounts)
+    boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
+    sums = [column for _, _, columns in amounts for column in columns]
+    found = walked(merged(_planted(stacks, frame_of, len(frames), sums)))
+    moved = iter(found.columns)
+    metrics = (_metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
+    return Graph(boxes, found.parent, found.box, tuple(metrics))
 
 
 def culled(whole: Graph, share: float) -> Graph:
@@ -184,10 +185,6 @@ def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
     return sums
 
 
-def _nonzero(column: Sequence[Number]) -> Iterator[int]:
-    return compress(range(len(column)), column)
-
-
 def _frames(stacks: Stacks, lines: bool) -> tuple[list[Frame], list[int]]:
     """(the boxes there can be; which of them each row of `frames` is)."""
     known: dict[tuple[str, str, int | None], int] = {}
@@ -217,49 +214,27 @@ def _place(file: str, lines: Sequence[int]) -> str:
     return f"{file}:{first}" if first == last else f"{file}:{first}-{last}"
 
 
-def _tree(
-    stacks: Stacks, frames: Sequence[Frame], frame_of: Sequence[int], used: Sequence[int], amounts: _Amounts
-) -> Graph:
-    """The stacks that are used, in the order of a walk through the tree."""
-    boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
-    parent, frame, node_of = _merged(stacks, len(frames), frame_of, used)
-    place, moved_parent = _preorder(parent)
-    stands = array("q", map(place.__getitem__, node_of))
-
-    def moved(values: Sequence[Number]) -> list[Number]:
-        found: list[Number] = [0] * len(parent)
-        for stack in _nonzero(values):
-            found[stands[stack]] += values[stack]
-        return found
-
-    moved_frame = array("q", frame)
-    for at, box in zip(place, frame, strict=True):
-        moved_frame[at] = box
-    return Graph(
-        boxes,
-        moved_parent,
-        moved_frame,
-        tuple(_metric(name, unit, [moved(values) for values in columns]) for name, unit, columns in amounts),
-    )
-
-
-def _merged(
-    stacks: Stacks, count: int, frame_of: Sequence[int], used: Sequence[int]
-) -> tuple[array[int], array[int], array[int]]:
-    """(parents, boxes, the node of each stack and at the end of what has none), stacks of the same boxes as one node.
-    After the `count` boxes of functions come those of the whole, of unknown functions, and of what has no stack."""
+def _planted(stacks: Stacks, frame_of: Sequence[int], count: int, sums: Sequence[Sequence[Number]]) -> Calls:
+    """The stacks that took something below the whole; what has no stack comes last. After the `count` boxes of
+    functions come those of the whole, of unknown functions, and of what has no stack."""
     every, unknown, without = range(count, count + 3)
-    ways = count + 3
-    box_of = array("q", [*frame_of, unknown])  # the last is that of the frame -1
-    nodes = {NOWHERE * ways + every: ROOT}  # by parent and box
-    node_of = array("q", bytes(8 * (len(stacks) + 1)))  # the last is also that of the parent -1: the root
-    for stack in reached(used[:-1] if len(stacks) in used[-1:] else used, stacks.parent):
-        key = node_of[stacks.parent[stack]] * ways + box_of[stacks.frame[stack]]
-        node_of[stack] = nodes.setdefault(key, len(nodes))
-    if len(stacks) in used[-1:]:
-        node_of[-1] = nodes.setdefault(ROOT * ways + without, len(nodes))
-    parent = array("q", map(operator.floordiv, nodes, repeat(ways)))
-    return parent, array("q", map(operator.mod, nodes, repeat(ways))), node_of
+    used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
+    order = reached(used, stacks.parent)
+    node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
+    for node, stack in enumerate(order, 1):
+        node_of[stack] = node
+    box_of = [*frame_of, unknown]  # the last is that of the frame -1
+    parent, box = array("q", [NOWHERE]), array("q", [every])
+    parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
+    box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
+    columns = [[0, *map(values.__getitem__, order)] for values in sums]
+    rest = [values[len(stacks)] for values in sums]
+    if any(rest):
+        parent.append(ROOT)
+        box.append(without)
+        for column, value in zip(columns, rest, strict=True):
+            column.append(value)
+    return Calls(parent, box, columns)
 
 
 def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:
@@ -267,19 +242,3 @@ def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric
         return Metric(name, unit, columns[0])
     baseline, target = columns
     return Metric(name, unit, list(map(max, baseline, target)), (baseline, target))
-
-
-def _preorder(parent: Sequence[int]) -> tuple[array[int], array[int]]:
-    """(where each node stands in a walk through the tree, the parents there)."""
-    size = array("q", [1]) * len(parent)
-    for node in range(len(parent) - 1, ROOT, -1):
-        size[parent[node]] += size[node]
-    place, moved = array("q", bytes(8 * len(parent))), array("q", bytes(8 * len(parent)))
-    moved[ROOT] = NOWHERE
-    free = array("q", [1]) * len(parent)  # where the next child of a node goes
-    for node in range(1, len(parent)):
-        above = parent[node]
-        at = free[above]
-        place[node], moved[at] = at, place[above]
-        free[above], free[node] = at + size[node], at + 1
-    return place, moved

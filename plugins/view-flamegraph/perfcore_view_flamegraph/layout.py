@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from perfcore_view_flamegraph.graph import ROOT
+from perfcore_view_flamegraph.calls import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from perfcore_view_flamegraph.graph import Graph, Metric, Number
+    from perfcore_view_flamegraph.calls import Number
+    from perfcore_view_flamegraph.graph import Graph, Metric
 
     _Key = Callable[["_Node"], object]
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from perfcore_view_flamegraph.graph import Graph, Number
+    from perfcore_view_flamegraph.calls import Number
+    from perfcore_view_flamegraph.graph import Graph
 
 FORMAT = 1
 _EXACT = 2**53

@@ -12,7 +12,8 @@ from perfcore_view_flamegraph.palette import LIGHT
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from perfcore_view_flamegraph.graph import Frame, Graph, Metric, Number
+    from perfcore_view_flamegraph.calls import Number
+    from perfcore_view_flamegraph.graph import Frame, Graph, Metric
     from perfcore_view_flamegraph.layout import Box
 
 ROW, EDGE, LETTER = 18, 10, 6.65

@@ -9,7 +9,7 @@ import attrs
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.settings import option
 from perfcore.text import printable, quantity
-from perfcore_view_flamegraph.graph import ROOT, SIDES, culled, graph
+from perfcore_view_flamegraph.graph import SIDES, culled, graph
 from perfcore_view_flamegraph.layout import ORDERS, boxes
 from perfcore_view_flamegraph.page import Start, page
 from perfcore_view_flamegraph.svg import EDGE, change, svg
@@ -136,7 +136,7 @@ def _about(profile: Profile, name: str, found: Graph, metrics: Sequence[Metric])
 
 def _amount(found: Graph, metric: Metric) -> str:
     """What a metric amounts to as a whole."""
-    before, *after = (found.totals(column)[ROOT] for column in metric.columns)
+    before, *after = map(sum, metric.columns)
     if not after:
         return f"{metric.name}: {quantity(before, metric.unit)}"
     amounts = f"{quantity(before, metric.unit)} → {quantity(after[0], metric.unit)}"

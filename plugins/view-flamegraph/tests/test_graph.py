@@ -152,6 +152,7 @@ def test_what_is_small_is_one_box_in_a_culled_tree() -> None:
 
 
 names = st.sampled_from("abcd")
+LINES = st.tuples(st.sampled_from("abc"), st.sampled_from((1, 2, None)))
 drawn = st.dictionaries(st.lists(names, min_size=1, max_size=6).map(tuple), st.integers(1, 100), min_size=1)
 
 
@@ -166,6 +167,32 @@ def test_the_root_is_the_sum_and_a_parent_at_least_its_children(stacks: dict[Sta
         assert found.parent[node] < node
         below[found.parent[node]] += total[node]
     assert all(mine == own + rest for mine, own, rest in zip(total, found.metrics[0].own, below, strict=True))
+
+
+@settings(deadline=None)
+@given(samples=st.lists(st.tuples(st.lists(LINES, max_size=5).map(tuple), st.integers(0, 9)), min_size=1))
+def test_every_sample_is_in_the_box_of_its_functions_and_subtrees_are_in_one_piece(samples: list[Any]) -> None:
+    expected: dict[Stack, int] = {}
+    for stack, count in samples:
+        path = tuple(name for name, _ in stack) or (NO_STACK,)
+        for depth in range(len(path) + 1) if count else ():
+            expected[path[:depth]] = expected.get(path[:depth], 0) + count
+    if not expected:
+        return
+    builder = StackBuilder()
+    rows = [builder.add(Frame(name, "a.py", line) for name, line in stack) if stack else None for stack, _ in samples]
+    resources = table(
+        "resources",
+        (column("stack", rows, dtype="i64"), column("n", [count for _, count in samples], role="value")),
+    )
+    found = graph(profiles.sampled().replace_tables(resources=resources, **builder.tables()))
+    assert paths(found) == expected
+    assert len(found) == len(expected)
+    above = [ROOT]
+    for node in range(1, len(found)):
+        while above[-1] != found.parent[node]:
+            above.pop()
+        above.append(node)
 
 
 @settings(deadline=None)
