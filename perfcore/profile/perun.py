@@ -7,7 +7,8 @@ import re
 import shlex
 import stat
 import sys
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class _Wire(msgspec.Struct, rename={"global_": "global"}):
     postprocessors: list[dict[str, Any]] = []
     origin: str | None = None
     machine: dict[str, Any] = {}
-    resources: msgspec.Raw = msgspec.Raw(b"[]")
+    resources: list[msgspec.Raw] | dict[str, dict[str, msgspec.Raw]] = []
     resource_type_map: dict[str, dict[str, Any]] = {}
     global_: _Rows | list[msgspec.Raw] | None = None
     snapshots: list[_Rows] | None = None
@@ -60,10 +61,10 @@ class _Wire(msgspec.Struct, rename={"global_": "global"}):
 
 
 _DECODER = msgspec.json.Decoder(_Wire)
-_BLOCKS = msgspec.json.Decoder(dict[str, dict[str, msgspec.Raw]])
 _LIST = msgspec.json.Decoder(list[msgspec.Raw])
 _ROWS = msgspec.json.Decoder(list[dict[str, Any]])
 _VALUES = msgspec.json.Decoder(list[Any])
+_INTEGERS = msgspec.json.Decoder(list[int])
 
 
 @attrs.frozen
@@ -151,10 +152,10 @@ def _add_all(wire: _Wire, resources: Resources) -> None:
     for number, snapshot in enumerate(wire.snapshots or ()):
         resources.note_time(number, snapshot.time)
         _add_rows(_LIST.decode(snapshot.resources), resources, {"snapshot": number})
-    if bytes(memoryview(wire.resources)[:1]) == b"{":
-        _add_blocks(wire, resources)
+    if isinstance(wire.resources, dict):
+        _add_blocks(wire.resources, wire.resource_type_map, resources)
     else:
-        _add_rows(_LIST.decode(wire.resources), resources)
+        _add_rows(wire.resources, resources)
 
 
 def _add_rows(rows: list[msgspec.Raw], resources: Resources, around: Mapping[str, Any] = EMPTY) -> None:
@@ -163,12 +164,22 @@ def _add_rows(rows: list[msgspec.Raw], resources: Resources, around: Mapping[str
         resources.add_rows([{**around, **row} for row in batch] if around else batch)
 
 
-def _add_blocks(wire: _Wire, resources: Resources) -> None:
-    for name, columns in _BLOCKS.decode(wire.resources).items():
-        shared = wire.resource_type_map.get(name)
+def _add_blocks(
+    blocks: Mapping[str, Mapping[str, msgspec.Raw]], types: Mapping[str, dict[str, Any]], resources: Resources
+) -> None:
+    for name, columns in blocks.items():
+        shared = types.get(name)
         if shared is None:
             raise FormatError(f"resource_type_map does not say what {name!r} is")
-        resources.add_block(shared, {key: _VALUES.decode(values) for key, values in columns.items()})
+        resources.add_block(shared, {key: _values(values) for key, values in columns.items()})
+
+
+def _values(said: msgspec.Raw) -> Sequence[Any]:
+    """The values of a column; a buffer where all of them are integers of 64 bits."""
+    try:
+        return array("q", _INTEGERS.decode(said))
+    except (msgspec.MsgspecError, OverflowError):
+        return _VALUES.decode(said)
 
 
 def _profile(wire: _Wire, resources: Resources, created: int, most: int) -> Profile:

@@ -12,6 +12,7 @@ import json
 import math
 import re
 import sys
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -155,7 +156,7 @@ class Resources:
             for part, value in _flat(name, values.value):
                 self._field(part).repeat(value, values.rows)
             return
-        kinds = set(map(type, values))
+        kinds = _kinds(values)
         if dict in kinds:
             self._add_objects(name, values)
         elif kinds == {str} and values[0] == values[-1] and values.count(values[0]) == len(values):
@@ -352,9 +353,14 @@ def _frame(step: Any) -> Frame:
     )
 
 
+def _kinds(values: Sequence[Any]) -> set[type]:
+    """The types of the values; a buffer is one of integers."""
+    return {int} if isinstance(values, array) else set(map(type, values))
+
+
 def _are_numbers(values: Sequence[Any]) -> bool:
     """Whether these are numbers, some of which may be missing."""
-    kinds = set(map(type, values))
+    kinds = _kinds(values)
     return bool(kinds & {int, float}) and kinds <= {int, float, type(None)}
 
 

@@ -143,7 +143,7 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
     parts = []
     for lane in _lanes(WIDTHS[column.dtype]):
         plane = raw[lane]
-        if not plane or plane.count(plane[0]) == len(plane):
+        if _is_constant(plane, 1):
             planes.append(plane[0] if plane else 0)
         else:
             planes.append(None)
@@ -167,12 +167,19 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
 def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
     """(codes, dictionary) with the texts in the order in which they occur, and only those that do."""
     there = None if column.valid is None else bitmap.flags(column.valid, len(column))
+    if there is None and _is_constant(column.data.tobytes(), WIDTHS["str"]):
+        return bytes(column.data.nbytes), [encodable(column.dictionary[code]) for code in column.data[:1]]
     first = dict.fromkeys(column.data if there is None else itertools.compress(column.data, there))
     dictionary = [encodable(column.dictionary[code]) for code in first]
     if there is None and all(map(operator.eq, first, range(len(first)))):
         return column.data.tobytes(), dictionary
     moved = map({code: i for i, code in enumerate(first)}.get, column.data, itertools.repeat(0))
     return array("I", moved if there is None else map(operator.mul, moved, there)).tobytes(), dictionary
+
+
+def _is_constant(items: bytes, width: int) -> bool:
+    """Whether all the items of this width are the same."""
+    return items == items[:width] * (len(items) // width)
 
 
 def _lanes(width: int) -> Iterator[slice]:
