@@ -63,7 +63,7 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
     }
 
 
-@functools.cache  # as stevedore remembers its entry points; `plugins.forget_installed` forgets both
+@functools.cache  # as entry points are remembered; `plugins.forget_installed` forgets both
 def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
     """The plugin behind an entry point that has lost its distribution; None where nothing announces it any more,
     or more than one distribution does."""
