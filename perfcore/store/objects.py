@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import zlib
+from itertools import pairwise
 
 import attrs
 
@@ -12,6 +13,7 @@ from perfcore.errors import FormatError
 
 MAX_BYTES = 1 << 28
 _MAX_HEADER = 300
+_LONG = 1 << 16  # bytes: as long as a plane of a full piece of a table
 _MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
 _HEADER = re.compile(rb"([a-z][a-z0-9-]{0,30}) ([a-z0-9][a-z0-9.-]{0,200}) (0|[1-9][0-9]{0,11})\0")
 _TYPE = re.compile(r"[a-z0-9][a-z0-9.-]{0,200}")
@@ -40,8 +42,27 @@ def encode(item: Object) -> tuple[str, bytes]:
     if len(item.content) > MAX_BYTES:
         raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
     whole = _header(item) + item.content
-    level = 6 if len(whole) < 1 << 16 else 1
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), zlib.compress(whole, level)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _deflated(whole, item.type)
+
+
+def _deflated(whole: bytes, type: str) -> bytes:
+    """A zlib stream. What is long is to be written quickly; but stacks are most of a profile and are written once for
+    many versions, and some planes of theirs vary so much that references to what stood before make them longer."""
+    if type != "stacks" or len(whole) < _LONG:
+        return zlib.compress(whole, 6 if len(whole) < _LONG else 1)
+    bounds = [0, *range(len(whole) % _LONG or _LONG, len(whole) + 1, _LONG)]  # parts end where planes do
+    parts = [_shorter(whole[start:end], end == len(whole)) for start, end in pairwise(bounds)]
+    return b"".join((b"\x78\x5e", *parts, zlib.adler32(whole).to_bytes(4, "big")))
+
+
+def _shorter(part: bytes, is_last: bool) -> bytes:
+    """A part of a stream, with or without references to what stood before."""
+    tried = []
+    for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
+        deflater = zlib.compressobj(6, wbits=-zlib.MAX_WBITS, strategy=strategy)
+        mode = zlib.Z_FINISH if is_last else zlib.Z_SYNC_FLUSH
+        tried.append(deflater.compress(part) + deflater.flush(mode))
+    return min(tried, key=len)
 
 
 def check_type(kind: str, type: str, where: str = "") -> None:

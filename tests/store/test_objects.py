@@ -49,6 +49,17 @@ def test_contents_of_any_size_read_back(size: int, noise: bool) -> None:
     assert objects.decode(data, id).content == content
 
 
+@pytest.mark.parametrize("size", [65_000, 65_536 - 19, 65_537, 131_072 - 20, 200_000])
+def test_long_stacks_are_one_stream_shorter_than_with_references_alone(size: int) -> None:
+    varied = bytes(byte % 61 for byte in hashlib.shake_256(b"x").digest(size // 2))
+    item = Object("table", "stacks", varied + b"parent" * (size // 12))
+    id, data = objects.encode(item)
+    assert objects.decode(data, id) == item
+    assert zlib.decompress(data).endswith(item.content)
+    assert objects.is_compressed(data)
+    assert len(data) < len(zlib.compress(item.content, 1))
+
+
 def test_the_id_is_the_hash_of_header_and_content() -> None:
     id, data = objects.encode(Object("note", "a.b-c", b"hello"))
     assert zlib.decompress(data) == b"note a.b-c 5\0hello"
