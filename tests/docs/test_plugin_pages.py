@@ -94,7 +94,7 @@ def test_an_example_keeps_the_contract_of_its_kind(
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={in_memory}/tests", test],
         cwd=site.path,
-        env={**os.environ, **site.env},
+        env={**os.environ, **site.env, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
         capture_output=True,
         text=True,
         check=False,

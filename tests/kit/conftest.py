@@ -56,7 +56,8 @@ def in_memory() -> Iterator[Path]:
         yield Path(folder)
 
 
-QUIET: Mapping[str, str] = {"PYTHONWARNINGS": "", "PYTHONDONTWRITEBYTECODE": "1"}
+# Plugins of pytest that happen to be installed beside it are no part of what is tested, and take time to import.
+QUIET: Mapping[str, str] = {"PYTHONWARNINGS": "", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
 
 
 @pytest.fixture(scope="session")
