@@ -154,19 +154,19 @@ def _bounded(value: float) -> float:
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
     """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
     the change, or within half where the sizes are not known so well."""
-    return [attrs.evolve(change, undone=_undone(change, found[place + 1 :])) for place, change in enumerate(found)]
+    levels = [change for change in found if change.kind == "level"]
+    after = np.array([change.after for change in levels])
+    size = np.array([change.size for change in levels])
+    with np.errstate(over="ignore"):
+        error = (np.array([change.high for change in levels]) - np.array([change.low for change in levels])) / 2
+        places = [_undone(change.before, number, after, size, error) for number, change in enumerate(levels)]
+    indexes = {id(change): place for change, place in zip(levels, places, strict=True) if place is not None}
+    return [attrs.evolve(c, undone=levels[indexes[id(c)]].index if id(c) in indexes else None) for c in found]
 
 
-def _undone(change: ChangePoint, later: list[ChangePoint]) -> int | None:
-    if change.kind != "level":
-        return None
-    for other in later:
-        near = min(abs(change.size) / 4 + math.hypot(_error(change), _error(other)), abs(change.size) / 2)
-        back = other.kind == "level" and (other.size > 0) != (change.size > 0)
-        if back and abs(other.after - change.before) <= near:
-            return other.index
-    return None
-
-
-def _error(change: ChangePoint) -> float:
-    return (change.high - change.low) / 2
+def _undone(before: float, number: int, after: Floats, size: Floats, error: Floats) -> int | None:
+    """The number of the change that undoes the one of this number."""
+    own, later = abs(size[number]), slice(number + 1, None)
+    near = np.minimum(own / 4 + np.hypot(error[number], error[later]), own / 2)
+    back = ((size[later] > 0) != (size[number] > 0)) & (np.abs(after[later] - before) <= near)
+    return number + 1 + int(back.argmax()) if back.any() else None
