@@ -289,6 +289,9 @@ def test_an_exported_profile_is_shared_again_when_it_is_registered(shelf: Store)
     [
         ("stacks", column("parent", [1, 0, 1], dtype="i64")),  # in a circle
         ("stacks", column("parent", [None, 0, 7], dtype="i64")),
+        ("stacks", column("parent", [None, 0, -1], dtype="i64")),
+        ("stacks", column("parent", [None, 0, 2], dtype="u64")),  # on itself
+        ("stacks", column("parent", [0, 0, 1], dtype="i64")),
         ("stacks", column("frame", [0, -1, 2], dtype="i64")),
         ("frames", column("function", [0, 1, 3], dtype="i64")),
         ("resources", column("stack", [3], dtype="i64")),
