@@ -64,8 +64,10 @@ def scale_of(residuals: Sequence[float], step: float, least: float) -> float:
     few = 1 + 1.6 / len(residuals)
     sizes = sorted(map(abs, residuals))
     middle = statistics.median(sizes)
+    if middle > least:
+        return 1.4826 * few * middle
     outer = sizes[max(0, len(sizes) - 1 - math.ceil(SPIKES * len(sizes)))]
-    near = [size for size in sizes if least < size <= 2 * step] if middle <= least else []
+    near = [size for size in sizes if least < size <= 2 * step]
     return max(least, 1.4826 * few * middle, _TIED * max((outer, *near)), min(near, default=0.0))
 
 
