@@ -108,8 +108,7 @@ def nothing() -> list[Ended]:
 
 
 def test_no_version_is_blamed_where_the_ends_take_the_same(nothing) -> None:
-    """Of 300, at most 2 % are claimed (`benchmarks/bisection.py` shows it); more than 2 of 40 would be chance once in
-    a hundred suites."""
+    """Of 200, 1 was claimed (`benchmarks/bisection.py` simulates it), so more than 2 of 40 are no chance."""
     assert sum(one.claimed for one in nothing) <= 2
 
 
