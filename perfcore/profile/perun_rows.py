@@ -84,17 +84,21 @@ class Resources:
     def add_rows(self, rows: Sequence[dict[str, Any]]) -> None:
         """Rows that may have nothing in common."""
         names = list(dict.fromkeys(itertools.chain.from_iterable(dict.fromkeys(map(tuple, rows)))))
-        self._until = self._rows + len(rows)
-        refuse_many(len(names) * self._until, self._most)
-        columns = _columns(names, rows)
-        types, subtypes = (_words(columns.pop(name, None), len(rows)) for name in ("type", "subtype"))
-        times = columns.pop("time", None)
-        self._add_fields(columns)
+        refuse_many(len(names) * (self._rows + len(rows)), self._most)
+        self.add_columns({name: [row.get(name) for row in rows] for name in names}, len(rows))
+
+    def add_columns(self, columns: Mapping[str, Sequence[Any]], rows: int) -> None:
+        """The same rows by their fields, None where one has nothing."""
+        self._until = self._rows + rows
+        refuse_many(len(columns) * self._until, self._most)
+        apart = ("type", "subtype", "time")
+        self._add_fields({name: values for name, values in columns.items() if name not in apart})
         if "amount" in columns:
+            types, subtypes = (_words(columns.get(name), rows) for name in ("type", "subtype"))
             self._add_kinds(list(zip(types, subtypes, strict=True)), columns["amount"])
-        if times is not None:
-            self._add_times(columns.get("snapshot") or [None] * len(rows), times, 1)
-        self._rows += len(rows)
+        if "time" in columns:
+            self._add_times(columns.get("snapshot") or [None] * rows, columns["time"], 1)
+        self._rows += rows
 
     def note_time(self, snapshot: int, time: Any) -> None:
         """When a snapshot was taken, where that is known."""
@@ -280,13 +284,6 @@ class _Field:
         held = list(self._builder.build(len(self._builder)))[:rows]
         self._builder = ColumnBuilder(self.name)
         self._builder.extend(list(map(_text, held)))
-
-
-def _columns(names: Sequence[str], rows: Sequence[dict[str, Any]]) -> dict[str, Sequence[Any]]:
-    """What rows hold under each name, None where one has nothing."""
-    if len(set(map(tuple, rows))) == 1:
-        return dict(zip(names, zip(*map(dict.values, rows), strict=True), strict=True))
-    return {name: [row.get(name) for row in rows] for name in names}
 
 
 def _words(values: Sequence[Any] | None, rows: int) -> Sequence[str]:

@@ -300,6 +300,17 @@ def test_all_forms_of_rows_say_the_same(rows: list[dict[str, Any]], varying: tup
     assert all(table.rows == len(rows) for table in tables)
 
 
+NAMES_OF_FIELDS = st.sampled_from((*hostile.NAMES, "amount", "type", "subtype", "snapshot", "time", "uid", "tag", ""))
+
+
+@given(st.lists(NAMES_OF_FIELDS, max_size=6, unique=True), st.data())
+def test_rows_of_one_shape_are_read_as_any_others_are(names: list[str], data: st.DataObject) -> None:
+    values = st.none() | st.integers(-(2**63), 2**63 - 1) | st.just("5") | st.just("7ms")
+    rows = data.draw(st.lists(st.fixed_dictionaries(dict.fromkeys(names, values)), min_size=1, max_size=4))
+    alike, mixed = (read(perun(resources=made)).tables["resources"] for made in (rows, [*rows, {}]))
+    assert said(mixed.slice(0, len(rows))) == said(alike)
+
+
 def test_long_lists_of_rows_are_read_in_order() -> None:
     """Fields, types and traces that begin or end somewhere on the way."""
     rows: list[dict[str, Any]] = []
