@@ -12,18 +12,21 @@ import os
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 import attrs
 
-from perfcore.errors import VersionError
+from perfcore.errors import PerfError, VersionError
 from perfcore.text import printable
 from perfcore_vcs_git.command import Runner
 from perfcore_vcs_git.discovery import Places
 
 _WHOLE = ("core.sparseCheckout=false", "core.splitIndex=false")
 _SUBMODULE = b"160000"
+_HALF_MADE = "/commondir"  # the file of its folder that git writes last
+_WAITS = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 
 @attrs.frozen
@@ -48,13 +51,28 @@ class Trees:
             if os.path.lexists(directory):
                 raise VersionError(f"{printable(str(directory))} is there already")
             directory.parent.mkdir(parents=True, exist_ok=True)
-        where = os.path.abspath(directory)
-        self.runner.change("worktree", "add", "--detach", "--force", "--quiet", "--", where, version, config=_WHOLE)
+        self._add_worktree(version, directory)
         try:
             _add_submodules(self.runner, self.places, version, directory)
         except BaseException:
             self.remove_worktree(directory)
             raise
+
+    def _add_worktree(self, version: str, directory: Path) -> None:
+        """Let git make it. git reads all the others meanwhile, and dies of one that another process has half made."""
+        where = os.path.abspath(directory)
+        for wait in (*_WAITS, None):
+            try:
+                self.runner.change(
+                    "worktree", "add", "--detach", "--force", "--quiet", "--", where, version, config=_WHOLE
+                )
+            except PerfError as error:
+                if wait is None or _HALF_MADE not in str(error):
+                    raise
+                self.remove_worktree(directory)
+                time.sleep(wait)
+            else:
+                return
 
     def remove_worktree(self, directory: Path) -> None:
         """Take away a linked working tree, or what is left of one, and what git remembers of it."""
