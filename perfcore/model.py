@@ -234,16 +234,16 @@ class Series:
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change
-    of what measured and not of the code. `ratio` is target over
-    baseline with the interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there
-    was one. `evidence` says in words what the verdict rests on; `needed` is how many interleaved pairs would tell, where
-    that can be said of a `cannot tell`. `id` stays the same when later data move the estimate.
+    """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change of
+    what measured and not of the code. `ratio` is target over baseline with the interval `low` to `high` at the
+    level `confidence`; `p_value` is that of the test, where there was one. `evidence` says in words what the
+    verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said of a `cannot tell`.
+    `id` stays the same when later data move the estimate.
 
-    `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first that
-    shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone` is the
-    version that took it back, if one did; all three are full ids. `contract` is the sentence that this is the verdict on,
-    a broken one being a degradation; then `baseline_value` is what was allowed."""
+    `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
+    that shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone`
+    is the version that took it back, if one did; all three are full ids. `contract` is the sentence that this is
+    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed."""
 
     id: str
     kind: ChangeKind

@@ -9,9 +9,9 @@ from typing import Annotated, Optional
 import msgspec
 import typer
 
-from perfcore.checking import journal
+from perfcore.checking.bisect import journal
+from perfcore.checking.bisect.journal import Journal
 from perfcore.checking.gate import UNTOLD
-from perfcore.checking.journal import Journal
 from perfcore.cli import bisect_report as report
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection

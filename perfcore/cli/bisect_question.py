@@ -8,11 +8,11 @@ from typing import Any
 
 import attrs
 
-from perfcore.checking import ancestry, ends, journal, suspicion
 from perfcore.checking import history as histories
-from perfcore.checking.ends import Ends
+from perfcore.checking.bisect import ancestry, ends, journal, suspicion
+from perfcore.checking.bisect.ends import Ends
+from perfcore.checking.bisect.journal import Command, Journal
 from perfcore.checking.history import Scan, Scanned
-from perfcore.checking.journal import Command, Journal
 from perfcore.checking.pairing import thresholds_of
 from perfcore.checking.series import lines
 from perfcore.cli.collect import variables

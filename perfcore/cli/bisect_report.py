@@ -13,9 +13,10 @@ from typing import Any
 import attrs
 import msgspec
 
-from perfcore.checking import bisection, sparkline
-from perfcore.checking.bisection import Belief
-from perfcore.checking.journal import Journal
+from perfcore.checking import sparkline
+from perfcore.checking.bisect import bisection
+from perfcore.checking.bisect.bisection import Belief
+from perfcore.checking.bisect.journal import Journal
 from perfcore.cli.bisecting import Step, Verdict
 from perfcore.cli.console import Console
 from perfcore.model import MinorVersion

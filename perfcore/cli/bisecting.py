@@ -11,9 +11,9 @@ import attrs
 import msgspec
 
 from perfcore import environment
-from perfcore.checking import bisection, journal, readings
-from perfcore.checking.bisection import Answer, Belief, Measurement
-from perfcore.checking.journal import Journal, Reading
+from perfcore.checking.bisect import bisection, journal, readings
+from perfcore.checking.bisect.bisection import Answer, Belief, Measurement
+from perfcore.checking.bisect.journal import Journal, Reading
 from perfcore.checking.pairing import thresholds_of
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, inside, submit

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.checking import calibration, gates, history
+from perfcore.checking import history
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
-from perfcore.checking.gates import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
+from perfcore.checking.calibration import gates
+from perfcore.checking.calibration import trial as calibration
+from perfcore.checking.calibration.gates import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
 from perfcore.checking.history import Scan
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, StorageError

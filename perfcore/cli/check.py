@@ -11,13 +11,14 @@ import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.checking import contract, formats, history, report
+from perfcore.checking import formats, history, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
+from perfcore.checking.contracts import contract
+from perfcore.checking.contracts.fulfilment import fulfilled
 from perfcore.checking.findings import Findings, of_pairs, of_scans
 from perfcore.checking.formats import FORMATS, wording
-from perfcore.checking.fulfilment import fulfilled
 from perfcore.checking.gate import combined, parse_thresholds
 from perfcore.checking.history import Scan
 from perfcore.checking.outcome import Outcome

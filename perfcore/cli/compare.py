@@ -10,10 +10,11 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
-from perfcore.checking import answer as answers
-from perfcore.checking import comparing, pairing
-from perfcore.checking.answer import Answer, Side
-from perfcore.checking.comparing import Effort
+from perfcore.checking import pairing
+from perfcore.checking.compare import answer as answers
+from perfcore.checking.compare import comparing
+from perfcore.checking.compare.answer import Answer, Side
+from perfcore.checking.compare.comparing import Effort
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured

@@ -11,10 +11,11 @@ from typing import Any
 import attrs
 
 from perfcore import environment
-from perfcore.checking import answer as answers
-from perfcore.checking import compared, comparing, pairing, rules
-from perfcore.checking.answer import Answer, Side
-from perfcore.checking.comparing import Effort, Look, Samples
+from perfcore.checking import compared, pairing, rules
+from perfcore.checking.compare import answer as answers
+from perfcore.checking.compare import comparing
+from perfcore.checking.compare.answer import Answer, Side
+from perfcore.checking.compare.comparing import Effort, Look, Samples
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, here, inside, submit
 from perfcore.errors import PerfError, PluginError, UsageError

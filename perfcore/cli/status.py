@@ -89,7 +89,7 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
     if not notes.exist(console.repository.store, subjects.CALIBRATION):
         return
-    from perfcore.checking import gates
+    from perfcore.checking.calibration import gates
 
     try:
         calibration = gates.newest(console.repository.store)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfcore.checking import bisection
-from perfcore.checking.bisection import Answer, Belief, Evidence, Question
+from perfcore.checking.bisect import bisection
+from perfcore.checking.bisect.bisection import Answer, Belief, Evidence, Question
 
 COMMITS, STEP, NOISE = 64, 0.05, 0.03
 SHAPE = 0.6

@@ -7,9 +7,11 @@ import random
 import attrs
 import pytest
 
-from perfcore.checking import calibration, gates, history, series
-from perfcore.checking.calibration import calibrate
-from perfcore.checking.gates import Calibrated, Calibration, Gate
+from perfcore.checking import history, series
+from perfcore.checking.calibration import gates
+from perfcore.checking.calibration import trial as calibration
+from perfcore.checking.calibration.gates import Calibrated, Calibration, Gate
+from perfcore.checking.calibration.trial import calibrate
 from perfcore.checking.history import Scan
 from perfcore.errors import FormatError
 from perfcore.profile.table import column, table

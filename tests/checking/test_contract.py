@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfcore.checking import contract
-from perfcore.checking.contract import Budget, Contract, Drift, Growth
+from perfcore.checking.contracts import contract
+from perfcore.checking.contracts.contract import Budget, Contract, Drift, Growth
 from perfcore.errors import UsageError
 
 

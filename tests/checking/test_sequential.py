@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from perfcore.checking.comparing import Effort, Look, Samples, compare, reason
-from perfcore.checking.sequential import looks, settles, shares
+from perfcore.checking.compare.comparing import Effort, Look, Samples, compare, reason
+from perfcore.checking.compare.sequential import looks, settles, shares
 from perfcore.errors import CommandFailedError
 from perfcore.model import Change, Job, Measured
 from perfcore.testing.check import measured

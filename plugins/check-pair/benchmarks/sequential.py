@@ -24,7 +24,7 @@ from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
 from report import ANSWERS, profiles
 
-from perfcore.checking.comparing import Effort, Look, Samples, compare
+from perfcore.checking.compare.comparing import Effort, Look, Samples, compare
 from perfcore.cli.inturn import BAND
 from perfcore.model import Change, Job, Measured, Profile
 from perfcore.profile.table import column

@@ -15,7 +15,7 @@ import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_check_pair.verdict import Question, decide
 
-from perfcore.checking.sequential import looks, settles, shares
+from perfcore.checking.compare.sequential import looks, settles, shares
 from perfcore.model import Change
 from perfcore.testing.check import measured, noisy, pairing
 

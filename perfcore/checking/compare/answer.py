@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from perfcore.checking import report
-from perfcore.checking.comparing import Reason
+from perfcore.checking.compare.comparing import Reason
 from perfcore.model import Change
 from perfcore.text import align, percent, plural, printable, quantity
 

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from perfcore import files
-from perfcore.checking.ancestry import Range
-from perfcore.checking.bisection import Evidence, Question
+from perfcore.checking.bisect.ancestry import Range
+from perfcore.checking.bisect.bisection import Evidence, Question
 from perfcore.config import write_atomically
 from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Job, Step

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from perfcore.checking.amounts import primary
+from perfcore.checking.calibration.gates import Calibrated, Gate
 from perfcore.checking.compared import verdicts
-from perfcore.checking.gates import Calibrated, Gate
 from perfcore.checking.history import Scan, Scanned
 from perfcore.checking.pairing import of_profiles, thresholds_of
 from perfcore.errors import PerfError

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import attrs
 
-from perfcore.checking import sequential
+from perfcore.checking.compare import sequential
 from perfcore.checking.pairing import measured_runs
 from perfcore.errors import CommandFailedError
 from perfcore.model import Change, Job, Measured, Profile, Sample

@@ -31,10 +31,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.checking import drift, noise
-from perfcore.checking import gap as gaps
-from perfcore.checking.drift import Group, Settled
-from perfcore.checking.gap import LEVEL, Gap
+from perfcore.checking.bisect import drift, noise
+from perfcore.checking.bisect import gap as gaps
+from perfcore.checking.bisect.drift import Group, Settled
+from perfcore.checking.bisect.gap import LEVEL, Gap
 
 FIRST_RUNS = 3  # of each end
 MORE_RUNS = 2

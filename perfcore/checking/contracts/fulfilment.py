@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from perfcore.checking import contract as contracts
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
-from perfcore.checking.contract import Budget, Contract, Drift, Growth
+from perfcore.checking.contracts import contract as contracts
+from perfcore.checking.contracts.contract import Budget, Contract, Drift, Growth
 from perfcore.checking.pairing import Unpaired
 from perfcore.checking.series import Line
 from perfcore.errors import VersionError

@@ -1,0 +1,1 @@
+"""What the checks can see, tried on the history of the project itself."""

@@ -1,0 +1,1 @@
+"""Two programs or versions compared until one is known to be slower."""
