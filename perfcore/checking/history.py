@@ -42,6 +42,13 @@ class Scan:
     many: bool
 
     @classmethod
+    def configured(cls, repository: Repository, name: str) -> Scan | None:
+        """The check of this name, with its configured options; None where it does not scan."""
+        options = repository.plugin_options("check", name)
+        found, driver = repository.plugins.make("check", name, options)
+        return cls.of(repository.plugins.phases(found, driver), driver, options) if hasattr(driver, "scan") else None
+
+    @classmethod
     def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> Scan:
         key = json.dumps([phases.found.name, phases.found.version, options], sort_keys=True, default=str)
         return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))

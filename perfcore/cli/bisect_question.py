@@ -149,11 +149,9 @@ def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
     name = str(repository.trusted("check.history"))
     if not found or name not in console.plugins.names("check"):
         return list(found)
-    options = repository.plugin_options("check", name)
-    plugin, driver = console.plugins.make("check", name, options)
-    if not hasattr(driver, "scan"):
+    scan = Scan.configured(repository, name)
+    if scan is None:
         return list(found)
-    scan = Scan.of(console.plugins.phases(plugin, driver), driver, options)
     return histories.scanned(repository, found, scan, thresholds_of(repository), console.progress)
 
 

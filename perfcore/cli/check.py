@@ -190,9 +190,7 @@ def _scanning(console: Console, method: str | None) -> Scan | None:
     if method is None and name == KEYS["check.history"].default and name not in console.plugins.names("check"):
         console.say(f"note: each version is compared with the one before; perfcore-check-{name} would see them all")
         return None
-    options = repository.plugin_options("check", name)
-    found, driver = console.plugins.make("check", name, options)
-    return Scan.of(console.plugins.phases(found, driver), driver, options) if hasattr(driver, "scan") else None
+    return Scan.configured(repository, name)
 
 
 def _of_history(console: Console, asked: str, method: str | None, thresholds: Mapping[str, float]) -> Findings:

@@ -108,11 +108,10 @@ def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
     if name not in console.plugins.names("check"):
         console.say(f"note: changes are not marked; perfcore-check-{name} would find them")
         return list(found)
-    options = repository.plugin_options("check", name)
-    plugin, driver = console.plugins.make("check", name, options)
-    if not hasattr(driver, "scan"):
+    check = Scan.configured(repository, name)
+    if check is None:
+        plugin, _ = console.plugins.load("check", name)
         raise UsageError(f"{plugin} does not look at histories", hint="set check.history to one that does")
-    check = Scan.of(console.plugins.phases(plugin, driver), driver, options)
     scanned = histories.scanned(repository, found, check, thresholds_of(repository), console.progress)
     console.clear_progress()
     return scanned
