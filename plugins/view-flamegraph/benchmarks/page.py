@@ -25,12 +25,11 @@ from perfcore_view_flamegraph import FlamegraphView
 from perfcore_view_flamegraph.graph import Graph, graph
 
 from perfcore.model import Profile
-from perfcore.testing import profiles
+from perfcore.testing import browser, profiles
 from perfcore.testing.output import FakeOutput
 
 HERE = Path(__file__).parent
 STACKS = HERE.parents[2] / "benchmarks" / "stacks.py"
-CHROMIUM = HERE.parent / "tests" / "chromium.py"
 TIMES = 3
 WATCH = """
   const there = () => document.querySelector('#table tbody tr, svg.d3-flame-graph rect');
@@ -125,7 +124,7 @@ def main() -> None:
     large = million(arguments.parse_args().stacks)
     print(f"{large.tables['stacks'].rows:,} nodes in the profile, {len(graph(large)):,} boxes in the picture")
     found = {}
-    with tempfile.TemporaryDirectory() as name, module("chromium", CHROMIUM).window(Path(name, "chromium")) as window:
+    with tempfile.TemporaryDirectory() as name, browser.window(Path(name, "chromium")) as window:
         window.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         makers = {"small": (ours, profiles.sampled()), "ours": (ours, large), "d3": (peer(Path(name)), large)}
         for maker, (make, profile) in makers.items():

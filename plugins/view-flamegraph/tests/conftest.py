@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,11 +13,8 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("websockets", reason="the package websockets is not installed, by which Chromium is driven")
-    spec = importlib.util.spec_from_file_location("flamegraph_chromium", Path(__file__).with_name("chromium.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    chromium = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(chromium)
+    from perfcore.testing import browser as chromium
+
     if chromium.PROGRAM is None:
         pytest.skip("chromium is not installed")
     with chromium.window(tmp_path_factory.mktemp("chromium")) as window:

@@ -36,7 +36,8 @@ def machines() -> Any:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("websockets", reason="the package websockets is not installed, by which Chromium is driven")
-    chromium = beside("chromium")
+    from perfcore.testing import browser as chromium
+
     if chromium.PROGRAM is None:
         pytest.skip("chromium is not installed")
     with chromium.window(tmp_path_factory.mktemp("chromium")) as window:
