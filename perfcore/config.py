@@ -21,12 +21,13 @@ from perfcore import documents
 from perfcore.documents import Source
 from perfcore.errors import FormatError, StorageError, UsageError, nearest
 from perfcore.settings import parse_seconds
-from perfcore.text import brief
+from perfcore.text import brief, printable
 
 LayerName = Literal["defaults", "user", "project", "local", "command line"]
 PROJECT_FILE = ".perfcore.yml"
 LOCAL_FILE = "local.yml"
 MAX_BYTES = 1 << 20
+_PATIENCE = 10.0  # seconds to wait for who changes the same file
 
 
 @attrs.frozen
@@ -245,12 +246,10 @@ def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> 
     """Set a dotted key (None: remove it) in a YAML file, comments kept. Whoever changes the file at the same time
     takes the same lock, by default a file beside it."""
     check_key(key)
-    from filelock import FileLock
     from ruamel.yaml import YAML
 
     yaml = YAML()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(lock or path.with_name(path.name + ".lock")):
+    with _changing(path, lock or path.with_name(path.name + ".lock")):
         current = read_bytes(path) or b""
         parse_layer("local", current, path)
         document = yaml.load(current.decode()) if current.strip() else None
@@ -261,6 +260,22 @@ def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> 
         yaml.dump(document, buffer)
         write_atomically(path, buffer.getvalue())
         return Written(current, buffer.getvalue())
+
+
+@contextlib.contextmanager
+def _changing(path: Path, lock: Path) -> Iterator[None]:
+    """Keep others from changing a file, whose folder is made where there is none."""
+    from perfcore.locks import Lock
+
+    name = printable(str(path))
+    busy = StorageError(f"{name} is being changed by another process", hint="try again when that has ended")
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(Lock(lock).hold(_PATIENCE, busy))
+        except OSError as error:
+            raise StorageError(f"cannot write {name}: {error.strerror}") from error
+        yield
 
 
 def write_atomically(path: Path, data: bytes) -> None:

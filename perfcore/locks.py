@@ -1,6 +1,6 @@
 """A kernel lock on a file. It vanishes with the process that holds it, however that ends.
 
-The `filelock` package does the same, but importing it costs more time than all of `perf status`.
+The package `filelock` does the same, but importing it would slow down every command that takes a lock.
 """
 
 from __future__ import annotations

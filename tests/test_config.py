@@ -11,6 +11,7 @@ import pytest
 from perfcore import config as configuration
 from perfcore.config import KEYS, Config, Layer, parse_layer, read_bytes, read_layer, set_value, write_atomically
 from perfcore.errors import FormatError, StorageError, UntrustedError, UsageError
+from perfcore.locks import Lock
 from perfcore.trust import Trust
 
 
@@ -151,6 +152,18 @@ def test_nobody_s_change_is_lost(tmp_path: Path) -> None:
     assert len(read_layer("user", path).values["collector"]) == 16
 
 
+def test_who_changes_a_file_for_too_long_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perfcore.config._PATIENCE", 0.01)
+    path, lock = tmp_path / "config.yml", Lock(tmp_path / "config.yml.lock")
+    assert lock.acquire()
+    with pytest.raises(StorageError, match="another process"):
+        set_value(path, "gc.grace", 2)
+    assert not path.exists()
+    lock.release()
+    set_value(path, "gc.grace", 2)
+    assert path.exists()
+
+
 def test_who_may_read_a_file_stays_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "config.yml"
     path.write_text("gc: {grace: 1}\n")
@@ -167,6 +180,9 @@ def test_a_file_that_cannot_be_written_is_an_error_and_leaves_nothing(tmp_path: 
     assert [each.name for each in tmp_path.iterdir()] == ["folder"]
     with pytest.raises(StorageError):
         write_atomically(tmp_path / "missing" / "x", b"x")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match="cannot write"):
+        set_value(tmp_path / "file" / "config.yml", "gc.grace", 2)
 
 
 def test_flat_lists_what_is_set_with_its_layer() -> None:

@@ -25,7 +25,7 @@ _OBSERVED: Mapping[str, str] = {
     "environment": "environment",
     "registered": "profile_registered",
 }
-_NEEDED = {"attrs": "attrs>=23.2", "filelock": "filelock>=3.13", "typer": "typer>=0.26,<0.29"}
+_NEEDED = {"attrs": "attrs>=23.2", "typer": "typer>=0.26,<0.29"}
 
 
 def files(plugin: Named) -> Mapping[str, str]:

@@ -23,7 +23,7 @@ HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb
 }
 """Nobody needs these to look at what there is."""
 
-NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "filelock", "perfcore_vcs_git", "perfcore_collect_time"))
+NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git", "perfcore_collect_time"))
 """Help and version need no plugin, and none of what finds them."""
 
 
@@ -64,13 +64,13 @@ def test_a_second_command_does_not_ask_the_metadata_again(project: Project) -> N
 
 def test_measuring_needs_no_lock_of_another_package(project: Project) -> None:
     words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
-    assert not _loaded(project, *words) & (HEAVY | {"filelock", "perfcore_view_table", "perfcore_check_pair"})
+    assert not _loaded(project, *words) & (HEAVY | {"perfcore_view_table", "perfcore_check_pair"})
 
 
 def test_the_help_of_a_collector_needs_only_the_collector(project: Project) -> None:
     loaded = _loaded(project, "collect", "time", "--help")
     assert "perfcore_collect_time" in loaded
-    assert not loaded & (HEAVY | {"perfcore_vcs_git", "perfcore_storage_local", "perfcore_view_table", "filelock"})
+    assert not loaded & (HEAVY | {"perfcore_vcs_git", "perfcore_storage_local", "perfcore_view_table"})
 
 
 def test_a_configuration_of_more_than_words_and_numbers_needs_the_parser(project: Project) -> None:
