@@ -59,6 +59,15 @@ def _parsed(text: str, where: str) -> Any:
     return value
 
 
+def lines(data: bytes) -> dict[tuple[str | int, ...], int]:
+    """The line in which each value of a document begins that `parse` could read, by the keys and numbers that lead to
+    it: `("sort", 0)` is the first value of the list at `sort`."""
+    from ruamel.yaml import YAML
+
+    root = YAML(typ="safe", pure=True).compose(data.decode("utf-8-sig"))
+    return dict(_starts(root, ()))
+
+
 def _simple(text: str) -> dict[str, Any] | None:
     """Words and whole numbers by key, in sections at most: what most files hold, without the wait for a parser of
     all of YAML. None where there is anything else."""
@@ -101,6 +110,16 @@ def _count(value: Any, known: dict[int, int]) -> int:
         known[id(value)] = MAX_VALUES  # until it is known: one that holds itself has no end
         known[id(value)] = 1 + sum(_count(item, known) for item in below)
     return known[id(value)]
+
+
+def _starts(node: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str | int, ...], int]]:
+    if node is None:  # an empty document
+        return
+    yield path, node.start_mark.line + 1
+    below = node.value if isinstance(node.value, list) else ()
+    for number, item in enumerate(below):
+        key, value = (str(item[0].value), item[1]) if isinstance(item, tuple) else (number, item)
+        yield from _starts(value, (*path, key))
 
 
 def _line_of(data: bytes, key: str) -> int | None:

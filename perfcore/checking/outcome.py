@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -13,19 +13,24 @@ from perfcore.checking.gate import DEFAULT, DEGRADED, UNTOLD, Rule
 from perfcore.checking.pairing import Unpaired
 from perfcore.model import EMPTY, Change
 
+if TYPE_CHECKING:
+    from perfcore.checking.locations import Location
+
 SCHEMA = 1
 
 
 @attrs.frozen(kw_only=True)
 class Outcome:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
-    `rules` say what fails the build. `conclusion` says in a line what was looked at and found."""
+    `rules` say what fails the build. `conclusion` says in a line what was looked at and found. `locations` are files of
+    the repository for what is reported, where a report was asked for that wants them."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     accepted: Mapping[str, Acceptance] = EMPTY
     rules: tuple[Rule, ...] = DEFAULT
     conclusion: str = ""
+    locations: Mapping[Change | Unpaired, Location] = attrs.Factory(dict)
 
     def fails(self, change: Change) -> bool:
         """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""

@@ -11,7 +11,7 @@ import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.checking import formats, history, report
+from perfcore.checking import formats, history, locations, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
@@ -137,6 +137,8 @@ def check(
         rules=wanted.rules,
         conclusion="\n".join(found.conclusions),
     )
+    if wanted.locates:
+        outcome = attrs.evolve(outcome, locations=locations.of_outcome(console.repository, outcome))
     if not no_store:
         keep(console, found.kept)
     console.plugins.emit("check_done", changes=outcome.changes)

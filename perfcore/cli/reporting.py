@@ -38,6 +38,11 @@ class Wanted:
     rules: tuple[Rule, ...]
     notifiers: tuple[tuple[Found, Any], ...]
 
+    @property
+    def locates(self) -> bool:
+        """Whether a format shows verdicts in files of the repository."""
+        return bool(formats.LOCATED & {self.format, *(name for name, _ in self.reports)})
+
     @classmethod
     def of(
         cls,

@@ -91,11 +91,12 @@ class Drift:
 
 @attrs.frozen(kw_only=True)
 class Contract:
-    """A sentence about the commands that a pattern fits."""
+    """A sentence about the commands that a pattern fits, and the line of the file where it stands."""
 
     command: str
     sentence: str
     promise: Budget | Growth | Drift
+    line: int = 1
 
     @property
     def kind(self) -> Literal["budget", "growth", "drift"]:
@@ -115,11 +116,16 @@ def parse(data: bytes, where: str) -> list[Contract]:
         return []
     if not isinstance(values, Mapping):
         raise UsageError(f"{where} should hold commands, each with a list of sentences", hint=EXAMPLES)
-    source = Source(where, data)
+    source, lines = Source(where, data), documents.lines(data)
     return [
-        Contract(command=str(command), sentence=sentence, promise=_promise(sentence, source.at(command)))
+        Contract(
+            command=str(command),
+            sentence=sentence,
+            promise=_promise(sentence, source.at(command)),
+            line=lines.get((str(command), number)) or lines.get((str(command),), 1),
+        )
         for command, sentences in values.items()
-        for sentence in _sentences(sentences, source.at(command))
+        for number, sentence in enumerate(_sentences(sentences, source.at(command)))
     ]
 
 

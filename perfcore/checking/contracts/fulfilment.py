@@ -49,11 +49,16 @@ def fulfilled(
     return tuple(attrs.evolve(c, primary=False) if c.id in allowed else c for c in changes), tuple(judged)
 
 
+def verdict_id(agreement: Contract, config_id: str, version: str) -> str:
+    """The id of the verdict on a sentence for a configuration at a version, whatever it is."""
+    question = json.dumps([agreement.command, agreement.sentence, config_id, version])
+    return hashlib.sha256(question.encode("utf-8", "backslashreplace")).hexdigest()[:20]
+
+
 def _named(verdict: Change, agreement: Contract, line: Line, version: str, metric: str) -> Change:
-    question = json.dumps([agreement.command, agreement.sentence, line.config_id, version])
     return attrs.evolve(
         verdict,
-        id=hashlib.sha256(question.encode("utf-8", "backslashreplace")).hexdigest()[:20],
+        id=verdict_id(agreement, line.config_id, version),
         contract=agreement.sentence,
         metric=metric,
         config_id=line.config_id,

@@ -12,10 +12,12 @@ from perfcore.text import printable_json
 FORMATS: Mapping[str, str] = {
     "json": "everything, for programs",
     "junit": "JUnit XML, as Jenkins, GitLab and others read test results",
-    "sarif": "SARIF 2.1.0, as viewers of static analysis read it",
+    "sarif": "SARIF 2.1.0, as GitHub's code scanning reads it",
     "github": "workflow commands, which GitHub Actions shows as annotations",
     "markdown": "a summary for a pull request",
 }
+
+LOCATED = frozenset({"sarif"})  # formats that show every verdict in a file
 
 
 def render(name: str, outcome: Outcome) -> str:
