@@ -3,7 +3,8 @@
 A series is looked at through a window. When it has filled, what was found in its first three quarters is settled, and
 the window moves on to where the last settled change is over, or to a stretch before the rest. So the time a series
 takes is in proportion to its length, a new point costs one window whatever came before, and both ways give the same
-answer.
+answer. Digests of the points that decided tell whether they are still what they were: what was settled by others is
+looked at again.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ import attrs
 
 from perfcore_check_changepoint import model, sizes
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.series import Point, read
+from perfcore_check_changepoint.runs import Point, Runs
+from perfcore_check_changepoint.series import read
 
 WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
@@ -23,38 +25,75 @@ SHORTEST = 4  # points in which anything can be found
 
 
 @attrs.frozen
-class Settled:
-    """What of a series is decided: its changes, and the point from which on it is looked at again."""
+class Step:
+    """The window moved on to the point `start`; `seen` is the digest of the points it was the first to show."""
 
-    start: int = 0
+    start: int
+    seen: str
+
+
+@attrs.frozen
+class Settled:
+    """What of a series is decided: the steps of the window, and the changes that it has left behind."""
+
+    steps: tuple[Step, ...] = ()
     changes: tuple[ChangePoint, ...] = ()
+
+    @property
+    def start(self) -> int:
+        """The point from which on the series is looked at again."""
+        return self.steps[-1].start if self.steps else 0
+
+    @property
+    def seen(self) -> int:
+        """The points that decided it."""
+        return (self.steps[-2].start if len(self.steps) > 1 else 0) + WINDOW if self.steps else 0
 
 
 def detect(values: Sequence[Point], *, penalty: float, confidence: float) -> list[ChangePoint]:
     """The change points of a series, oldest first."""
-    return resume(values, Settled(), penalty, confidence)[0]
+    return resume(Runs.of(values), Settled(), penalty, confidence)[0]
 
 
-def resume(
-    values: Sequence[Point], settled: Settled, penalty: float, confidence: float
-) -> tuple[list[ChangePoint], Settled]:
-    """The change points of a series of which some are settled, and what is settled then."""
-    while len(values) - settled.start > WINDOW:
-        settled = _settle(values, settled, penalty, confidence)
-    last = _region(values, settled.start, len(values), penalty, confidence)
-    return sizes.undone([*settled.changes, *last]), settled
+def resume(given: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:
+    """The change points of a series of which some were settled, and what is settled then. What was settled by points
+    that are others now is looked at again."""
+    settled = _still(settled, given)
+    steps, changes = list(settled.steps), list(settled.changes)
+    start, seen = settled.start, settled.seen
+    while len(given) - start > WINDOW:
+        end = start + WINDOW
+        moved, kept = _settle(given, start, penalty, confidence)
+        steps.append(Step(moved, given.digest(seen, end)))
+        changes += kept
+        start, seen = moved, end
+    last = _region(given, start, len(given), penalty, confidence)
+    return sizes.undone([*changes, *last]), Settled(tuple(steps), tuple(changes))
 
 
-def _settle(values: Sequence[Point], settled: Settled, penalty: float, confidence: float) -> Settled:
-    sure = settled.start + WINDOW - HINDSIGHT
-    found = _region(values, settled.start, settled.start + WINDOW, penalty, confidence)
+def _still(settled: Settled, given: Runs) -> Settled:
+    """What is still settled: all steps up to the first one that saw other points than there are."""
+    start = seen = count = 0
+    for step in settled.steps:
+        end = start + WINDOW
+        if end >= len(given) or given.digest(seen, end) != step.seen:
+            break
+        start, seen, count = step.start, end, count + 1
+    if count == len(settled.steps):
+        return settled
+    return Settled(settled.steps[:count], tuple(change for change in settled.changes if change.index <= start))
+
+
+def _settle(given: Runs, start: int, penalty: float, confidence: float) -> tuple[int, list[ChangePoint]]:
+    """Where the window moves on to, and the changes that it leaves behind."""
+    sure = start + WINDOW - HINDSIGHT
+    found = _region(given, start, start + WINDOW, penalty, confidence)
     kept = [change for change in found if change.index <= sure]
-    start = max([sure - CONTEXT, *(change.latest for change in kept)])
-    return Settled(start, (*settled.changes, *kept))
+    return max([sure - CONTEXT, *(change.latest for change in kept)]), kept
 
 
-def _region(values: Sequence[Point], start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
-    points = read(values[start:end])
+def _region(given: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
+    points = read(given.part(start, end))
     if points is None or len(points) < SHORTEST:
         return []
     found = sizes.changes(points, model.fit(points, penalty), penalty, confidence)

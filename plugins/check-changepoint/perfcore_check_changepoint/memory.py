@@ -5,24 +5,26 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import attrs
 
-from perfcore_check_changepoint.detection import Settled
+from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW, Settled, Step
 from perfcore_check_changepoint.points import ChangePoint
 
-FORMAT = 1
-Places = Mapping[str, list[int]]
+FORMAT = 2
+_FIELDS = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
 
 
 @attrs.frozen
 class Reported:
-    """A change as it was first reported: `anchor` is the version that was its first one then."""
+    """A change as it was first reported: `anchor` is the version that was its first one then, at `place`."""
 
     environment: str
     kind: str
     anchor: str
+    place: int
 
 
 @attrs.frozen
@@ -31,51 +33,64 @@ class Memory:
     reported: tuple[Reported, ...] = ()
 
 
-def encode(memory: Memory, key: str, versions: tuple[str, ...], places: Places) -> bytes:
+def encode(memory: Memory, key: str) -> bytes:
     document = {
         "format": FORMAT,
         "key": key,
         "environments": {
             environment: {
-                "start": settled.start,
-                "version": _version(versions, places[environment], settled.start),
-                "changes": [attrs.asdict(change) for change in settled.changes],
+                "steps": [(step.start, step.seen) for step in settled.steps],
+                "changes": [[getattr(change, name) for name in _FIELDS] for change in settled.changes],
             }
             for environment, settled in memory.settled.items()
         },
-        "reported": [attrs.astuple(reported) for reported in memory.reported],
+        "reported": [(r.environment, r.kind, r.anchor, r.place) for r in memory.reported],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
 
-def decode(state: bytes | None, key: str, versions: tuple[str, ...], places: Places) -> Memory:
-    """What is remembered; nothing where it is of another history, a later perfcore, or damaged, and only the names of
-    changes where it is of other settings: then everything is looked at again."""
+def decode(state: bytes | None, key: str) -> Memory:
+    """What is remembered; nothing where it is of another perfcore, or damaged, and only the names of changes where it
+    is of other settings: then everything is looked at again."""
     if state is None:
         return Memory()
     try:
         document = json.loads(state)
         if document["format"] != FORMAT:
             return Memory()
-        reported = tuple(Reported(*map(str, entry)) for entry in document["reported"])
+        reported = tuple(_reported(*entry) for entry in document["reported"])
         if document["key"] != key:
             return Memory(reported=reported)
-        settled = {
-            environment: _settled(entry)
-            for environment, entry in document["environments"].items()
-            if entry["version"] is not None
-            and entry["version"] == _version(versions, places.get(environment, []), entry["start"])
-        }
+        settled = {environment: _settled(entry) for environment, entry in document["environments"].items()}
         return Memory(settled, reported)
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return Memory()
 
 
-def _settled(entry: Mapping[str, Any]) -> Settled:
-    changes = tuple(ChangePoint(**change) for change in entry["changes"])
-    if not all(_is_sound(change, entry["start"]) for change in changes):
+def _reported(environment: str, kind: str, anchor: str, place: int) -> Reported:
+    if not all(isinstance(text, str) for text in (environment, kind, anchor)) or type(place) is not int:
         raise ValueError("no change of a history")
-    return Settled(entry["start"], changes)
+    return Reported(environment, kind, anchor, place)
+
+
+def _settled(entry: Mapping[str, Any]) -> Settled:
+    settled = Settled(
+        tuple(Step(start, seen) for start, seen in entry["steps"]),
+        tuple(ChangePoint(**dict(zip(_FIELDS, change, strict=True))) for change in entry["changes"]),
+    )
+    starts = [0, *(step.start for step in settled.steps)]
+    if not all(type(start) is int for start in starts) or not all(map(_is_step, pairwise(starts))):
+        raise ValueError("no window moves so")
+    if not all(isinstance(step.seen, str) for step in settled.steps):
+        raise ValueError("no digest")
+    if not all(_is_sound(change, settled.start) for change in settled.changes):
+        raise ValueError("no change of a history")
+    return settled
+
+
+def _is_step(starts: tuple[int, int]) -> bool:
+    before, after = starts
+    return before + WINDOW - HINDSIGHT - CONTEXT <= after <= before + WINDOW
 
 
 def _is_sound(change: ChangePoint, start: int) -> bool:
@@ -87,8 +102,3 @@ def _is_sound(change: ChangePoint, start: int) -> bool:
         and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
         and change.kind in ("level", "noise")
     )
-
-
-def _version(versions: tuple[str, ...], places: list[int], start: int) -> str | None:
-    """The version from which on the history is looked at again. None where it does not reach so far."""
-    return versions[places[start]] if 0 <= start < len(places) else None

@@ -9,17 +9,19 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import detection, memory, suite, wording
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.series import is_finite
+from perfcore_check_changepoint.runs import Indexes, Runs
 
 if TYPE_CHECKING:
     from perfcore.model import ChangeKind, Series
@@ -29,23 +31,40 @@ _MOVES = 3  # versions that the estimate of a change may move
 _GONE = 100  # changes that are remembered though they are not seen any more
 _MACHINE = "machine"
 
+_Placed: TypeAlias = tuple[int, Change]  # with the index of its version
 
-@attrs.frozen
+
+@attrs.frozen(eq=False)
+class _Measured:
+    """The versions that were measured in one environment, by their indexes in the series, and their runs. `base` is the
+    version that was measured before the first of them in any environment, None where there is none."""
+
+    environment: str
+    places: Indexes
+    runs: Runs
+    base: int | None
+
+
+@attrs.frozen(eq=False)
 class _Found:
     """A change among the versions of one environment: `places` are their indexes in the series."""
 
     environment: str
-    places: list[int]
+    places: Indexes
     change: ChangePoint
 
     @property
     def place(self) -> int:
-        return self.places[self.change.index]
+        return int(self.places[self.change.index])
+
+    @property
+    def base(self) -> int:
+        return int(self.places[self.change.index - 1])
 
     @property
     def span(self) -> tuple[int, int]:
         """The versions that may have brought the change: the first and the last."""
-        return self.places[self.change.earliest - 1] + 1, self.places[self.change.latest]
+        return int(self.places[self.change.earliest - 1]) + 1, int(self.places[self.change.latest])
 
     @property
     def direction(self) -> str:
@@ -55,20 +74,20 @@ class _Found:
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
     """The changes of a history, oldest first, and what the next scan of it needs."""
     _check(series)
-    places, key = _places(series), _key(series, settings)
-    remembered = memory.decode(state, key, series.versions, places)
+    measured, key = _measured(series), _key(series, settings)
+    remembered = memory.decode(state, key)
     found: list[_Found] = []
     settled: dict[str, detection.Settled] = {}
-    for environment, some in places.items():
-        changes, settled[environment] = detection.resume(
-            [series.values[place] for place in some],
-            remembered.settled.get(environment, detection.Settled()),
+    for one in measured:
+        changes, settled[one.environment] = detection.resume(
+            one.runs,
+            remembered.settled.get(one.environment, detection.Settled()),
             settings.penalty + math.log(series.comparisons),
             settings.confidence,
         )
-        found += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
-    changes_shown, reported = _shown(series, _once(found), remembered.reported, settings)
-    return changes_shown, memory.encode(Memory(settled, reported), key, series.versions, places)
+        found += [_Found(one.environment, one.places, c) for c in changes if _matters(c, series, settings)]
+    shown, reported = _shown(series, _once(found), remembered.reported, settings)
+    return _in_order([*shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
 
 
 def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
@@ -82,18 +101,20 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series are not over the same versions, so what they share cannot be seen",
                 hint="give every series all versions, with no values where nothing was measured",
             )
+    measured = [_measured(series) for series in many]
     found: list[list[_Found]] = [[] for _ in many]
     moved: list[tuple[_Found, float]] = []
-    for environment in dict.fromkeys(environment for series in many for environment in _places(series)):
-        some = sorted({place for series in many for place in _places(series).get(environment, [])})
-        values = [[_values(series, place, environment) for place in some] for series in many]
+    for environment in dict.fromkeys(one.environment for some in measured for one in some):
+        places = [one.places for some in measured for one in some if one.environment == environment]
+        some = np.unique(np.concatenate(places))
+        values = [[_values(series, place, environment) for place in some.tolist()] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
         for series, mine, changes in zip(many, found, result.changes, strict=True):
             mine += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
         moved += [(_Found(environment, some, c), c.after / c.before) for c in result.machine.changes]
     return [
-        _in_order(series, [*_shown(series, _once(mine), (), settings)[0], *_moved(series, moved)])
-        for series, mine in zip(many, found, strict=True)
+        _in_order([*_shown(series, _once(mine), (), settings)[0], *_machines(series, parts), *_moved(series, moved)])
+        for series, parts, mine in zip(many, measured, found, strict=True)
     ]
 
 
@@ -106,13 +127,21 @@ def _check(series: Series) -> None:
         )
 
 
-def _places(series: Series) -> dict[str, list[int]]:
+def _measured(series: Series) -> list[_Measured]:
     """The versions that were measured, by environment, in the order in which these first appear."""
-    places: dict[str, list[int]] = {}
-    for place, (environment, values) in enumerate(zip(series.environments, series.values, strict=True)):
-        if any(map(is_finite, values)):
-            places.setdefault(environment, []).append(place)
-    return places
+    runs = Runs.of(series.values)
+    places = np.flatnonzero(runs.counts)
+    numbers: dict[str, int] = {}
+    if len(set(series.environments)) == 1:
+        numbers, owners = {series.environments[0]: 0}, np.zeros(len(places), dtype=np.int64)
+    else:
+        names = (series.environments[place] for place in places.tolist())
+        owners = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(places))
+    return [
+        _Measured(environment, places[where], part, int(places[where[0] - 1]) if where[0] else None)
+        for environment, (where, part) in zip(numbers, runs.chosen(places).groups(owners, len(numbers)), strict=True)
+        if len(where)
+    ]
 
 
 def _values(series: Series, place: int, environment: str) -> tuple[float, ...]:
@@ -126,59 +155,81 @@ def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings)
 
 def _once(found: list[_Found]) -> list[_Found]:
     """Every change once: what several machines show at the same place is told by the one that shows it best."""
-    kept: list[_Found] = []
-    for one in sorted(found, key=lambda one: (-one.change.gain, one.place)):
-        if not any(_is_same(one, other) for other in kept):
-            kept.append(one)
-    return sorted(kept, key=lambda one: one.place)
+    same, kept = _same(found), set[int]()
+    for number in sorted(range(len(found)), key=lambda number: (-found[number].change.gain, found[number].place)):
+        if kept.isdisjoint(same.get(number, ())):
+            kept.add(number)
+    return sorted((found[number] for number in kept), key=lambda one: one.place)
 
 
-def _is_same(one: _Found, other: _Found) -> bool:
-    if one.environment == other.environment or one.direction != other.direction:
-        return False
-    return max(one.span[0], other.span[0]) <= min(one.span[1], other.span[1])
+def _same(found: Sequence[_Found]) -> dict[int, list[int]]:
+    """The changes, by number, that other machines show in the same direction at places that may be the same."""
+    same: dict[int, list[int]] = {}
+    beside: dict[str, list[int]] = {}
+    spans = [one.span for one in found]
+    for number in sorted(range(len(found)), key=spans.__getitem__):
+        one = found[number]
+        near = [other for other in beside.get(one.direction, ()) if spans[other][1] >= spans[number][0]]
+        for other in near:
+            if found[other].environment != one.environment:
+                same.setdefault(number, []).append(other)
+                same.setdefault(other, []).append(number)
+        beside[one.direction] = [*near, number]
+    return same
 
 
 def _shown(
     series: Series, found: Sequence[_Found], before: Sequence[Reported], settings: ChangepointSettings
-) -> tuple[list[Change], tuple[Reported, ...]]:
+) -> tuple[list[_Placed], tuple[Reported, ...]]:
     """The changes for people, and the names they were given."""
-    anchors, gone = _anchors(series, found, before)
-    changes = [_change(series, one, anchor, settings) for one, anchor in zip(found, anchors, strict=True)]
-    reported = [Reported(f.environment, f.direction, anchor) for f, anchor in zip(found, anchors, strict=True)]
-    return _in_order(series, [*changes, *_machines(series)]), (*reported, *gone[:_GONE])
+    reported, gone = _anchors(series, found, before)
+    changes = [
+        (one.place, _change(series, one, name.anchor, settings)) for one, name in zip(found, reported, strict=True)
+    ]
+    return changes, (*reported, *gone[:_GONE])
 
 
 def _anchors(
     series: Series, found: Sequence[_Found], before: Sequence[Reported]
-) -> tuple[list[str], tuple[Reported, ...]]:
+) -> tuple[list[Reported], list[Reported]]:
     """The versions that changes are named after: those under which they were reported first, though more data may
     have moved them since; and what was reported and is not seen now, but may be again."""
-    order = {version: place for place, version in enumerate(series.versions)}
-    free = [(r, order[r.anchor]) for r in before if r.anchor in order]
-    anchors = []
+    there = _there(series, before)
+    free: dict[tuple[str, str], list[tuple[int, int]]] = {}
+    for place, number in sorted((one.place, number) for number, one in enumerate(there)):
+        free.setdefault((there[number].environment, there[number].kind), []).append((place, number))
+    taken = set[int]()
+    named = []
     for one in found:
-        near = [
-            (abs(place - one.place), number)
-            for number, (reported, place) in enumerate(free)
-            if (reported.environment, reported.kind) == (one.environment, one.direction)
-            and one.span[0] - _MOVES <= place <= one.span[1] + _MOVES
-        ]
-        anchors.append(free.pop(min(near)[1])[0].anchor if near else series.versions[one.place])
-    return anchors, tuple(reported for reported, _ in free)
+        some = free.get((one.environment, one.direction), [])
+        first, last = one.span[0] - _MOVES, one.span[1] + _MOVES
+        near = some[bisect_left(some, (first, -1)) : bisect_left(some, (last + 1, -1))]
+        left = [(abs(place - one.place), number) for place, number in near if number not in taken]
+        if left:
+            taken.add(min(left)[1])
+        anchor = there[min(left)[1]] if left else None
+        named.append(anchor or Reported(one.environment, one.direction, series.versions[one.place], one.place))
+    return named, [one for number, one in enumerate(there) if number not in taken]
+
+
+def _there(series: Series, before: Sequence[Reported]) -> list[Reported]:
+    """What was reported of versions that the history still has, each where it is now."""
+    if all(0 <= one.place < len(series.versions) and series.versions[one.place] == one.anchor for one in before):
+        return list(before)
+    order = {version: place for place, version in enumerate(series.versions)}
+    return [attrs.evolve(one, place=order[one.anchor]) for one in before if one.anchor in order]
 
 
 def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSettings) -> Change:
     change, versions = one.change, series.versions
-    base = one.places[change.index - 1]
     ratio, low, high = _ratios(change)
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
     what = wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
-    span = [versions[place] for place in (one.places[change.earliest - 1], one.places[change.earliest], one.span[1])]
+    span = [versions[place] for place in one.places[[change.earliest - 1, change.earliest, change.latest]].tolist()]
     undone = None if change.undone is None else versions[one.places[change.undone]]
     parts = [
         what,
-        wording.where(span, one.place - base - 1),
+        wording.where(span, one.place - one.base - 1),
         wording.strength(change),
         wording.undone(undone),
     ]
@@ -190,7 +241,7 @@ def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSetti
         resource=series.resource,
         config_id=series.config_id,
         label=series.label,
-        baseline=versions[base][:10],
+        baseline=versions[one.base][:10],
         target=versions[one.place][:10],
         baseline_value=change.before,
         target_value=change.after,
@@ -224,25 +275,23 @@ def _kind(change: ChangePoint, series: Series) -> ChangeKind:
     return "degradation" if (change.size > 0) == (series.better == "lower") else "optimization"
 
 
-def _machines(series: Series) -> list[Change]:
+def _machines(series: Series, measured: Sequence[_Measured]) -> list[_Placed]:
     """The versions that were the first to be measured in a new environment."""
-    places = _places(series)
-    firsts = [(some[0], environment) for environment, some in places.items()][1:]
-    measured = sorted(place for some in places.values() for place in some)
     found = []
-    for place, environment in firsts:
-        base = measured[measured.index(place) - 1]
-        evidence = wording.machine(series.environments[base], environment)
-        found.append(_event(series, base, place, _identity(series, environment, _MACHINE, ""), evidence))
+    for one in measured:
+        if one.base is not None:
+            place, before = int(one.places[0]), series.environments[one.base]
+            evidence = wording.machine(before, one.environment)
+            found.append(_event(series, one.base, place, _identity(series, one.environment, _MACHINE, ""), evidence))
     return found
 
 
-def _moved(series: Series, moved: Sequence[tuple[_Found, float]]) -> list[Change]:
+def _moved(series: Series, moved: Sequence[tuple[_Found, float]]) -> list[_Placed]:
     """The versions in which the machine changed without saying so."""
     return [
         _event(
             series,
-            one.places[one.change.index - 1],
+            one.base,
             one.place,
             _identity(series, one.environment, _MACHINE, series.versions[one.place]),
             wording.shared(ratio),
@@ -251,8 +300,8 @@ def _moved(series: Series, moved: Sequence[tuple[_Found, float]]) -> list[Change
     ]
 
 
-def _event(series: Series, base: int, place: int, id: str, evidence: str) -> Change:
-    return Change(
+def _event(series: Series, base: int, place: int, id: str, evidence: str) -> _Placed:
+    change = Change(
         id=id,
         kind="machine",
         metric=series.metric,
@@ -268,12 +317,11 @@ def _event(series: Series, base: int, place: int, id: str, evidence: str) -> Cha
         latest=series.versions[place],
     )
 
+    return place, change
 
-def _in_order(series: Series, changes: list[Change]) -> list[Change]:
-    order: dict[str, int] = {}
-    for place, version in enumerate(series.versions):
-        order.setdefault(version[:10], place)
-    return sorted(changes, key=lambda change: (order[change.target], change.id))
+
+def _in_order(changes: list[_Placed]) -> list[Change]:
+    return [change for _, change in sorted(changes, key=lambda placed: (placed[0], placed[1].id))]
 
 
 def _identity(series: Series, environment: str, what: str, version: str) -> str:

@@ -7,17 +7,13 @@ nothing that follows depends on either. Integers are made relative before they b
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import attrs
 import numpy as np
-from numpy.typing import NDArray
 
 from perfcore_check_changepoint.partition import Floats
-
-Point: TypeAlias = float | Sequence[float]
-Indexes: TypeAlias = NDArray[np.int64]
+from perfcore_check_changepoint.runs import Indexes, Runs
 
 _LARGE, _SMALL = 1e100, 1e-100
 _FARTHEST = 1e12
@@ -61,10 +57,9 @@ class Points:
         return means
 
 
-def read(values: Sequence[Point]) -> Points | None:
-    """The points; None where there are fewer than two, or all are equal. Runs that are no finite number are
-    left out, and so are points without any other."""
-    runs, counts = finite_runs(values)
+def read(given: Runs) -> Points | None:
+    """The points; None where there are fewer than two, or all are equal. Those without a run are left out."""
+    runs, counts = given.amounts, given.counts
     where = np.flatnonzero(counts)
     if len(where) < 2:
         return None
@@ -128,25 +123,6 @@ def _standard(values: Floats, unit: float) -> Floats:
         near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)
     standard: Floats = np.round(near, _DIGITS).astype(np.float64, copy=False)
     return standard
-
-
-def finite_runs(values: Sequence[Point]) -> tuple[Sequence[float], Indexes]:
-    """All runs one after the other, and how many each point has."""
-    if set(map(type, values)) == {float}:
-        plain = np.array(values, dtype=float)
-        finite = np.isfinite(plain)
-        return plain[finite], finite.astype(np.int64)
-    points = [[run for run in _runs(value) if is_finite(run)] for value in values]
-    return [run for point in points for run in point], np.array([len(point) for point in points], dtype=np.int64)
-
-
-def _runs(value: Point) -> Iterable[float]:
-    return value if isinstance(value, Iterable) else (value,)
-
-
-def is_finite(run: float) -> bool:
-    """Also of integers that no float can hold."""
-    return isinstance(run, int) or math.isfinite(run)
 
 
 def _middle(runs: Sequence[float]) -> float:

@@ -24,7 +24,8 @@ import numpy as np
 from perfcore_check_changepoint import detection, model
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
-from perfcore_check_changepoint.series import NORMAL, Indexes, Point, as_float, finite_runs, median, read
+from perfcore_check_changepoint.runs import Indexes, Point, Runs
+from perfcore_check_changepoint.series import NORMAL, as_float, median, read
 
 FEWEST = 6  # series that are needed to tell the machine from the code
 TOGETHER = 0.3  # share of the series that change in one version if the machine does
@@ -69,13 +70,13 @@ class _Scaled:
 
     @classmethod
     def of(cls, values: Sequence[Point]) -> _Scaled:
-        given, counts = finite_runs(values)
-        amounts = np.array([as_float(amount) for amount in given], dtype=float)
+        given = Runs.of(values)
+        amounts = np.array([as_float(amount) for amount in given.amounts], dtype=float)
         logarithmic = bool(len(amounts)) and float(amounts.min()) > 0
         typical = 1.0 if logarithmic else _typical(amounts)
         runs = np.log(amounts) if logarithmic else amounts / typical
-        centers = [median(some) if len(some) else math.nan for some in _split(runs, counts)]
-        return cls(runs, counts, np.array(centers, dtype=float), logarithmic, typical)
+        centers = [median(some) if len(some) else math.nan for some in _split(runs, given.counts)]
+        return cls(runs, given.counts, np.array(centers, dtype=float), logarithmic, typical)
 
     def without(self, machine: Floats, share: float) -> list[Point]:
         """The series as it would be on a machine that is always the same."""
@@ -168,7 +169,7 @@ def _share(row: Floats, machine: Floats) -> float:
 
 def _levels(row: Floats, penalty: float) -> Floats:
     """The level of a series at every version, found quickly."""
-    points = read(row.tolist())
+    points = read(Runs.of(row.tolist()))
     if points is None or len(points) < detection.SHORTEST:
         return np.full(len(row), _middle(row))
     starts = points.where[model.quick(points, penalty)]

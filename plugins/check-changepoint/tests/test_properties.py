@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
+import attrs
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from perfcore_check_changepoint import ChangePoint, detect
 from perfcore_check_changepoint.detection import WINDOW, Settled, resume
+from perfcore_check_changepoint.runs import Runs
 
-from .histories import NOISES, history, normal, with_memory
+from .histories import NOISES, history, normal
 
 steady = settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 ANYTHING = st.one_of(st.integers(-(2**80), 2**80), st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True))
@@ -128,27 +129,58 @@ def test_a_step_is_found_at_the_ends_of_the_floats(scale: float) -> None:
     assert change.after / change.before == pytest.approx(5, rel=0.05)
 
 
-@pytest.mark.parametrize("noise", [normal, with_memory])
-def test_bit_by_bit_gives_what_all_at_once_gives(noise: object) -> None:
+@pytest.mark.parametrize("name", NOISES)
+def test_bit_by_bit_gives_what_all_at_once_gives(name: str) -> None:
     """Through several windows, whatever the pieces are that the history grows by."""
-    steps = [(place, 5.0 * (-1) ** number) for number, place in enumerate(range(150, 1600, 170))]
-    values = history(NOISES["normal"], 1, 1700, steps)
-    whole, settled = resume(values, Settled(), 6.5, 0.95)
-    assert len(whole) == len(steps)
+    values = _long(name)
+    whole, settled = resume(Runs.of(values), Settled(), 6.5, 0.95)
+    assert len(whole) >= 7
     assert settled.start > WINDOW
     for piece in (7, 160, 900):
         state = Settled()
         for count in range(piece, len(values) + piece, piece):
-            found, state = resume(values[:count], state, 6.5, 0.95)
+            found, state = resume(Runs.of(values[:count]), state, 6.5, 0.95)
         assert found == whole
         assert state == settled
 
 
-def test_a_settled_history_is_not_looked_at_again() -> None:
-    values = history(normal, 1, 2000, [(700, 5.0)])
-    found, settled = resume(values, Settled(), 6.5, 0.95)
-    spoilt = [*np.zeros(settled.start).tolist(), *values[settled.start :]]
-    assert resume(spoilt, settled, 6.5, 0.95)[0] == found
+@settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.data())
+def test_a_past_that_became_another_is_told_as_it_is(data: st.DataObject) -> None:
+    """Versions of old are measured again, removed or put in between, and the history grows; or loses its end."""
+    values: list[float | list[float]] = [*_long(data.draw(st.sampled_from(list(NOISES))))]
+    state = resume(Runs.of(values[: data.draw(st.integers(0, len(values)))]), Settled(), 6.5, 0.95)[1]
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(values) - 1))
+        how = data.draw(st.sampled_from(["other", "several", "gone", "missing", "more", "shorter"]))
+        count = data.draw(st.integers(1, 20))
+        if how == "shorter":
+            del values[-count:]
+        elif how == "missing":
+            values[place] = math.nan
+        elif how == "several":
+            values[place] = [100.0] * count
+        else:
+            put = {"other": [95.0] * count, "gone": [], "more": [95.0, *values[place : place + count]]}
+            values[place : place + count] = put[how]
+    assert resume(Runs.of(values), state, 6.5, 0.95) == resume(Runs.of(values), Settled(), 6.5, 0.95)
+
+
+def _long(name: str) -> list[float]:
+    steps = [(place, 5.0 * (-1) ** number) for number, place in enumerate(range(150, 1600, 170))]
+    return history(NOISES[name], 1, 1700, steps)
+
+
+def test_what_is_settled_is_believed_as_long_as_its_values_are_there() -> None:
+    """So it is not looked at again: a change that is left out stays out, until a value before it is another."""
+    values = history(normal, 1, 2000, [(700, 5.0), (1100, 4.0)])
+    found, settled = resume(Runs.of(values), Settled(), 6.5, 0.95)
+    forged = attrs.evolve(settled, changes=settled.changes[1:])
+    assert resume(Runs.of(values), forged, 6.5, 0.95)[0] == found[1:]
+    values[1900] += 0.5
+    assert resume(Runs.of(values), forged, 6.5, 0.95)[0] == found[1:]
+    values[600] += 0.5
+    assert [change.index for change in resume(Runs.of(values), forged, 6.5, 0.95)[0]] == [700, 1100]
 
 
 def test_what_is_settled_is_found_also_at_the_seams() -> None:

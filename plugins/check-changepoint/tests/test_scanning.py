@@ -170,12 +170,42 @@ def test_a_change_keeps_its_id_when_more_data_move_it() -> None:
 
 
 def test_the_state_is_small_and_the_past_is_not_recomputed() -> None:
+    """A change that is taken out of it is not found again."""
     whole = series(history(normal, 5, 3000, [(200, 5.0)]))
     changes, state = _check().scan(whole, None)
+    assert changes
     assert len(state) < 2000
-    settled = json.loads(state)["environments"]["e" * 40]["start"]
-    spoilt = attrs.evolve(whole, values=((0.0,),) * settled + whole.values[settled:])
-    assert _check().scan(spoilt, state)[0] == changes
+    document = json.loads(state)
+    document["environments"]["e" * 40]["changes"] = []
+    assert _check().scan(whole, json.dumps(document).encode())[0] == []
+
+
+@pytest.mark.parametrize("place", [0, 250, 700, 1100, 1199])
+@pytest.mark.parametrize("how", ["measured again", "gone", "new", "measured on another machine"])
+def test_a_past_that_became_another_is_scanned_as_it_is(how: str, place: int) -> None:
+    machines = ["a", "a", "b"] * 400
+    values = [(v,) for v in history(normal, 5, 1200, [(200, 5.0), (420, -4.0), (900, 6.0)])]
+    before = series(values, environments=machines)
+    _, state = _check().scan(before, None)
+    versions = list(before.versions)
+    if how == "gone":
+        del values[place], machines[place], versions[place]
+    elif how == "new":
+        values.insert(place, (250.0,))
+        machines.insert(place, "b")
+        versions.insert(place, "n" * 40)
+    elif how == "measured again":
+        values[place] = (values[place][0], 107.0)
+    else:
+        machines[place] = "b" if machines[place] == "a" else "a"
+    after = attrs.evolve(before, versions=tuple(versions), environments=tuple(machines), values=tuple(values))
+    (kept, ended), (fresh, expected) = _check().scan(after, state), _check().scan(after, None)
+    assert [attrs.evolve(c, id="") for c in kept] == [attrs.evolve(c, id="") for c in fresh]
+    assert json.loads(ended)["environments"] == json.loads(expected)["environments"]
+    moved = {change.target for change in fresh if change.target != "n" * 10}
+    assert {c.id for c in kept if c.target in moved} >= {
+        c.id for c in _check().scan(before, None)[0] if c.target in moved and c.kind != "machine"
+    }
 
 
 @pytest.mark.parametrize(
@@ -187,8 +217,12 @@ def test_the_state_is_small_and_the_past_is_not_recomputed() -> None:
         b"{}",
         b"[]",
         b"null",
+        b'{"format":3}',
         b'{"format":2}',
-        b'{"format":1,"key":"","environments":[],"reported":[]}',
+        b'{"format":2,"key":"","environments":[],"reported":[]}',
+        b'{"format":2,"key":"","environments":{},"reported":[["e","level up",7,0]]}',
+        b'{"format":2,"key":"","environments":{},"reported":[["e","level up","v",null]]}',
+        b'{"format":1,"key":"","environments":{},"reported":[["e","level up","v"]]}',
     ],
 )
 def test_a_damaged_state_is_as_good_as_none(state: bytes) -> None:
@@ -197,33 +231,39 @@ def test_a_damaged_state_is_as_good_as_none(state: bytes) -> None:
 
 CHANGE = {
     "index": 5,
+    "kind": "level",
     "earliest": 5,
     "latest": 5,
-    "kind": "level",
     "before": 1.0,
     "after": 2.0,
     "low": 0.5,
     "high": 1.5,
     "gain": 9.0,
     "p_value": 0.01,
-    "undone": None,
 }
+
+
+def _changed(**fields: object) -> dict[str, object]:
+    return {"changes": [list((CHANGE | fields).values())]}
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        {"start": -1},
-        {"start": "x"},
-        {"start": 10**9},
-        {"start": 10**9, "version": None},
-        {"changes": [{"index": 1}]},
-        {"changes": [CHANGE | {"index": "5"}]},
-        {"changes": [CHANGE | {"before": "x"}]},
-        {"changes": [CHANGE | {"gain": math.nan}]},
-        {"changes": [CHANGE | {"index": 10**6, "latest": 10**6}]},
-        {"changes": [CHANGE | {"kind": "\x1b"}]},
+        {"steps": [[-1, ""]]},
+        {"steps": [["x", ""]]},
+        {"steps": [[10**9, ""]]},
+        {"steps": [[300, 7]]},
+        {"steps": [[300, "0" * 32]]},
+        {"steps": [[300]]},
+        {"steps": None},
+        {"changes": [[1]]},
         {"changes": 7},
+        _changed(index="5"),
+        _changed(before="x"),
+        _changed(gain=math.nan),
+        _changed(index=10**6, latest=10**6),
+        _changed(kind="\x1b"),
     ],
     ids=repr,
 )

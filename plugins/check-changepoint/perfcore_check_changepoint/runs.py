@@ -1,0 +1,107 @@
+"""The runs of all points of a series, one after the other: what a window into a long series is cut from."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+Point: TypeAlias = float | Sequence[float]
+Indexes: TypeAlias = NDArray[np.int64]
+
+_DIGEST = 16  # bytes
+
+
+@attrs.frozen(eq=False)
+class Runs:
+    """`amounts` are the runs that are finite numbers, an array where all of them are floats; `ends[i]` says how many of
+    them the first `i` points have."""
+
+    amounts: Sequence[float]
+    ends: Indexes
+
+    @classmethod
+    def of(cls, values: Sequence[Point]) -> Runs:
+        """Of points that are amounts, or the amounts of several runs; what is no finite number is left out."""
+        given, lengths = _flat(values)
+        if set(map(type, given)) <= {float}:
+            amounts = np.array(given, dtype=float)
+            finite = np.isfinite(amounts)
+            return cls(amounts[finite], _sums(finite)[_sums(lengths)])
+        points = [[run for run in _runs(value) if is_finite(run)] for value in values]
+        return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    @property
+    def counts(self) -> Indexes:
+        """How many runs each point has."""
+        return np.diff(self.ends)
+
+    def part(self, start: int, end: int) -> Runs:
+        """The points from `start` on that come before `end`."""
+        ends = self.ends[start : end + 1]
+        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0])
+
+    def chosen(self, places: Indexes) -> Runs:
+        """These points alone, of which the others have no runs."""
+        return Runs(self.amounts, np.concatenate([[0], self.ends[places + 1]]))
+
+    def groups(self, numbers: Indexes, count: int) -> list[tuple[Indexes, Runs]]:
+        """The points of each number below `count`: their places, and they as a series of their own."""
+        if count == 1:
+            return [(np.arange(len(self)), self)]
+        owners, lengths = np.repeat(numbers, self.counts), self.counts
+        order, bounds = numbers.argsort(kind="stable"), _sums(np.bincount(numbers, minlength=count))
+        runs = self._taken(owners.argsort(kind="stable"))
+        ends = _sums(lengths[order])
+        return [
+            (order[start:end], Runs(runs, ends).part(start, end))
+            for start, end in zip(bounds.tolist(), bounds[1:].tolist(), strict=False)
+        ]
+
+    def digest(self, start: int, end: int) -> str:
+        """The same for the same runs of the points from `start` on that come before `end`."""
+        part = self.part(start, end)
+        amounts = part.amounts.tobytes() if isinstance(part.amounts, np.ndarray) else repr(part.amounts).encode()
+        return hashlib.blake2b(part.ends.tobytes() + amounts, digest_size=_DIGEST).hexdigest()
+
+    def _taken(self, places: Indexes) -> Sequence[float]:
+        if isinstance(self.amounts, np.ndarray):
+            taken: Sequence[float] = self.amounts[places]
+            return taken
+        return [self.amounts[place] for place in places]
+
+
+def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
+    """What all points hold, and how much each of them does."""
+    if set(map(type, values)) <= {tuple, list}:
+        return list(chain.from_iterable(values)), _lengths(values)  # type: ignore[arg-type]  # none is a number
+    return values, np.ones(len(values), dtype=np.int64)
+
+
+def _lengths(points: Sequence[Sequence[float]]) -> Indexes:
+    return np.fromiter(map(len, points), dtype=np.int64, count=len(points))
+
+
+def _sums(counts: NDArray[np.int64] | NDArray[np.bool_]) -> Indexes:
+    """How many there are before each place, and in all."""
+    sums = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def _runs(value: Point) -> Iterable[float]:
+    return value if isinstance(value, Iterable) else (value,)
+
+
+def is_finite(run: float) -> bool:
+    """Also of integers that no float can hold."""
+    return isinstance(run, int) or math.isfinite(run)
