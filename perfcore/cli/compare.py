@@ -57,13 +57,13 @@ def compare(
             "--metric", "-m", metavar="NAME", help="Decide on this one (default: CPU time, where there is any)."
         ),
     ] = None,
-    band: Annotated[
+    threshold: Annotated[
         Optional[float],
         typer.Option(
-            "--band",
+            "--threshold",
             min=0,
             metavar="X",
-            help="The smallest relative difference that matters (default: check.threshold, or 0.01).",
+            help="The smallest relative change that matters (default: check.threshold, or 0.01).",
             show_default=False,
         ),
     ] = None,
@@ -98,14 +98,14 @@ def compare(
     words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
     effort = Effort(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
-        answer = _of_profiles(console, words, metric, band)
+        answer = _of_profiles(console, words, metric, threshold)
     else:
         common = Job(argv=(), cmd="", env=variables(env or []), collector=Step(name=collector))
         if texts:
             programs = _of_texts(console, words, argv, texts, common, shell, cwd)
         else:
             programs = _of_versions(console.repository, words, _job(argv or [], common, shell), cwd)
-        judge = Judge.make(console, metric, band)
+        judge = Judge.make(console, metric, threshold)
         answer = measured(console, programs, judge, effort, build=not no_build, again=again, keep=keep)
     _tell(console, answer, verbose=verbose, as_json=as_json)
     if answer.kind in ("degradation", "cannot tell"):
@@ -163,7 +163,7 @@ def _job(words: list[str], common: Job, shell: bool) -> Job:
     return attrs.evolve(common, argv=made.argv, cmd=made.cmd, args=made.args, shell=shell)
 
 
-def _of_profiles(console: Console, words: Sequence[str], metric: str | None, band: float | None) -> Answer:
+def _of_profiles(console: Console, words: Sequence[str], metric: str | None, threshold: float | None) -> Answer:
     """The answer from runs that are there; nothing is measured."""
     if len(words) != 2:
         raise UsageError(
@@ -174,8 +174,8 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, ban
     first, second = (_sample(console.repository, found) for found in refs)
     if unlike := pairing.unlike(first.profiles[0], second.profiles[0]):
         console.say(f"note: these were not measured alike: {unlike}")
-    judge = Judge.make(console, metric, band)
-    changes, band = judge((first, second), 1.0)
+    judge = Judge.make(console, metric, threshold)
+    changes, smallest = judge((first, second), 1.0)
     sides = [
         Side(name=word, command=sample.profiles[0].label, version=sample.version, dirty=sample.dirty)
         for word, sample in zip(words, (first, second), strict=True)
@@ -183,10 +183,10 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, ban
     return Answer(
         sides=(sides[0], sides[1]),
         changes=tuple(changes),
-        band=band,
+        threshold=smallest,
         pairs=pairing.shared_blocks(first, second),
         looks=1,
-        stopped=comparing.reason(changes, band, late=False, last=True),
+        stopped=comparing.reason(changes, smallest, late=False, last=True),
     )
 
 

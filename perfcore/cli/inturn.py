@@ -27,7 +27,7 @@ from perfcore.plugins import Phases
 from perfcore.repository import Repository
 from perfcore.text import printable
 
-BAND = 0.01
+SMALLEST = 0.01
 
 
 @attrs.frozen(kw_only=True)
@@ -55,24 +55,25 @@ class Judge:
     console: Console
     thresholds: Mapping[str, float]
     metric: str | None
-    band: float | None
+    threshold: float | None
     _phases: Phases | None = None
 
     @classmethod
-    def make(cls, console: Console, metric: str | None, band: float | None) -> Judge:
+    def make(cls, console: Console, metric: str | None, threshold: float | None) -> Judge:
         repository = console.repository_if_any
         thresholds = {} if repository is None else pairing.thresholds_of(repository)
-        return cls(console, thresholds, metric, band)
+        return cls(console, thresholds, metric, threshold)
 
     @property
-    def chosen_band(self) -> float:
-        """The smallest difference that matters in the metric that decides."""
-        if self.band is not None:
-            return self.band
-        return self.thresholds.get(self.metric or "", self.thresholds.get("", BAND))
+    def smallest(self) -> float:
+        """The smallest change that matters in the metric that decides."""
+        if self.threshold is not None:
+            return self.threshold
+        return self.thresholds.get(self.metric or "", self.thresholds.get("", SMALLEST))
 
     def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
-        """The verdicts on all metrics, first that on the one which decides, and the band."""
+        """The verdicts on all metrics, first that on the one which decides, and the smallest change that matters in
+        it."""
         first, second = samples
         question = attrs.evolve(pairing.of_profiles(None, first, second), share=share, metric=self.metric)
         if self._phases is None:
@@ -81,11 +82,11 @@ class Judge:
             changes = self._phases.call("compare", pairing=question)
             self.metric = next((change.metric for change in changes if change.primary), None)
         if self.metric is None:
-            return (), self.chosen_band
-        thresholds = {**self.thresholds, self.metric: self.chosen_band}
+            return (), self.smallest
+        thresholds = {**self.thresholds, self.metric: self.smallest}
         question = attrs.evolve(question, metric=self.metric, thresholds=thresholds)
         changes = self._phases.call("compare", pairing=question)
-        return self._sorted(changes), self.chosen_band
+        return self._sorted(changes), self.smallest
 
     def _sorted(self, changes: Sequence[Change]) -> list[Change]:
         whole = [change for change in changes if change.metric == self.metric and not change.resource]
@@ -138,7 +139,7 @@ def measured(
     return Answer(
         sides=sides,
         changes=look.changes,
-        band=judge.chosen_band,
+        threshold=judge.smallest,
         pairs=look.pairs,
         looks=look.number,
         seconds=look.seconds,

@@ -20,7 +20,7 @@ from perfcore.testing.check import measured
 SAME = Change(id="1", kind="same", metric="cpu", ratio=1.0, low=0.99, high=1.01)
 UNKNOWN = Change(id="1", kind="cannot tell", metric="cpu", ratio=1.0, low=0.9, high=1.1, needed=500)
 SLOWER = Change(id="1", kind="degradation", metric="cpu", ratio=1.1, low=1.05, high=1.15)
-BAND = 0.02
+SMALLEST = 0.02
 
 
 @given(st.integers(2, 100_000))
@@ -53,8 +53,8 @@ def test_all_looks_together_spend_one_chance(most: int) -> None:
         (attrs.evolve(SLOWER, kind="optimization", ratio=0.9, low=0.8, high=0.99), False),
     ],
 )
-def test_an_interval_settles_it_that_lies_inside_or_outside_the_band(change: Change, settled: bool) -> None:
-    assert settles(change, BAND) is settled
+def test_an_interval_settles_it_that_lies_on_one_side_of_what_matters(change: Change, settled: bool) -> None:
+    assert settles(change, SMALLEST) is settled
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_an_interval_settles_it_that_lies_inside_or_outside_the_band(change: Cha
     ],
 )
 def test_why_nothing_more_is_measured(changes: list[Change], late: bool, last: bool, why: str | None) -> None:
-    assert reason(changes, BAND, late=late, last=last) == why
+    assert reason(changes, SMALLEST, late=late, last=last) == why
 
 
 class Bench:
@@ -99,7 +99,7 @@ class Bench:
             counts = [sum(profile.tables["runs"].rows for profile in sample.profiles) for sample in samples]
             assert counts[0] == counts[1]
             self.decided.append((counts[0], share))
-            return [verdict(counts[0])], BAND
+            return [verdict(counts[0])], SMALLEST
 
         return decided
 
@@ -127,7 +127,7 @@ def test_without_a_verdict_every_look_is_taken_and_the_whole_chance_is_spent() -
     assert sum(share for _, share in bench.decided) == pytest.approx(1)
 
 
-def test_a_difference_that_reaches_into_the_band_counts_at_the_end_only() -> None:
+def test_a_difference_that_may_be_smaller_than_matters_counts_at_the_end_only() -> None:
     found = Bench().compare(lambda pairs: attrs.evolve(SLOWER, low=1.001))
     assert [look.stopped for look in found] == [None, None, None, None, "decided"]
 

@@ -73,7 +73,7 @@ def test_two_versions_run_in_trees_of_their_own(here) -> None:
     slow = here.commit("Slow", prog__py=WORK.format(SLOW))
     here.write("prog.py", "raise SystemExit(1)")
     command = (sys.executable, "-S", "-E", "prog.py")
-    done = here.perf("compare", "HEAD~1", slow[:12], "--band", "0.1", "--", *command, code=1)
+    done = here.perf("compare", "HEAD~1", slow[:12], "--threshold", "0.1", "--", *command, code=1)
     assert done.lines[:2] == [
         f"A  HEAD~1 ({quick[:10]}): {shlex.join(command)}",
         f"B  {slow[:10]}: {shlex.join(command)}",
@@ -96,8 +96,8 @@ def test_profiles_that_are_there_are_compared_without_a_run(here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (2, 5e6), (3, 6e6))]
     assert "B is slower: cpu +" in here.perf("compare", names[0], names[2], code=1).out
     assert "20 pairs of runs that were there" in here.perf("compare", names[0], names[2], code=1).out
-    assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--band", "0.2").out
-    found = here.perf("compare", names[0], names[1], "--band", "0.0001", "--json", code=8).json
+    assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--threshold", "0.2").out
+    found = here.perf("compare", names[0], names[1], "--threshold", "0.0001", "--json", code=8).json
     assert (found["answer"], found["seconds"]) == ("cannot tell", None)
     assert found["needed"] > 20
 
@@ -118,7 +118,7 @@ def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here, work) -> Non
 
 
 def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here, work) -> None:
-    words = ("compare", "--again", "--max-pairs", "6", "--band", "0", "-c", work(1000), "-c", work(1000))
+    words = ("compare", "--again", "--max-pairs", "6", "--threshold", "0", "-c", work(1000), "-c", work(1000))
     found = here.perf(*words, "--json", code=None).json
     assert found["pairs"] >= 6
     assert found["stopped"] in ("pairs", "decided")
@@ -152,10 +152,10 @@ def test_all_metrics_and_their_evidence_are_told_on_demand(here, work) -> None:
 def test_a_configured_threshold_is_the_band(here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (3, 6e6))]
     here.perf("config", "set", "check.threshold", "0.5")
-    assert here.perf("compare", *names, "--json").json["band"] == 0.5
+    assert here.perf("compare", *names, "--json").json["threshold"] == 0.5
     here.perf("config", "set", "check.thresholds", "{cpu: 0.4}")
-    assert here.perf("compare", *names, "--json").json["band"] == 0.4
-    assert here.perf("compare", *names, "--band", "0.1", "--json", code=1).json["band"] == 0.1
+    assert here.perf("compare", *names, "--json").json["threshold"] == 0.4
+    assert here.perf("compare", *names, "--threshold", "0.1", "--json", code=1).json["threshold"] == 0.1
 
 
 CHECK = '''
@@ -221,9 +221,9 @@ def test_the_first_check_that_the_rules_name_decides(here, words) -> None:
         (("a", "b", "c", "--", "true"), "two versions are compared, and 3 are named"),
         (("HEAD", "--"), "no command to measure"),
         (("--budget", "soon", "--", "true"), "--budget: 'soon'"),
-        (("--band", "-1", "--", "true"), "--band"),
+        (("--threshold", "-1", "--", "true"), "--threshold"),
         (("--max-pairs", "1", "--", "true"), "--max-pairs"),
-        (("--bnad", "1", "--", "true"), "did you mean '--band'?"),
+        (("--treshold", "1", "--", "true"), "did you mean '--threshold'?"),
         (("-e", "NAME", "--", "true"), "--env wants NAME=VALUE"),
         (("--cwd", "missing", "--", "true"), "no folder missing"),
         (("--cwd", "/", "--", "true"), "outside the tree"),

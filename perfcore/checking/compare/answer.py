@@ -34,7 +34,7 @@ class Answer:
 
     sides: tuple[Side, Side]
     changes: tuple[Change, ...] = ()
-    band: float = 0.0
+    threshold: float = 0.0
     pairs: int = 0
     looks: int = 0
     seconds: float | None = None
@@ -54,7 +54,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
         "kind": answer.kind,
         "identical": answer.identical,
         "metric": first.metric if first else None,
-        "band": answer.band,
+        "threshold": answer.threshold,
         "pairs": answer.pairs,
         "looks": answer.looks,
         "seconds": answer.seconds,
@@ -92,7 +92,7 @@ def conclusion(answer: Answer) -> str:
         return "cannot tell: nothing was measured that could be compared"
     first, taken = answer.changes[0], _taken(answer)
     size = f"{printable(first.metric)} {interval(first)}".rstrip()
-    share = f"{answer.band * 100:.3g} %"
+    share = f"{answer.threshold * 100:.3g} %"
     if first.kind in _CHANGED:
         return f"B is {report.word(first)}: {size}; {taken}"
     if first.kind == "same":
@@ -121,7 +121,7 @@ def _taken(answer: Answer) -> str:
 
 def _needed(answer: Answer, first: Change) -> str:
     if first.needed is None:
-        return "no reasonable number of runs would tell: widen --band, or measure on a quieter machine"
+        return "no reasonable number of runs would tell: raise --threshold, or measure on a quieter machine"
     text = f"about {plural(first.needed, 'pair')} would tell"
     if answer.seconds is None or not answer.pairs:
         return text

@@ -58,7 +58,7 @@ def compare(
     """A look after each batch, up to the one that decides or the end of the effort.
 
     `measure(schedule)` takes the runs of one batch, `decide(samples, share)` gives the verdicts, that on the metric
-    which decides first, and the band of that metric. `clock` gives seconds.
+    which decides first, and the smallest change of it that matters. `clock` gives seconds.
     """
     start, spent, taken = clock(), 0.0, _Taken(jobs)
     planned = sequential.looks(effort.pairs)
@@ -72,9 +72,9 @@ def compare(
         if late:
             share = 1 - spent  # nothing will come after it
         spent += share
-        found, band = decide(taken.samples, share)
+        found, smallest = decide(taken.samples, share)
         changes = tuple(found)
-        why = reason(changes, band, late=late, last=late or pairs == planned[-1])
+        why = reason(changes, smallest, late=late, last=late or pairs == planned[-1])
         yield Look(
             samples=taken.samples,
             changes=changes,
@@ -131,11 +131,11 @@ def _batch(wanted: int, done: int, elapsed: float, effort: Effort) -> dict[str, 
     return {**options, "repeat": count, "retry_disturbed": again, "warmup": int(each < SHORT)}
 
 
-def reason(changes: Sequence[Change], band: float, *, late: bool, last: bool) -> Reason | None:
+def reason(changes: Sequence[Change], smallest: float, *, late: bool, last: bool) -> Reason | None:
     """Why nothing more is to be measured, if so. The last look takes every verdict that the check gives."""
     first = changes[0] if changes else None
     if first is None or (first.kind == "cannot tell" and first.ratio is None and first.needed is None):
         return "hopeless"
-    if sequential.settles(first, band) or (last and first.kind in _DECIDED):
+    if sequential.settles(first, smallest) or (last and first.kind in _DECIDED):
         return "decided"
     return "budget" if late else "pairs" if last else None

@@ -7,9 +7,9 @@ to no more than the whole (Boole's inequality), whatever the noise and however t
 check promises for one look, it keeps for all of them together. That is a little stricter than what is exact for normal
 noise.
 
-All looks but the last end the comparison only where the whole interval lies inside or outside the band of equivalence,
-and share one half. The last one, when the pairs or the time are used up, has the other half and what nobody spent: a
-difference that is significant then, and larger than the band, counts although its interval reaches into the band.
+All looks but the last end the comparison only where the whole interval is of changes that matter, or of others, and
+share one half. The last one, when the pairs or the time are used up, has the other half and what nobody spent: a
+difference that is significant then, and large enough, counts although its interval holds smaller ones.
 """
 
 from __future__ import annotations
@@ -35,13 +35,14 @@ def shares(count: int) -> tuple[float, ...]:
     return (1.0,) if count == 1 else (*[EARLY / (count - 1)] * (count - 1), 1 - EARLY)
 
 
-def settles(change: Change, band: float) -> bool:
-    """Whether a verdict needs no more runs: its interval, if it has one, lies inside or outside the band."""
+def settles(change: Change, smallest: float) -> bool:
+    """Whether a verdict needs no more runs: its interval, if it has one, is of changes that matter, or of
+    such that do not."""
     if change.kind not in _DIFFERENT:
         return change.kind == "same"
     if change.low is None or change.high is None:
         return True
-    return max(math.log(change.low), -math.log(change.high)) > math.log1p(band)
+    return max(math.log(change.low), -math.log(change.high)) > math.log1p(smallest)
 
 
 def _growing() -> Iterator[int]:

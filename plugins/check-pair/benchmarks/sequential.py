@@ -2,7 +2,7 @@
 
     python sequential.py --comparisons 1000 --percent 0 --percent 2 --pairs 12 --load 0 --load 3
 
-Every comparison is measured for itself by the loop of `perf compare`, decided by this check, with the band of
+Every comparison is measured for itself by the loop of `perf compare`, decided by this check, with the threshold of
 `perf compare`. `--load` is the number of busy processes beside it, `--percent` how much slower the second program is.
 Comparisons of different percents take turns. Needs Linux and a C compiler.
 """
@@ -25,7 +25,7 @@ from perfcore_check_pair import PairCheck, PairSettings
 from report import ANSWERS, profiles
 
 from perfcore.checking.compare.comparing import Effort, Look, Samples, compare
-from perfcore.cli.inturn import BAND
+from perfcore.cli.inturn import SMALLEST
 from perfcore.model import Change, Job, Measured, Profile
 from perfcore.profile.table import column
 from perfcore.testing.check import pairing
@@ -40,7 +40,7 @@ def main() -> None:
     parser.add_argument("--percent", type=int, action="append")
     parser.add_argument("--load", type=int, action="append")
     parser.add_argument("--pairs", type=int, default=200, help="the option --max-pairs")
-    parser.add_argument("--band", type=float, default=BAND)
+    parser.add_argument("--threshold", type=float, default=SMALLEST)
     arguments = parser.parse_args()
     rows = [["load", "load average", "slower by", "comparisons", *ANSWERS.values(), "pairs, mean", "most", "spread"]]
     with tempfile.TemporaryDirectory() as folder:
@@ -51,14 +51,14 @@ def main() -> None:
                 averages = []
                 for _ in range(arguments.comparisons):
                     for percent, found in looks.items():
-                        found.append(compared(program, percent, arguments.pairs, arguments.band))
+                        found.append(compared(program, percent, arguments.pairs, arguments.threshold))
                     averages.append(os.getloadavg()[0])
             average = f"{min(averages):.1f} to {max(averages):.1f}"
             rows += [[str(load), average, f"{percent} %", *counted(found)] for percent, found in looks.items()]
     print("\n".join(align(rows, right=range(3, len(rows[0])))))
 
 
-def compared(program: Program, percent: int, pairs: int, band: float) -> Look:
+def compared(program: Program, percent: int, pairs: int, threshold: float) -> Look:
     """The last look of one comparison."""
     check = PairCheck(PairSettings())
 
@@ -69,8 +69,8 @@ def compared(program: Program, percent: int, pairs: int, band: float) -> Look:
 
     def decide(samples: Samples, share: float) -> tuple[Sequence[Change], float]:
         first, second = (sample.profiles for sample in samples)
-        question = pairing(first, second, thresholds={"cpu": band})
-        return check.compare(attrs.evolve(question, share=share)), band
+        question = pairing(first, second, thresholds={"cpu": threshold})
+        return check.compare(attrs.evolve(question, share=share)), threshold
 
     effort = Effort(pairs=pairs, seconds=600)
     *_, last = compare((JOB, JOB), measure, decide, effort, time.monotonic)
