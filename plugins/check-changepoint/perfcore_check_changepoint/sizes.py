@@ -18,6 +18,7 @@ _TRIMMED = 0.2  # share of the points on either side that a level does not follo
 _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
 _ENOUGH = 20  # points whose noise is estimated from themselves alone
 _BESIDE = 5  # points within which another noise comes with another level
+_LATER = 1000  # changes after which none is undone any more
 _LARGEST = 1.7e308
 
 
@@ -153,20 +154,27 @@ def _bounded(value: float) -> float:
 
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
     """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
-    the change, or within half where the sizes are not known so well."""
+    the change, or within half where the sizes are not known so well. What comes back after very many others is another
+    change."""
     levels = [change for change in found if change.kind == "level"]
-    after = np.array([change.after for change in levels])
-    size = np.array([change.size for change in levels])
+    undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
+    return [attrs.evolve(c, undone=levels[undone_by[id(c)]].index) if undone_by.get(id(c)) else c for c in found]
+
+
+def _undone(levels: list[ChangePoint]) -> list[int]:
+    """The number of the change that undoes each of them, 0 where none does. All are compared with the next one, those
+    that are left with the one after it, and so on."""
+    before, after, low, high = (
+        np.array([getattr(change, name) for change in levels]) for name in ("before", "after", "low", "high")
+    )
     with np.errstate(over="ignore"):
-        error = (np.array([change.high for change in levels]) - np.array([change.low for change in levels])) / 2
-        places = [_undone(change.before, number, after, size, error) for number, change in enumerate(levels)]
-    indexes = {id(change): place for change, place in zip(levels, places, strict=True) if place is not None}
-    return [attrs.evolve(c, undone=levels[indexes[id(c)]].index if id(c) in indexes else None) for c in found]
-
-
-def _undone(before: float, number: int, after: Floats, size: Floats, error: Floats) -> int | None:
-    """The number of the change that undoes the one of this number."""
-    own, later = abs(size[number]), slice(number + 1, None)
-    near = np.minimum(own / 4 + np.hypot(error[number], error[later]), own / 2)
-    back = ((size[later] > 0) != (size[number] > 0)) & (np.abs(after[later] - before) <= near)
-    return number + 1 + int(back.argmax()) if back.any() else None
+        size, error = after - before, (high - low) / 2
+        found, left = np.zeros(len(levels), dtype=np.int64), np.arange(len(levels))
+        for lag in range(1, min(_LATER + 1, len(levels))):
+            left = left[: np.searchsorted(left, len(levels) - lag)]
+            later, own = left + lag, np.abs(size[left])
+            near = np.minimum(own / 4 + np.hypot(error[left], error[later]), own / 2)
+            back = ((size[later] > 0) != (size[left] > 0)) & (np.abs(after[later] - before[left]) <= near)
+            found[left[back]] = later[back]
+            left = left[~back]
+    return list(found.tolist())

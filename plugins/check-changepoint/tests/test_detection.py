@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangePoint, detect
+from perfcore_check_changepoint.sizes import undone
 
 from .histories import NOISES, drifting, history, normal, of_two_modes, with_memory
 
@@ -220,3 +222,25 @@ def test_a_higher_confidence_gives_a_wider_interval() -> None:
     values = history(normal, 8, 100, [(50, 5.0)])
     (narrow,), (wide,) = detect(values, confidence=0.8), detect(values, confidence=0.99)
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(("between", "told"), [(0, 2), (500, 502), (2000, None)])
+def test_what_comes_back_after_very_many_changes_is_another_one(between: int, told: int | None) -> None:
+    levels = [100.0, *(200.0 + 10 * (number % 2) for number in range(between + 1)), 100.0]
+    first, *_ = undone([_change(number, *pair) for number, pair in enumerate(pairwise(levels), 1)])
+    assert first.undone == told
+
+
+def _change(index: int, before: float, after: float) -> ChangePoint:
+    error = 0.01
+    return ChangePoint(
+        index=index,
+        earliest=index,
+        latest=index,
+        before=before,
+        after=after,
+        low=after - before - error,
+        high=after - before + error,
+        gain=9.0,
+        p_value=0.01,
+    )
