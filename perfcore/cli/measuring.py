@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import attrs
 
@@ -17,6 +16,7 @@ from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.jobs.building import Building
 from perfcore.jobs.guarded import place_of
 from perfcore.jobs.runner import Context
+from perfcore.jobs.sessions import planned
 from perfcore.jobs.summary import Summary, disturbed, summarize
 from perfcore.jobs.trees import Trees
 from perfcore.model import Entry, Job, Measured, Plan, Profile
@@ -30,6 +30,8 @@ TOGETHER, MOST_TOGETHER = 16, 64  # versions of a session, and of one whose tree
 _ROOM = 1 << 30  # bytes that all trees of a session take, so that it is one of more than 16
 _DETAILED = 3
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
+
+_Wanted: TypeAlias = tuple[str | None, tuple[Job, ...]]  # a version (None: the user's tree) and its jobs
 
 
 @attrs.frozen(kw_only=True)
@@ -69,15 +71,13 @@ def measure(console: Console, request: Request) -> None:
     failures: list[Failure] = []
     kept: list[Kept] = []
     wanted = list(_wanted(repository, request))
-    waiting = deque(wanted)
-    while waiting:
-        with contextlib.ExitStack() as stack:
-            jobs = list(_placed(console, stack, request, waiting, failures))
-            if jobs:
-                plan = Plan(jobs=tuple(jobs), schedule=request.schedule, context=context(console))
-                done = submit(console, plan)
-                kept += _save(console, repository, request, done, failures)
+    with contextlib.closing(_sessions(_Ready(console, request, wanted, failures))) as sessions:
+        for jobs in filter(None, sessions):
+            plan = Plan(jobs=tuple(jobs), schedule=request.schedule, context=context(console))
+            kept += _save(console, repository, request, submit(console, plan), failures)
     console.clear_progress()
+    order = {version: place for place, (version, _) in enumerate(wanted)}
+    kept.sort(key=lambda item: order.get(item.job.version, 0))
     if request.as_json:
         console.json(
             {
@@ -88,6 +88,8 @@ def measure(console: Console, request: Request) -> None:
         )
     else:
         _print(console, kept)
+    if again := _measured_again(kept):
+        console.say(f"note: {plural(again, 'version')} measured in two sessions, which tells how these differ")
     if not wanted:
         every = "every version has its profiles" if request.versions else "there is no such version"
         console.say(f"nothing to measure: {every}")
@@ -129,8 +131,8 @@ def standing(repository: Repository, below: Path | None = None) -> Path:
     return place.relative_to(repository.root) if place.is_relative_to(repository.root) else place
 
 
-def _wanted(repository: Repository, request: Request) -> Iterator[tuple[str | None, tuple[Job, ...]]]:
-    """(version, its jobs) of everything that is to be measured."""
+def _wanted(repository: Repository, request: Request) -> Iterator[_Wanted]:
+    """Everything that is to be measured, in the order in which it was asked for."""
     if request.versions is None:
         yield None, request.jobs
     for version in request.versions or ():
@@ -142,36 +144,70 @@ def _wanted(repository: Repository, request: Request) -> Iterator[tuple[str | No
             yield version, jobs
 
 
-def _placed(
-    console: Console,
-    stack: contextlib.ExitStack,
-    request: Request,
-    waiting: deque[tuple[str | None, tuple[Job, ...]]],
-    failures: list[Failure],
-) -> Iterator[Job]:
-    """The jobs of those versions that are measured together, taken from the waiting ones: each in its tree, which is
-    built first; a version that does not build is left out and told."""
-    repository = console.repository
-    trees = stack.enter_context(Trees(repository)) if request.versions else None
-    total = len(waiting)
-    tree = repository.root
-    for number in range(min(total, MOST_TOGETHER)):
-        if number == TOGETHER and total > TOGETHER:
-            total = min(total, max(TOGETHER, _ROOM // max(1, _size(tree))))
-        if number >= total:
+@attrs.define
+class _Ready:
+    """Versions as they are made ready to be measured. `size` is that of the first tree, where there are many. What does
+    not build is told once and left out."""
+
+    console: Console
+    request: Request
+    wanted: Sequence[_Wanted]
+    failures: list[Failure]
+    broken: set[int] = attrs.field(factory=set)
+    size: int | None = None
+
+    def jobs(self, stack: contextlib.ExitStack, places: Iterable[int]) -> list[Job]:
+        """The jobs of the wanted versions at these places, in trees that stand as long as the stack."""
+        trees = stack.enter_context(Trees(self.console.repository)) if self.request.versions else None
+        left = [place for place in places if place not in self.broken]
+        made: list[Job] = []
+        for number, place in enumerate(left):
+            version = self.wanted[place][0]
+            self.console.progress(number, len(left), f"preparing {version[:10] if version else 'the working tree'}")
+            try:
+                made += self._made(trees, place)
+            except PerfError as error:
+                self.broken.add(place)
+                self.failures.append(Failure(f"version {version[:10]}" if version else "the working tree", error))
+        return made
+
+    def _made(self, trees: Trees | None, place: int) -> Iterator[Job]:
+        version, jobs = self.wanted[place]
+        tree = self.console.repository.root if version is None or trees is None else trees.get(version)
+        places = [inside(tree, job.cwd, version) for job in jobs]
+        self.request.building.run(tree)
+        self.size = _size(tree) if self.size is None and len(self.wanted) > TOGETHER else self.size
+        origin, dirty = (version, False) if version is not None else here(self.console)
+        return (
+            attrs.evolve(job, cwd=where, version=origin, dirty=dirty) for job, where in zip(jobs, places, strict=True)
+        )
+
+
+def _sessions(ready: _Ready) -> Generator[list[Job], None, None]:
+    """The jobs that are measured together, one session after the other. How many versions share one depends on the
+    tree of the newest, which therefore is made first."""
+    count = len(ready.wanted)
+    with contextlib.ExitStack() as stack:
+        if count <= TOGETHER:
+            yield ready.jobs(stack, range(count))
             return
-        version, jobs = waiting.popleft()
-        try:
-            console.progress(number, total, f"preparing {version[:10] if version else 'the working tree'}")
-            tree = repository.root if version is None or trees is None else trees.get(version)
-            places = [inside(tree, job.cwd, version) for job in jobs]
-            request.building.run(tree)
-        except PerfError as error:
-            failures.append(Failure(f"version {version[:10]}" if version else "the working tree", error))
-            continue
-        origin, dirty = (version, False) if version is not None else here(console)
-        for job, place in zip(jobs, places, strict=True):
-            yield attrs.evolve(job, cwd=place, version=origin, dirty=dirty)
+        newest = ready.jobs(stack, [count - 1])
+        most = TOGETHER if ready.size is None else _ROOM // max(1, ready.size)
+        first, *others = planned(count, min(max(most, TOGETHER), MOST_TOGETHER))
+        yield [*ready.jobs(stack, first[:-1]), *newest]
+    for places in others:
+        with contextlib.ExitStack() as stack:
+            yield ready.jobs(stack, places)
+
+
+def _measured_again(kept: Sequence[Kept]) -> int:
+    """How many versions were measured in more than one session."""
+    sessions: dict[str | None, set[object]] = {}
+    for item in kept:
+        runs = item.profile.table("runs")
+        known = runs.get("session") if runs is not None else None
+        sessions.setdefault(item.job.version, set()).update(known or ())
+    return sum(len(some) > 1 for some in sessions.values())
 
 
 def _size(tree: Path) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -172,18 +172,55 @@ def test_each_version_is_measured_in_a_clean_tree_of_its_own(here, python) -> No
 
 
 def test_many_versions_share_a_session_where_their_trees_are_small(here) -> None:
-    """A session has a level of its own: where a history goes on in another one, it may seem to change."""
     for number in range(17):
         here.commit(f"Change {number}")
-    sizes = []
-    for size in ("1K", "64M"):  # of a file with nothing in it
-        here.perf("config", "set", "execute.pre_run", f"truncate -s {size} made")
-        here.perf(*FAST, "--all", "--", "true")
-        profiles = [here.repository.load(ref) for ref in here.repository.find("0@p-17@p")]
-        sessions = collections.Counter(profile.tables["runs"]["session"][0] for profile in profiles)
-        sizes.append(sorted(sessions.values()))
-        here.perf("rm", "0@p-17@p")
-    assert sizes == [[18], [2, 16]]
+    here.perf(*FAST, "--all", "--", "true")
+    assert list(map(len, _by_session(here).values())) == [18]
+
+
+LARGE = ("config", "set", "execute.pre_run")  # truncate makes a file with nothing in it
+
+
+def test_sessions_take_turns_along_a_history_and_share_versions(here) -> None:
+    """What the machine does between them is no step anywhere, and each version takes turns with the one before it."""
+    versions = [here.head, *(here.commit(f"Change {number}") for number in range(20))]
+    here.perf(*LARGE, "truncate -s 64M made")
+    done = here.perf(*FAST, "--all", "--", "true")
+    assert "note: 4 versions measured in two sessions, which tells how these differ" in done.err
+    shown = [line.split()[0] for line in done.out.splitlines()]
+    assert shown == sorted(shown, key=[version[:10] for version in versions].index)
+    sessions = [{versions.index(version) for version in some} for some in _by_session(here).values()]
+    assert sorted(map(sorted, sessions)) == [[*range(5), *range(8, 13), *range(16, 21)], [*range(4, 9), *range(12, 17)]]
+    assert len(shown) == sum(map(len, sessions))
+
+
+def test_a_version_of_two_sessions_that_does_not_build_is_told_once(here) -> None:
+    for number in range(20):
+        here.commit(f"Change {number}", broken="x" if number == 7 else "")
+    here.perf(*LARGE, "[truncate -s 64M made, test ! -s broken]")
+    done = here.perf(*FAST, "--all", "--json", "--", "true", code=None)
+    assert len(done.json["failed"]) == 1
+    assert len(done.json["profiles"]) == 23
+
+
+def test_what_an_interrupt_left_out_is_measured_with_missing(here) -> None:
+    """Profiles of the sessions that were over are kept; versions that they share count as measured."""
+    versions = [here.head, *(here.commit(f"Change {number}") for number in range(20))]
+    here.perf(*LARGE, "truncate -s 64M made")
+    half = [word for version in (*versions[:5], *versions[8:13]) for word in ("-v", version)]
+    here.perf(*FAST, "--add", *half, "--", "true")
+    rows = here.perf(*FAST, "--json", "--add", "--all", "--missing", "--", "true").json["profiles"]
+    assert [row["version"] for row in rows] == [*versions[5:8], *versions[13:]]
+    assert "nothing to measure" in here.perf(*FAST, "--all", "--missing", "--", "true").err
+
+
+def _by_session(here: Any) -> dict[str, list[str]]:
+    """The versions of each session of what is pending."""
+    found: dict[str, list[str]] = {}
+    for row in here.perf("status", "--json").json["pending"]:
+        profile = here.repository.load(here.repository.find(row["name"])[0])
+        found.setdefault(profile.tables["runs"]["session"][0], []).append(profile.origin)
+    return found
 
 
 def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here) -> None:
