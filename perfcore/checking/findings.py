@@ -8,12 +8,13 @@ from typing import TypeAlias
 import attrs
 
 from perfcore.checking.compared import Verdicts
+from perfcore.checking.contracts import contract
 from perfcore.checking.history import Scanned
 from perfcore.checking.pairing import Unpaired
 from perfcore.checking.results import Checked
 from perfcore.model import Change
 
-Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method
+Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method; contracts have that of their file
 
 
 @attrs.frozen(kw_only=True)
@@ -56,3 +57,13 @@ def of_scans(method: str, scanned: Iterable[Scanned]) -> Kept:
         for change in one.changes:
             found[Checked(version=versions[change.target], config_id=one.line.config_id)].append(change)
     return {method: found}
+
+
+def of_contracts(version: str, configs: Iterable[str], verdicts: Sequence[Change]) -> Kept:
+    """What is kept of the verdicts on contracts: for every configuration of a version, which may be none any more."""
+    return {
+        contract.FILE: {
+            Checked(version=version, config_id=config): [each for each in verdicts if each.config_id == config]
+            for config in configs
+        }
+    }

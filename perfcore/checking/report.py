@@ -32,6 +32,13 @@ def word(change: Change) -> str:
     return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
 
 
+def metric(change: Change) -> str:
+    """What was measured: `cpu`, or `cpu of parse` for one resource; of a contract what it says."""
+    if change.contract:
+        return printable(change.contract)
+    return printable(change.metric + (f" of {change.resource}" if change.resource else ""))
+
+
 def lines(
     changes: Sequence[Change],
     unpaired: Sequence[Unpaired],
@@ -95,7 +102,7 @@ def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, .
         interval = f"{percent(change.low)} to {percent(change.high)}"
     return (
         word(change) if acceptance is None else "accepted",
-        printable(change.metric + (f" of {change.resource}" if change.resource else "")),
+        metric(change),
         change.baseline,
         quantity(change.baseline_value, change.unit),
         change.target,
@@ -112,9 +119,10 @@ def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
     return (
         word(change) if acceptance is None else "accepted",
         printable(change.label),
-        printable(change.contract),
+        metric(change),
         change.id[:_ID] if change.kind == "degradation" and acceptance is None else "",
         printable("; ".join(change.evidence.split("; ")[:2])),
+        _remark(change, acceptance),
     )
 
 

@@ -128,13 +128,15 @@ class Results:
 
 
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
-    """What became better or worse, of primary metrics: each once, as the newest method says it."""
-    found: dict[tuple[str, str, str], Change] = {}
+    """What became better or worse, of primary metrics: each once, as the newest method says it; then the contracts that
+    are broken."""
+    found: dict[tuple[str, ...], Change] = {}
     for result in sorted(results, key=lambda result: result.time):
         for change in result.changes:
             if change.primary and not change.undone and change.kind in ("degradation", "optimization"):
-                found[change.config_id, change.metric, change.resource] = change
-    return tuple(found.values())
+                what = (change.id,) if change.contract else (change.config_id, change.metric, change.resource)
+                found[what] = change
+    return tuple(sorted(found.values(), key=lambda change: bool(change.contract)))
 
 
 def _all(bucket: _Bucket) -> Iterator[Result]:

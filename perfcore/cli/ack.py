@@ -108,6 +108,8 @@ def _known(repository: Repository) -> dict[str, Change]:
 
 
 def _words(change: Change) -> str:
+    if change.contract:
+        return f"{report.word(change)} {change.contract} {change.label} at {change.target}"
     size = f" {percent(change.ratio)}" if change.ratio is not None else ""
     what = change.metric + (f" of {change.resource}" if change.resource else "")
     return f"{report.word(change)}{size} {what} {change.label} at {change.target}"

@@ -17,7 +17,7 @@ from perfcore.checking import series as histories
 from perfcore.checking.compared import verdicts
 from perfcore.checking.contracts import contract
 from perfcore.checking.contracts.fulfilment import fulfilled
-from perfcore.checking.findings import Findings, of_pairs, of_scans
+from perfcore.checking.findings import Findings, of_contracts, of_pairs, of_scans
 from perfcore.checking.formats import FORMATS, wording
 from perfcore.checking.gate import combined, parse_thresholds
 from perfcore.checking.history import Scan
@@ -164,12 +164,13 @@ def _found(
 
 def _with_contracts(repository: Repository, found: Findings, words: Sequence[str]) -> Findings:
     """What was found of a version, with the verdicts on its contracts. Of a single profile there are none."""
-    data = read_bytes(repository.root / contract.FILE)
-    if data is None or is_number(words[0] if words else ""):
+    if is_number(words[0] if words else ""):
         return found
-    agreed = contract.parse(data, contract.FILE)
+    agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
     version = repository.version(None if words in ([], ["head"]) else words[0])
-    changes, judged = fulfilled(repository, version, agreed, found.changes)
+    changes, judged = fulfilled(repository, version, agreed, found.changes) if agreed else (found.changes, ())
+    configs = {entry.config_id for entry in repository.entries(version) if entry.config_id}
+    found = attrs.evolve(found, kept=(*found.kept, of_contracts(version, configs, judged)))
     if not judged:
         return found
     conclusions = (report.conclusion(changes), report.of_contracts(judged))

@@ -35,7 +35,8 @@ def log(
     branches: Annotated[bool, typer.Option("--branches", "-b", help="The branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
     changes: Annotated[
-        bool, typer.Option("--changes", help="Only versions in which a check found something better or worse.")
+        bool,
+        typer.Option("--changes", help="Only versions that a check found better or worse, or with a broken contract."),
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document a line.")] = False,
 ) -> None:

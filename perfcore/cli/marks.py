@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from perfcore.checking import acceptance, report
@@ -14,7 +15,10 @@ from perfcore.model import Change
 from perfcore.text import align, clip, percent, printable
 
 _LABEL = 60
-_SHOWN = ("id", "kind", "metric", "resource", "config_id", "label", "baseline", "ratio", "low", "high", "primary")
+_SHOWN = (
+    *("id", "kind", "metric", "resource", "contract", "config_id", "label"),
+    *("baseline", "ratio", "low", "high", "primary"),
+)
 
 
 class Marks:
@@ -23,7 +27,7 @@ class Marks:
     def __init__(self, console: Console) -> None:
         self._console = console
         self._results = Results(console.repository.store, console.repository.vcs_name)
-        self._arrows = _can_write("▲▼")
+        self._arrows = _can_write("▲▼✗")
         self._accepted = self._read_accepted()
 
     def lines(self, version: str) -> list[str]:
@@ -35,15 +39,18 @@ class Marks:
         return [self.painted(change, line) for change, line in zip(found, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
-        """What became better or worse with a version."""
+        """What became better or worse with a version, and the contracts that it breaks."""
         found = self.results(version)
         return headlines(found) if found else ()
 
     def short(self, version: str) -> str:
-        """The same in a few words: `▲ slower +5.2 % cpu sort big.txt`; nothing where nothing is known."""
+        """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`; nothing where
+        nothing is known."""
         found = self.headlines(version)
-        if not found:
-            return ""
+        changes, contracts = ([each for each in found if bool(each.contract) == agreed] for agreed in (False, True))
+        return "; ".join(self._gist(some) for some in (changes, contracts) if some)
+
+    def _gist(self, found: Sequence[Change]) -> str:
         first = next((change for change in found if change.kind == "degradation"), found[0])
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return self.painted(first, " ".join(filter(None, self.cells(first)))) + more
@@ -70,13 +77,15 @@ class Marks:
             return ()
 
     def cells(self, change: Change) -> tuple[str, ...]:
-        """Verdict, size, metric, command, and whether it was accepted."""
-        size = percent(change.ratio) if change.ratio is not None else ""
-        metric = printable(change.metric + (f" of {change.resource}" if change.resource else ""))
+        """Verdict, size, metric, command, and whether it was accepted. Of a contract what it says, and no size."""
+        size = percent(change.ratio) if change.ratio is not None and not change.contract else ""
+        metric = report.metric(change)
         label = clip(printable(change.label), _LABEL)
         return f"{self._arrow(change)}{report.word(change)}", size, metric, label, self._remark(change)
 
     def _arrow(self, change: Change) -> str:
+        if self._arrows and change.contract:
+            return "✗ "
         if not self._arrows or change.ratio is None:
             return ""
         return "▲ " if change.ratio > 1 else "▼ "

@@ -132,3 +132,60 @@ def test_a_broken_contract_can_be_accepted(history) -> None:
     (change,) = _check(history, "cpu <= 7 ms", code=1).values()
     history.perf("check", "ack", change["id"], "--why", "known")
     assert _check(history, "cpu <= 7 ms")["cpu <= 7 ms"]["accepted"]["why"] == "known"
+
+
+def test_a_broken_contract_is_kept_and_shown(history) -> None:
+    broken = _check(history, "cpu <= 7 ms", "memory <= 1 TiB", code=1)["cpu <= 7 ms"]
+    kept = history.snapshot()
+    _check(history, "cpu <= 7 ms", "memory <= 1 TiB", code=1)
+    assert history.snapshot() == kept, "what is said again is not kept again"
+    status = history.perf("status").out.split("checked ")[1].split("\n")[1:-1]
+    assert status == [
+        "  ▼ faster  -20.0 %  cpu          ./parse big",
+        "  ✗ broken           cpu <= 7 ms  ./parse big",
+    ]
+    assert "\n".join(status) in history.perf("log").out
+    newest, oldest = history.perf("log", "--short").lines
+    assert newest.endswith("▼ faster -20.0 % cpu ./parse big; ✗ broken cpu <= 7 ms ./parse big")
+    assert "broken" not in oldest
+    (found,) = (each for each in history.perf("status", "--json").json["changes"] if each["contract"])
+    assert (found["contract"], found["kind"], found["id"]) == ("cpu <= 7 ms", "degradation", broken["id"])
+    assert len(history.perf("log", "--changes", "--short").lines) == 1
+    done = history.real.perf("status", env={"PYTHONIOENCODING": "ascii"})
+    assert "  broken           cpu <= 7 ms  ./parse big" in done.out
+
+
+def test_a_contract_that_is_kept_again_or_gone_is_shown_no_more(history) -> None:
+    for sentences in (["cpu <= 9 ms"], ["memory <= 1 TiB"], []):
+        _check(history, "cpu <= 7 ms", code=1)
+        assert "✗ broken" in history.perf("status").out
+        _check(history, *sentences) if sentences else (history.path / ".perfcontract.yml").unlink()
+        history.perf("check")
+        assert "broken" not in history.perf("status").out
+        assert "✗" not in history.perf("log").out
+
+
+def test_a_kept_contract_says_nothing(here) -> None:
+    here.register(_profile(_noisy(10)))
+    _check(here, "cpu <= 11 ms")
+    assert "and no change found" in here.perf("status").out
+    assert "11 ms" not in here.perf("log").out
+
+
+def test_a_broken_contract_is_accepted_by_the_beginning_of_its_id(history) -> None:
+    id = _check(history, "cpu <= 7 ms", code=1)["cpu <= 7 ms"]["id"]
+    assert (
+        "(broken cpu <= 7 ms ./parse big at "
+        in history.perf("check", "ack", id[:10], "--why", "known", "--author", "Ann").out
+    )
+    assert "✗ broken           cpu <= 7 ms  ./parse big  (accepted: known)" in history.perf("status").out
+    (line,) = (line for line in history.perf("check").lines if line.startswith("accepted"))
+    assert line.endswith("20 of 20 runs beyond it  by Ann: known")
+
+
+def test_contracts_of_what_is_not_kept_are_not_kept(history) -> None:
+    history.write(".perfcontract.yml", "parse: [cpu <= 7 ms]\n")
+    before = history.snapshot()
+    history.perf("check", "--no-store", code=1)
+    assert "checked" not in history.perf("status").out
+    assert {name for name in history.snapshot() if "/objects/" in name} == {n for n in before if "/objects/" in n}

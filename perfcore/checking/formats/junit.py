@@ -13,6 +13,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 import attrs
 
+from perfcore.checking import report
 from perfcore.checking.formats import wording
 from perfcore.checking.outcome import Outcome
 from perfcore.checking.pairing import Unpaired
@@ -56,7 +57,7 @@ def _case(outcome: Outcome, change: Change) -> _Case:
     parts += [wording.accepted(acceptance)] if acceptance else []
     return _Case(
         suite=_suite(change.label),
-        name=wording.metric(change),
+        name=report.metric(change),
         result=result,
         type=change.kind,
         message=wording.title(change) if result else "",

@@ -55,7 +55,7 @@ def _row(outcome: Outcome, change: Change) -> str:
     cells = (
         _verdict(outcome, change),
         _code(change.label),
-        _code(wording.metric(change)),
+        _code(report.metric(change)),
         f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
         f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
         _arrow(change) + wording.size(change),
@@ -94,7 +94,7 @@ def _evidence(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _subject(change: Change) -> str:
-    return f"{_code(wording.metric(change))} of {_code(change.label)}"
+    return f"{_code(report.metric(change))} of {_code(change.label)}"
 
 
 def _more(items: Sequence[object]) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 from urllib.parse import quote
 
 from perfcore import __version__
+from perfcore.checking import report
 from perfcore.checking.formats import wording
 from perfcore.checking.locations import Location
 from perfcore.checking.outcome import Outcome
@@ -91,7 +92,7 @@ def _of_change(outcome: Outcome, change: Change) -> dict[str, Any]:
         **_result(_rule_of(change), _level(outcome, change), text, change.id, outcome.locations.get(change)),
         "properties": _properties(change),
     }
-    result["locations"][0]["logicalLocations"] = _logical(change.label, wording.metric(change))
+    result["locations"][0]["logicalLocations"] = _logical(change.label, report.metric(change))
     if acceptance:
         justification = wording.accepted(acceptance)
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]

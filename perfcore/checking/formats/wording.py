@@ -17,13 +17,6 @@ def shown(changes: Sequence[Change]) -> list[Change]:
     return [change for change in changes if change.primary or change.kind not in ("same", "cannot tell")]
 
 
-def metric(change: Change) -> str:
-    """What was measured: `cpu`, or `cpu of parse` for one resource; of a contract what it says."""
-    if change.contract:
-        return printable(change.contract)
-    return printable(change.metric + (f" of {change.resource}" if change.resource else ""))
-
-
 def size(change: Change) -> str:
     """By how much it changed."""
     return percent(change.ratio) if change.ratio is not None else "-"
@@ -38,7 +31,7 @@ def interval(change: Change) -> str:
 
 def title(change: Change) -> str:
     """`cpu slower: +5.2 %`."""
-    return f"{metric(change)} {report.word(change)}" + (f": {size(change)}" if change.ratio is not None else "")
+    return f"{report.metric(change)} {report.word(change)}" + (f": {size(change)}" if change.ratio is not None else "")
 
 
 def sentence(change: Change) -> str:
@@ -48,7 +41,7 @@ def sentence(change: Change) -> str:
     between = f" ({interval(change)})" if interval(change) else ""
     moved = f", {size(change)}{between}" if change.ratio is not None else ""
     before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))
-    verdict = f"{printable(change.label)}: {metric(change)} {report.word(change)}{moved}"
+    verdict = f"{printable(change.label)}: {report.metric(change)} {report.word(change)}{moved}"
     return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(change.target)}"
 
 
