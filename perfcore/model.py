@@ -217,7 +217,9 @@ class Series:
     """One metric of one resource over the versions of a branch, oldest first: `values[i]` are the runs that
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
     at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
-    change that matters, None where nobody said."""
+    change that matters, None where nobody said. `sessions[i]` says in which sessions the runs of `values[i]` were
+    measured: in their order each session, empty where it is not known, and how many of the runs are of it. It is left
+    out altogether where no session measured several versions."""
 
     config_id: str
     metric: str
@@ -230,6 +232,7 @@ class Series:
     label: str = ""
     comparisons: int = 1
     threshold: float | None = None
+    sessions: tuple[tuple[tuple[str, int], ...], ...] = ()
 
 
 @attrs.frozen(kw_only=True)

@@ -11,8 +11,9 @@ import hashlib
 import math
 from array import array
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import attrs
 import msgspec
@@ -24,19 +25,38 @@ from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, Table
 
 PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
-_FORMAT = 1
+_FORMAT = 2
+
+Sessions: TypeAlias = tuple[tuple[str, int], ...]
+_Taken: TypeAlias = Mapping[object, str]  # the session of each run
 
 
 class Amounts(msgspec.Struct, frozen=True, array_like=True):
-    """One metric of a profile: its amounts, one for each measured run that has one, in order (float64)."""
+    """One metric of a profile: its amounts, one for each measured run that has one, in order (float64). `sessions` says
+    of which sessions they are: in their order each one, empty where it is not known, and how many amounts are of it."""
 
     unit: str
     better: Literal["lower", "higher"]
     data: bytes
+    sessions: Sessions
+
+    @classmethod
+    def of(cls, column: Column, units: Mapping[str, str], values: Mapping[object, float], taken: _Taken) -> Amounts:
+        """Of the amounts of the runs that have one."""
+        return cls(
+            column.unit or units.get(column.name, ""),
+            column.spec.better,
+            array("d", values.values()).tobytes(),
+            tuple((name, len(list(some))) for name, some in groupby(taken.get(run, "") for run in values)),
+        )
 
     def __post_init__(self) -> None:
-        if len(self.data) % 8:
-            raise ValueError("half a number")
+        if len(self.data) != 8 * sum(count for _, count in self.sessions):
+            raise ValueError("numbers and sessions do not go together")
+
+    def joined(self, other: Amounts) -> Amounts:
+        """With what another profile says of the same."""
+        return Amounts(self.unit, self.better, self.data + other.data, self.sessions + other.sessions)
 
     @property
     def values(self) -> tuple[float, ...]:
@@ -51,13 +71,9 @@ def of_profile(profile: Profile) -> dict[str, Amounts]:
     resources = profile.table("resources")
     if resources is None:
         return {}
-    runs, warm = _runs(resources), _warmups(profile)
+    runs, warm, taken = _runs(resources), _warmups(profile), _taken(profile)
     return {
-        column.name: Amounts(
-            column.unit or profile.header.units.get(column.name, ""),
-            column.spec.better,
-            array("d", _sums(column, runs, warm)).tobytes(),
-        )
+        column.name: Amounts.of(column, profile.header.units, _sums(column, runs, warm), taken)
         for column in resources.values()
     }
 
@@ -69,16 +85,16 @@ def of_functions(profile: Profile, metric: str) -> dict[str, Amounts]:
     resources = profile.table("resources")
     if resources is None or metric not in resources.names or not has_stacks(profile.tables):
         return {}
-    column = resources[metric]
-    unit = column.unit or profile.header.units.get(metric, "")
-    runs = profile.table("runs")
+    column, runs = resources[metric], profile.table("runs")
+    sessions = set(_taken(profile).values())
+    taken: _Taken = {None: sessions.pop()} if len(sessions) == 1 else {}
     warm = _warmups(profile)
     count = 1 if runs is None else max(1, runs.rows - len(warm))
     totals: dict[str, float] = {}
     for function in by_function(profile.tables, metric):
         totals[function.name] = totals.get(function.name, 0.0) + function.total
     return {
-        name: Amounts(unit, column.spec.better, array("d", [total / count]).tobytes()) for name, total in totals.items()
+        name: Amounts.of(column, profile.header.units, {None: total / count}, taken) for name, total in totals.items()
     }
 
 
@@ -104,13 +120,21 @@ def _warmups(profile: Profile) -> frozenset[object]:
     return frozenset(run for run, warmup in zip(runs["run"], runs["warmup"], strict=True) if warmup)
 
 
-def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> list[float]:
+def _taken(profile: Profile) -> _Taken:
+    """The session of each run that says it."""
+    runs = profile.table("runs")
+    if runs is None or not {"run", "session"} <= set(runs.names):
+        return {}
+    return {run: session for run, session in zip(runs["run"], runs["session"], strict=True) if isinstance(session, str)}
+
+
+def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[object, float]:
     sums: dict[object, float] = {}
     for run, value in zip(runs, column, strict=True):
         if run is None or run in warm or not isinstance(value, int | float):
             continue
         sums[run] = sums.get(run, 0.0) + value
-    return [amount for amount in sums.values() if math.isfinite(amount)]
+    return {run: amount for run, amount in sums.items() if math.isfinite(amount)}
 
 
 @attrs.define

@@ -155,6 +155,7 @@ def _over(one: Scanned, places: Sequence[tuple[int, str, str]]) -> Series:
         versions=tuple(version for _, version, _ in places),
         environments=tuple(environment for _, _, environment in places),
         values=tuple(known.get(place, ()) for place in places),
+        sessions=(),  # what the machine did is seen in what all series share
     )
 
 

@@ -6,13 +6,14 @@ what the main line has, do not alternate with its own; what a side line brought 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import attrs
 
 from perfcore.checking import amounts
-from perfcore.checking.amounts import Amounts, Kept
+from perfcore.checking.amounts import Amounts, Kept, Sessions
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Series
 from perfcore.repository import Repository
@@ -148,7 +149,7 @@ def _joined(parts: Sequence[dict[str, Amounts]]) -> dict[str, Amounts]:
         for name, new in part.items():
             old = joined.get(name)
             alike = old is not None and (old.unit, old.better) == (new.unit, new.better)
-            joined[name] = Amounts(new.unit, new.better, old.data + new.data) if old is not None and alike else new
+            joined[name] = old.joined(new) if old is not None and alike else new
     return joined
 
 
@@ -173,4 +174,11 @@ def _series(line: Line, metric: str, resource: str, found: Sequence[Amounts | No
         environments=tuple(place.environment for place in line.places),
         values=tuple(known.values if known is not None else () for known in alike),
         better=last.better,
+        sessions=_sessions([known.sessions if known is not None else () for known in alike]),
     )
+
+
+def _sessions(sessions: Sequence[Sessions]) -> tuple[Sessions, ...]:
+    """The sessions of every version, where any of them has several versions."""
+    counted = Counter(name for some in sessions for name in {name for name, _ in some if name})
+    return tuple(sessions) if any(count > 1 for count in counted.values()) else ()

@@ -129,6 +129,7 @@ def _cut(one: Scanned, last: int | None) -> Scanned:
         versions=one.series.versions[start:],
         environments=one.series.environments[start:],
         values=one.series.values[start:],
+        sessions=one.series.sessions[start:],
     )
     return attrs.evolve(
         one,

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import msgspec
 import pytest
 
+from perfcore import files
 from perfcore.checking import amounts
 from perfcore.checking.amounts import Amounts, Kept
 from perfcore.profile.table import column, table
@@ -89,6 +91,23 @@ def test_one_metric_decides(names: list[str], primary: str | None) -> None:
     assert amounts.primary(names) == primary
 
 
+def test_amounts_know_their_sessions() -> None:
+    made = profiles.timed(runs=4)
+    runs = made.tables["runs"]
+    taken = table(
+        "runs",
+        [
+            column("run", list(runs["run"]), role="order"),
+            column("session", ["a", "a", None, "b"], role="dimension"),
+            column("warmup", [True, False, False, False], role="dimension"),
+        ],
+    )
+    assert amounts.of_profile(made)["wall"].sessions == (("5e55", 4),)
+    assert amounts.of_profile(made.replace_tables(runs=taken))["wall"].sessions == (("a", 1), ("", 1), ("b", 1))
+    assert amounts.of_profile(profiles.sampled())["samples"].sessions == (("", 1),)
+    assert amounts.of_functions(profiles.sampled(), "samples")["main"].sessions == (("", 1),)
+
+
 def test_a_cache_gives_back_what_was_put_there(tmp_path: Path) -> None:
     kept = Kept.read(tmp_path, "1:a")
     assert kept.get("p", "metrics") is None
@@ -101,7 +120,7 @@ def test_a_cache_gives_back_what_was_put_there(tmp_path: Path) -> None:
 
 def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
     kept = Kept.read(tmp_path, "1:a")
-    kept.put("p", "metrics", {"wall": Amounts("ns", "lower", b"\0" * 8)})
+    kept.put("p", "metrics", {"wall": Amounts("ns", "lower", b"\0" * 8, (("a", 1),))})
     kept.write()
     whole = kept.path.read_bytes()
     for place in range(len(whole)):
@@ -118,3 +137,12 @@ def test_a_cache_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> No
     kept.put("p", "metrics", {})
     kept.write()
     assert attrs.asdict(kept)["changed"]
+
+
+def test_a_cache_of_an_earlier_format_is_not_believed(tmp_path: Path) -> None:
+    kept = Kept.read(tmp_path, "1:a")
+    kept.put("p", "metrics", {})
+    kept.write()
+    data = msgspec.msgpack.encode((1, {"p": {"metrics": {"wall": ["ns", "lower", b"\0" * 8]}}}))
+    files.cache(kept.path, data)
+    assert Kept.read(tmp_path, "1:a").known == {}

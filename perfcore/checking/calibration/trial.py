@@ -211,6 +211,7 @@ def _scan(series: Series, replay: Sequence[tuple[float, ...]], check: Scan) -> l
         versions=tuple(_version(number) for number in range(len(replay))),
         environments=("",) * len(replay),
         values=tuple(replay),
+        sessions=(),
     )
     changes, _ = check.phases.call("scan", series=replayed, state=None)
     return [change for change in changes if change.kind in ("degradation", "optimization")]
