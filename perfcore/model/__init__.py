@@ -1,0 +1,66 @@
+"""The things perfcore talks about: frozen, without I/O.
+
+Times are integers: nanoseconds since 1970 UTC where the name ends in `_ns` or is `created`; dates of versions
+are seconds since 1970 UTC.
+
+Making a class of attrs takes longer than most functions ever run, and most commands need few: each part is imported
+when something of it is first asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from perfcore.model.changes import Change, ChangeKind, Pairing, Sample, Series
+    from perfcore.model.entries import Entry
+    from perfcore.model.jobs import Job, Measured, Plan, Step
+    from perfcore.model.profiles import Header, Profile, Tool
+    from perfcore.model.subjects import Subject
+    from perfcore.model.versions import MajorVersion, MinorVersion
+
+PROFILE_FORMAT = 1
+EMPTY: Mapping[str, Any] = {}
+
+_PARTS = {
+    "changes": ("Change", "ChangeKind", "Pairing", "Sample", "Series"),
+    "entries": ("Entry",),
+    "jobs": ("Job", "Measured", "Plan", "Step"),
+    "profiles": ("Header", "Profile", "Tool"),
+    "subjects": ("Subject",),
+    "versions": ("MajorVersion", "MinorVersion"),
+}
+
+if not TYPE_CHECKING:  # or else every name would have a type
+
+    def __getattr__(name: str) -> Any:
+        for part, names in _PARTS.items():
+            if name in names:
+                from importlib import import_module
+
+                globals().update((each, getattr(import_module(f"{__name__}.{part}"), each)) for each in names)
+                return globals()[name]
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+__all__ = [
+    "EMPTY",
+    "PROFILE_FORMAT",
+    "Change",
+    "ChangeKind",
+    "Entry",
+    "Header",
+    "Job",
+    "MajorVersion",
+    "Measured",
+    "MinorVersion",
+    "Pairing",
+    "Plan",
+    "Profile",
+    "Sample",
+    "Series",
+    "Step",
+    "Subject",
+    "Tool",
+]

@@ -1,0 +1,29 @@
+"""What is listed of a profile."""
+
+from __future__ import annotations
+
+import attrs
+
+
+@attrs.frozen(kw_only=True, order=False)
+class Entry:
+    """A profile as the index of its version lists it: everything that `log` and `status` show."""
+
+    profile: str
+    created: int
+    name: str
+    type: str
+    tables: tuple[str, ...] = ()
+    cmd: str = ""
+    args: str = ""
+    workload: str = ""
+    collector: str = ""
+    postprocessors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    config_id: str = ""
+    environment_id: str = ""
+    tombstone: bool = False
+
+    @property
+    def label(self) -> str:
+        return " ".join(part for part in (self.cmd, self.args, self.workload) if part)
