@@ -25,7 +25,7 @@ from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, Table
 
 PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
-_FORMAT = 2
+_FORMAT = 3
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
 _Taken: TypeAlias = Mapping[object, str]  # the session of each run
@@ -139,27 +139,27 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
 
 @attrs.define
 class Kept:
-    """The amounts of the profiles of one configuration, by profile id and what was asked of them. Its file may be
-    removed at any time: then its profiles are read again."""
+    """What was asked of the profiles of one configuration, by profile id. Its file may be removed at any time: then its
+    profiles are read again. Each question has a file of its own: all functions are much to read for who wants none."""
 
     path: Path
-    known: dict[str, dict[str, dict[str, Amounts]]]
+    known: dict[str, dict[str, Amounts]]
     changed: bool = False
 
     @classmethod
-    def read(cls, folder: Path, config_id: str) -> Kept:
-        name = hashlib.sha1(config_id.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-        data = files.cached(folder / name)
+    def read(cls, folder: Path, config_id: str, what: str) -> Kept:
+        digest = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        data = files.cached(folder / digest)
         with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             format, known = _DECODER.decode(data or b"")
-            return cls(folder / name, known if format == _FORMAT else {})
-        return cls(folder / name, {})
+            return cls(folder / digest, known if format == _FORMAT else {})
+        return cls(folder / digest, {})
 
-    def get(self, profile: str, what: str) -> dict[str, Amounts] | None:
-        return self.known.get(profile, {}).get(what)
+    def get(self, profile: str) -> dict[str, Amounts] | None:
+        return self.known.get(profile)
 
-    def put(self, profile: str, what: str, metrics: dict[str, Amounts]) -> None:
-        self.known.setdefault(profile, {})[what] = metrics
+    def put(self, profile: str, metrics: dict[str, Amounts]) -> None:
+        self.known[profile] = metrics
         self.changed = True
 
     def write(self) -> None:
@@ -169,4 +169,4 @@ class Kept:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, dict[str, Amounts]]]])
+_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, Amounts]]])

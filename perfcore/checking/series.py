@@ -115,7 +115,7 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
 def _read(repository: Repository, line: Line, what: str) -> list[dict[str, Amounts]]:
     """What each place of a line has, its profiles taken together. Profiles are read only once: what they say is kept
     in a cache. One that cannot be read is left out with a warning."""
-    kept = Kept.read(cache(repository) / "amounts", line.config_id)
+    kept = Kept.read(cache(repository) / "amounts", line.config_id, what)
     found = [_joined([_one(repository, kept, id, what) for id in place.profiles]) for place in line.places]
     kept.write()
     return found
@@ -126,7 +126,7 @@ def cache(repository: Repository) -> Path:
 
 
 def _one(repository: Repository, kept: Kept, id: str, what: str) -> dict[str, Amounts]:
-    known = kept.get(id, what)
+    known = kept.get(id)
     if known is None:
         try:
             profile = repository.store.load(id)
@@ -138,7 +138,7 @@ def _one(repository: Repository, kept: Kept, id: str, what: str) -> dict[str, Am
         except (FormatError, NotFoundError) as error:
             repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
             return {}
-        kept.put(id, what, known)
+        kept.put(id, known)
     return known
 
 

@@ -118,13 +118,12 @@ def notes_of_checks(data: bytes) -> None:
 def caches(data: bytes) -> None:
     """Files of `.perf/cache`, which are believed or not, and never an error."""
     place = folder() / "cache"
-    name = hashlib.sha1(b"c", usedforsecurity=False).hexdigest()
-    files.cache(place / name, data)
-    for known in amounts.Kept.read(place, "c").known.values():
-        for metrics in known.values():
-            assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
-    (place / name).write_bytes(data)
-    amounts.Kept.read(place, "c")
+    path = amounts.Kept.read(place, "c", "metrics").path
+    files.cache(path, data)
+    for metrics in amounts.Kept.read(place, "c", "metrics").known.values():
+        assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
+    path.write_bytes(data)
+    amounts.Kept.read(place, "c", "metrics")
 
 
 @target
