@@ -10,52 +10,33 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.machinery import PathFinder
 from pathlib import Path
 
-import msgspec
+import attrs
 
-from perfcore import __version__
+from perfcore import __version__, files
 from perfcore.installed import GROUPS, Found
 
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")
 _POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
-_LIMIT = 1 << 22
 _MANY = 50
+_LAYOUT = "2"
 
 Announced = Mapping[str, tuple[Found, ...]]
 
 
-class _Row(msgspec.Struct, array_like=True):
-    kind: str
-    name: str
-    target: str
-    distribution: str
-    version: str
-    systems: tuple[str, ...]
-
-
-class _Memory(msgspec.Struct, array_like=True):
-    stamp: str
-    rows: list[_Row]
-
-
-_decode = msgspec.json.Decoder(_Memory).decode
-
-
 def recall(place: Path) -> Announced | None:
     """Every plugin by kind, as it was announced; None where that is not known, or not any more."""
-    try:
-        with open(_file(place), "rb") as file:
-            memory = _decode(file.read(_LIMIT))
-    except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    data = files.cached(_file(place))
+    stamp, rows = (None, ()) if data is None else json.loads(data)
+    if stamp is None or stamp != _stamp():
         return None
-    if memory.stamp != _stamp() or any(row.kind not in GROUPS for row in memory.rows):
-        return None
-    found = [Found(**msgspec.structs.asdict(row)) for row in memory.rows]
+    found = [Found(**{**row, "systems": tuple(row["systems"])}) for row in rows]
     return {kind: tuple(each for each in found if each.kind == kind) for kind in GROUPS}
 
 
@@ -64,29 +45,17 @@ def keep(place: Path, announced: Announced) -> None:
     stamp = _stamp()
     if stamp is None:
         return
-    rows = [
-        _Row(f.kind, f.name, f.target, f.distribution, f.version, f.systems)
-        for found in announced.values()
-        for f in found
-    ]
-    path = _file(place)
-    temporary = path.with_name(f"{path.name}-{os.getpid()}-{os.urandom(4).hex()}")
+    rows = [attrs.asdict(each, recurse=False) for found in announced.values() for each in found]
+    files.cache(_file(place), json.dumps((stamp, rows)).encode())
     with contextlib.suppress(OSError):
-        place.mkdir(parents=True, exist_ok=True)
-        try:
-            temporary.write_bytes(msgspec.json.encode(_Memory(stamp, rows)))
-            os.replace(temporary, path)
-            for old in sorted(place.glob("*.json"), key=os.path.getmtime)[:-_MANY]:
-                old.unlink()
-        except OSError:
-            temporary.unlink(missing_ok=True)
-            raise
+        for old in sorted(place.iterdir(), key=os.path.getmtime)[:-_MANY]:
+            old.unlink()
 
 
 def _file(place: Path) -> Path:
     """One for each interpreter and its folders."""
-    here = "\0".join((sys.executable, sys.prefix, __version__, *sys.path))
-    return place / f"{hashlib.sha1(here.encode('utf-8', 'replace'), usedforsecurity=False).hexdigest()}.json"
+    here = "\0".join((_LAYOUT, sys.executable, sys.prefix, __version__, *sys.path))
+    return place / hashlib.sha1(here.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def _stamp() -> str | None:

@@ -15,26 +15,29 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore import environment, files, inhouse
 from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer, set_value
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
-from perfcore.hookspecs import Storage, Vcs
-from perfcore.model import Entry, MinorVersion, Profile, Subject
+from perfcore.model import Entry
 from perfcore.plugins import Plugins, guard
-from perfcore.profile import codec
 from perfcore.store import index as indexes
-from perfcore.store import lookup, objects, pending
-from perfcore.store.catalog import Catalog
-from perfcore.store.lookup import Places, Ref
-from perfcore.store.pending import Pending
+from perfcore.store import objects, pending
 from perfcore.store.recent import Recent
 from perfcore.store.store import Kept, Store
 from perfcore.text import printable
 from perfcore.trust import Trust
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Storage, Vcs
+    from perfcore.model import MinorVersion, Profile, Subject
+    from perfcore.profile import codec
+    from perfcore.store.catalog import Catalog
+    from perfcore.store.lookup import Ref
+    from perfcore.store.pending import Pending
 
 DIRECTORY = ".perf"
 SNIFFED = 4096
@@ -220,6 +223,8 @@ class Repository:
     @contextlib.contextmanager
     def catalog(self) -> Iterator[Catalog]:
         """What the indexes say now, quicker than reading them one by one; what it learned is kept for the next."""
+        from perfcore.store.catalog import Catalog
+
         catalog = Catalog(self.store, self.perf / "cache" / "indexes")
         try:
             yield catalog
@@ -251,8 +256,10 @@ class Repository:
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name, as `perfcore.store.lookup` describes them; with `unregistered`, a name that is
         no number is looked for only among pending profiles and files."""
+        from perfcore.store import lookup
+
         only = unregistered and not lookup.is_number(name)
-        places = Places(
+        places = lookup.Places(
             version=self.version,
             entries=(lambda version: ()) if only else self.entries,
             pending=self.pending,
@@ -283,6 +290,8 @@ class Repository:
     def register(self, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
         """Register a pending profile or a file with a version (its origin, or else the head). The source is
         removed once the index is durable, unless it is to be kept."""
+        from perfcore.profile import codec
+
         source = self._source(ref)
         name, profile = source.name, source.profile
         if profile.dirty:
@@ -343,6 +352,8 @@ class Repository:
 
     def subject(self, refs: Sequence[Ref]) -> Subject:
         """What a view is given for these profiles."""
+        from perfcore.model import Subject
+
         versions = [self.vcs.get_minor_version_info(ref.version) if ref.version else None for ref in refs]
         return Subject(
             profiles=tuple(self.load(ref) for ref in refs),
@@ -371,6 +382,8 @@ class Repository:
 
     def _completed(self, entry: Entry) -> Entry:
         """An entry of version 1 of the index, which says only name and time, with the rest from its profile."""
+        from perfcore.profile import codec
+
         with contextlib.suppress(FormatError, NotFoundError):
             profile = self.store.load(entry.profile)
             tables = codec.piece_ids(self.store.get(entry.profile, "profile").content, entry.name)
@@ -380,6 +393,8 @@ class Repository:
         return attrs.evolve(entry, type="unreadable")
 
     def _source(self, ref: Ref) -> _Source:
+        from perfcore.profile import codec
+
         if ref.entry is not None:
             raise UsageError(f"{ref.name} is registered already")
         kept = Kept(self.store)
@@ -399,6 +414,8 @@ class Repository:
 
     def _parsed(self, path: Path, format: str | None, get: codec.GetPiece) -> tuple[Profile, bytes, tuple[int, ...]]:
         """(profile, its JSON where that is what the file holds, the stamp of the file)."""
+        from perfcore.profile import codec
+
         content = self._read(path)
         head, stamp = content.data[:SNIFFED], content.stamp
         if format in (None, "perf") and _is_own(content.data):
@@ -489,6 +506,8 @@ def _entry_of(profile: Profile, id: str, name: str, tables: tuple[str, ...]) -> 
 
 def _verify(profile: Profile, name: str) -> None:
     """Read every table; the error says which profile it is of."""
+    from perfcore.profile import codec
+
     try:
         codec.verify(profile)
     except FormatError as error:

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import typer
 
@@ -22,8 +22,10 @@ from perfcore.config import Config
 from perfcore.errors import NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository, UserPlaces, load_config
-from perfcore.store.lookup import Ref
 from perfcore.text import clip, printable, printable_json, printable_lines
+
+if TYPE_CHECKING:
+    from perfcore.store.lookup import Ref
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
 _PATIENCE = 1.0

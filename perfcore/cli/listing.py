@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import functools
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.model import Entry
-from perfcore.store.pending import Pending
 from perfcore.text import clip, printable
+
+if TYPE_CHECKING:
+    from perfcore.model import Entry
+    from perfcore.store.pending import Pending
 
 _LABEL = 60
 

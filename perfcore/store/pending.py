@@ -6,15 +6,18 @@ import hashlib
 import re
 import time
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
-from perfcore.hookspecs import Listed
-from perfcore.model import Profile
-from perfcore.profile import codec
 from perfcore.store.objects import MAX_BYTES
-from perfcore.store.store import Store
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Listed
+    from perfcore.model import Profile
+    from perfcore.profile import codec
+    from perfcore.store.store import Store
 
 JOBS = "jobs/"
 SUFFIX = ".perf"
@@ -42,6 +45,8 @@ class Pending:
 
 def save(store: Store, profile: Profile) -> Pending:
     """Write a profile to the pending ones under a name that says what it is."""
+    from perfcore.profile import codec
+
     earlier = store.earlier(profile)
     data, tables = store.encode_profile(profile, earlier, sealed=True)
     saved = _create(store, suggest_name(profile), data, profile)
@@ -56,6 +61,8 @@ def save(store: Store, profile: Profile) -> Pending:
 
 def read(store: Store, name: str, get: codec.GetPiece | None = None) -> tuple[Pending, bytes]:
     """One pending profile, whose tables `get` reads, and its bytes. KeyMissingError where it is gone."""
+    from perfcore.profile import codec
+
     stored = store.storage.read(JOBS + name)
     try:
         profile = codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")

@@ -11,15 +11,15 @@ import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from perfcore import files
 from perfcore.errors import PerfError
-from perfcore.model import Profile
 from perfcore.store.objects import ID
 
-_DECODER = msgspec.json.Decoder(dict[str, list[str]])
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+
 _LIMIT = 1 << 16
 
 
@@ -33,8 +33,11 @@ class Recent:
         """The ids of the pieces, none where nothing is known."""
         if self._folder is None:
             return {}
+        import msgspec
+
         try:
-            pieces = _DECODER.decode(files.read(self._folder / _name(profile), _LIMIT).data)
+            data = files.read(self._folder / _name(profile), _LIMIT).data
+            pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (PerfError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
         return pieces if all(ID.fullmatch(id) for ids in pieces.values() for id in ids) else {}
@@ -43,6 +46,8 @@ class Recent:
         """Remember what was written. A folder that cannot be written costs space, not the profile."""
         if self._folder is None or not pieces:
             return
+        import msgspec
+
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=self._folder)

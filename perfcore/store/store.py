@@ -6,6 +6,7 @@ import contextlib
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from perfcore.errors import (
     ConflictError,
@@ -15,13 +16,15 @@ from perfcore.errors import (
     NotFoundError,
     StorageError,
 )
-from perfcore.hookspecs import Listed, Storage
-from perfcore.model import Entry, Profile
-from perfcore.profile import codec
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.recent import Recent
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Listed, Storage
+    from perfcore.model import Entry, Profile
+    from perfcore.profile import codec
 
 OBJECTS = "objects/"
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
@@ -99,14 +102,20 @@ class Store:
     ) -> tuple[bytes, tuple[str, ...]]:
         """The JSON of a profile, its large tables put into the store, and their ids. Large stacks continue
         `earlier`: the same again gives the same ids. What is `sealed` ends with a checksum."""
+        from perfcore.profile import codec
+
         return codec.encode(profile, self.put_piece, earlier=earlier, sealed=sealed)
 
     def earlier(self, profile: Profile) -> codec.Earlier:
         """The stacks that a new profile continues, read when they are asked for and then kept."""
+        from perfcore.profile import codec
+
         return functools.cache(lambda: codec.chains(self.recent.pieces(profile), self.get_piece))
 
     def decode_profile(self, data: bytes, where: str) -> Profile:
         """The profile in this JSON; its tables are read from the store when they are looked at."""
+        from perfcore.profile import codec
+
         return codec.decode(data, self.get_piece, where=where)
 
     def load(self, id: str) -> Profile:
