@@ -50,12 +50,15 @@ def of_pairs(verdicts: Iterable[Verdicts]) -> Kept:
 def of_scans(method: str, scanned: Iterable[Scanned]) -> Kept:
     """What is kept of histories: for every version what changed with it, which may be nothing any more."""
     found: dict[Checked, list[Change]] = {}
+    versions: dict[int, dict[str, str]] = {}
     for one in scanned:
-        versions = {place.version.id[:10]: place.version.id for place in one.line.places}
-        for version in versions.values():
-            found.setdefault(Checked(version=version, config_id=one.line.config_id), [])
+        if id(one.line) not in versions:
+            versions[id(one.line)] = {place.version.id[:10]: place.version.id for place in one.line.places}
+            for version in versions[id(one.line)].values():
+                found.setdefault(Checked(version=version, config_id=one.line.config_id), [])
         for change in one.changes:
-            found[Checked(version=versions[change.target], config_id=one.line.config_id)].append(change)
+            version = versions[id(one.line)][change.target]
+            found[Checked(version=version, config_id=one.line.config_id)].append(change)
     return {method: found}
 
 

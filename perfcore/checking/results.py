@@ -84,18 +84,24 @@ class Results:
         """Write what a method found and is not known yet; gives of how many versions and configurations. That
         nothing was found is written only where something was before."""
         news: dict[str, list[_Row]] = {}
-        for checked in sorted(found, key=attrs.astuple):
-            bucket = self._name(checked.version)
+        for checked in sorted(self._said_anew(method, found), key=attrs.astuple):
             row = _Row(encodable(checked.version), checked.config_id, tuple(found[checked]))
-            known = self._bucket(bucket).get(row.version, {}).get((row.config_id, method))
-            if not _says_the_same(known.changes if known else (), row.changes):
-                news.setdefault(bucket, []).append(row)
+            news.setdefault(self._name(checked.version), []).append(row)
         for bucket, rows in news.items():
             newest = max((each.time for each in _all(self._read[bucket])), default=0)
             note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
             notes.add(self._store, subjects.of_bucket(bucket), TYPE, _encode(note))
             self._enter(bucket, note)
         return sum(map(len, news.values()))
+
+    def _said_anew(self, method: str, found: Mapping[Checked, Sequence[Change]]) -> Iterator[Checked]:
+        """What is not known with these changes. Mostly nothing is known and nothing found."""
+        for checked, changes in found.items():
+            bucket = self._bucket(self._name(checked.version))
+            known = bucket.get(encodable(checked.version), {}).get((checked.config_id, method)) if bucket else None
+            before = known.changes if known else ()
+            if (before or changes) and not _says_the_same(before, changes):
+                yield checked
 
     def every(self) -> Iterator[Result]:
         """The results of all versions."""
