@@ -68,7 +68,7 @@ def read(given: Runs) -> Points | None:
     counts = counts[where]
     first = np.cumsum(counts) - counts
     point = np.repeat(np.arange(len(where)), counts)
-    centers = flat if len(flat) == len(where) else _medians(flat, first, point)
+    centers = flat if len(flat) == len(where) else medians(flat, first, point)
     unit = _spread(centers) or _spread(flat)
     if unit == 0:
         return None
@@ -98,6 +98,15 @@ def median(values: Floats) -> float:
         return float(np.partition(values, half)[half])
     parted = np.partition(values, (half - 1, half))
     return float(parted[half - 1]) * 0.5 + float(parted[half]) * 0.5
+
+
+def medians(runs: Floats, first: Indexes, point: Indexes) -> Floats:
+    """Those of every point, of its runs."""
+    ordered = runs[np.lexsort((runs, point))]
+    counts = np.diff(np.append(first, len(runs)))
+    low, high = first + (counts - 1) // 2, first + counts // 2
+    middles: Floats = ordered[low] * 0.5 + ordered[high] * 0.5
+    return middles
 
 
 def distinct(values: Floats) -> Floats:
@@ -160,14 +169,6 @@ def _ldexp(unit: float, power: int) -> float:
         return math.ldexp(unit, power)
     except OverflowError:
         return 1.7e308
-
-
-def _medians(flat: Floats, starts: Indexes, point: Indexes) -> Floats:
-    ordered = flat[np.lexsort((flat, point))]
-    counts = np.diff(np.append(starts, len(flat)))
-    low, high = starts + (counts - 1) // 2, starts + counts // 2
-    medians: Floats = (ordered[low] + ordered[high]) / 2
-    return medians
 
 
 def _spread(values: Floats) -> float:

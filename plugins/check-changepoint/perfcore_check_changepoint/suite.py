@@ -25,7 +25,7 @@ from perfcore_check_changepoint import detection, model
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
-from perfcore_check_changepoint.series import NORMAL, as_float, median, read
+from perfcore_check_changepoint.series import NORMAL, as_float, median, medians, read
 
 FEWEST = 6  # series that are needed to tell the machine from the code
 TOGETHER = 0.3  # share of the series that change in one version if the machine does
@@ -71,12 +71,11 @@ class _Scaled:
     @classmethod
     def of(cls, values: Sequence[Point]) -> _Scaled:
         given = Runs.of(values)
-        amounts = np.array([as_float(amount) for amount in given.amounts], dtype=float)
+        amounts = _floats(given.amounts)
         logarithmic = bool(len(amounts)) and float(amounts.min()) > 0
         typical = 1.0 if logarithmic else _typical(amounts)
         runs = np.log(amounts) if logarithmic else amounts / typical
-        centers = [median(some) if len(some) else math.nan for some in _split(runs, given.counts)]
-        return cls(runs, given.counts, np.array(centers, dtype=float), logarithmic, typical)
+        return cls(runs, given.counts, _centers(runs, given.counts), logarithmic, typical)
 
     def without(self, machine: Floats, share: float) -> list[Point]:
         """The series as it would be on a machine that is always the same."""
@@ -102,6 +101,18 @@ class _Scaled:
             low=before * (_exp(change.low) - 1),
             high=before * (_exp(change.high) - 1),
         )
+
+
+def _floats(amounts: Sequence[float]) -> Floats:
+    return amounts if isinstance(amounts, np.ndarray) else np.array([as_float(amount) for amount in amounts])
+
+
+def _centers(runs: Floats, counts: Indexes) -> Floats:
+    """The medians of the versions, NaN of those that were not measured."""
+    centers, there = np.full(len(counts), math.nan), np.flatnonzero(counts)
+    lengths = counts[there]
+    centers[there] = medians(runs, lengths.cumsum() - lengths, np.repeat(there, lengths))
+    return centers
 
 
 def _typical(amounts: Floats) -> float:
