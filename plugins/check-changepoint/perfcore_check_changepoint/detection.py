@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore_check_changepoint import model, sizes
+from perfcore_check_changepoint import model, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Point, Runs
 from perfcore_check_changepoint.series import read
@@ -93,10 +93,14 @@ def _settle(given: Runs, start: int, penalty: float, confidence: float) -> tuple
 
 
 def _region(given: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
-    points = read(given.part(start, end))
+    earlier = max(0, start - WINDOW)
+    aligned = sessions.align(given.part(earlier, end), start - earlier) if given.sessions is not None else None
+    points = read(aligned.runs if aligned is not None else given.part(start, end))
     if points is None or len(points) < SHORTEST:
         return []
     found = sizes.changes(points, model.fit(points, penalty), penalty, confidence)
+    if aligned is not None:
+        found = aligned.believed(found, penalty, confidence)
     return [_moved(change, start) for change in found]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 Point: TypeAlias = float | Sequence[float]
 Indexes: TypeAlias = NDArray[np.int64]
+Sessions: TypeAlias = Sequence[Sequence[tuple[str, int]]]
 
 _DIGEST = 16  # bytes
 
@@ -21,19 +23,24 @@ _DIGEST = 16  # bytes
 @attrs.frozen(eq=False)
 class Runs:
     """`amounts` are the runs that are finite numbers, an array where all of them are floats; `ends[i]` says how many of
-    them the first `i` points have."""
+    them the first `i` points have. `sessions`, where any are known, are those of the amounts, by number, and -1 for
+    one that no other point shares."""
 
     amounts: Sequence[float]
     ends: Indexes
+    sessions: Indexes | None = None
 
     @classmethod
-    def of(cls, values: Sequence[Point]) -> Runs:
-        """Of points that are amounts, or the amounts of several runs; what is no finite number is left out."""
+    def of(cls, values: Sequence[Point], sessions: Sessions = ()) -> Runs:
+        """Of points that are amounts, or the amounts of several runs; what is no finite number is left out. `sessions`
+        are those of every point's runs in order, each with how many of them it has."""
         given, lengths = _flat(values)
         if set(map(type, given)) <= {float}:
             amounts = np.array(given, dtype=float)
             finite = np.isfinite(amounts)
-            return cls(amounts[finite], _sums(finite)[_sums(lengths)])
+            shared = _shared(sessions, lengths)
+            known = shared[finite] if shared is not None else None
+            return cls(amounts[finite], _sums(finite)[_sums(lengths)], known)
         points = [[run for run in _runs(value) if is_finite(run)] for value in values]
         return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
 
@@ -45,14 +52,20 @@ class Runs:
         """How many runs each point has."""
         return np.diff(self.ends)
 
+    @property
+    def points(self) -> Indexes:
+        """The point of each run."""
+        return np.repeat(np.arange(len(self)), self.counts)
+
     def part(self, start: int, end: int) -> Runs:
         """The points from `start` on that come before `end`."""
         ends = self.ends[start : end + 1]
-        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0])
+        sessions = self.sessions[ends[0] : ends[-1]] if self.sessions is not None else None
+        return Runs(self.amounts[ends[0] : ends[-1]], ends - ends[0], sessions)
 
     def chosen(self, places: Indexes) -> Runs:
         """These points alone, of which the others have no runs."""
-        return Runs(self.amounts, np.concatenate([[0], self.ends[places + 1]]))
+        return Runs(self.amounts, np.concatenate([[0], self.ends[places + 1]]), self.sessions)
 
     def groups(self, numbers: Indexes, count: int) -> list[tuple[Indexes, Runs]]:
         """The points of each number below `count`: their places, and they as a series of their own."""
@@ -60,10 +73,11 @@ class Runs:
             return [(np.arange(len(self)), self)]
         owners, lengths = np.repeat(numbers, self.counts), self.counts
         order, bounds = numbers.argsort(kind="stable"), _sums(np.bincount(numbers, minlength=count))
-        runs = self._taken(owners.argsort(kind="stable"))
-        ends = _sums(lengths[order])
+        places = owners.argsort(kind="stable")
+        sessions = self.sessions[places] if self.sessions is not None else None
+        ordered = Runs(self._taken(places), _sums(lengths[order]), sessions)
         return [
-            (order[start:end], Runs(runs, ends).part(start, end))
+            (order[start:end], ordered.part(start, end))
             for start, end in zip(bounds.tolist(), bounds[1:].tolist(), strict=False)
         ]
 
@@ -71,7 +85,8 @@ class Runs:
         """The same for the same runs of the points from `start` on that come before `end`."""
         part = self.part(start, end)
         amounts = part.amounts.tobytes() if isinstance(part.amounts, np.ndarray) else repr(part.amounts).encode()
-        return hashlib.blake2b(part.ends.tobytes() + amounts, digest_size=_DIGEST).hexdigest()
+        sessions = part.sessions.tobytes() if part.sessions is not None and (part.sessions >= 0).any() else b""
+        return hashlib.blake2b(part.ends.tobytes() + amounts + sessions, digest_size=_DIGEST).hexdigest()
 
     def _taken(self, places: Indexes) -> Sequence[float]:
         if isinstance(self.amounts, np.ndarray):
@@ -85,6 +100,19 @@ def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
     if set(map(type, values)) <= {tuple, list}:
         return list(chain.from_iterable(values)), _lengths(values)  # type: ignore[arg-type]  # none is a number
     return values, np.ones(len(values), dtype=np.int64)
+
+
+def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
+    """The number of each run's session; None where no session has several points, or they are not of these runs."""
+    given = np.fromiter((sum(count for _, count in some) for some in sessions), dtype=np.int64, count=len(sessions))
+    if not np.array_equal(given, lengths):
+        return None
+    points = Counter(name for some in sessions for name in dict(some) if name)
+    numbers = {name: number for number, name in enumerate(name for name, count in points.items() if count > 1)}
+    if not numbers:
+        return None
+    pairs = [(numbers.get(name, -1), count) for some in sessions for name, count in some]
+    return np.repeat(*np.array(pairs, dtype=np.int64).T)
 
 
 def _lengths(points: Sequence[Sequence[float]]) -> Indexes:

@@ -129,7 +129,7 @@ def _check(series: Series) -> None:
 
 def _measured(series: Series) -> list[_Measured]:
     """The versions that were measured, by environment, in the order in which these first appear."""
-    runs = Runs.of(series.values)
+    runs = Runs.of(series.values, series.sessions)
     places = np.flatnonzero(runs.counts)
     numbers: dict[str, int] = {}
     if len(set(series.environments)) == 1:

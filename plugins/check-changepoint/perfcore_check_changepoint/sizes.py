@@ -54,7 +54,7 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
                 low=_bounded((size - error) * points.unit),
                 high=_bounded((size + error) * points.unit),
                 gain=gain,
-                p_value=_p_value(gain, len(points)),
+                p_value=p_value(gain, len(points)),
             )
         )
     return found
@@ -76,7 +76,7 @@ def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
     return found
 
 
-def _p_value(gain: float, count: int) -> float:
+def p_value(gain: float, count: int) -> float:
     """Twice the gain is chi-squared with one degree of freedom at one place (Wilks, 1938); with any of `count` places
     there are as many chances (Bonferroni)."""
     return min(1.0, count * math.erfc(math.sqrt(gain)))
@@ -140,7 +140,7 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
         low=_bounded((high * math.exp(-error) - low) * points.unit),
         high=_bounded((high * math.exp(error) - low) * points.unit),
         gain=gain,
-        p_value=_p_value(gain, len(points)),
+        p_value=p_value(gain, len(points)),
     )
 
 

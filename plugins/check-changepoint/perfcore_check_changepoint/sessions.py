@@ -1,0 +1,205 @@
+"""What the machine did between sessions, told from the code where sessions take turns.
+
+All that was measured in one session shares a state of the machine, so every session has an offset. Where sessions take
+turns along a history, or share versions, they meet again and again, and each time the versions on both sides say by how
+much the two differ. At a few meetings the code changed as well: these are far off, and count for little (Huber, 1964,
+Annals of Mathematical Statistics 35(1)). The offsets are what fits all meetings best.
+
+Two sessions that meet once, as those of two days do, are left as they are: there the machine cannot be told from the
+code.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from statistics import NormalDist
+
+import attrs
+import numpy as np
+
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.series import NORMAL, median
+from perfcore_check_changepoint.sizes import p_value
+
+_MEETINGS = 4  # that a session needs
+_NEAR = 8  # versions on either side of a meeting that tell what changes there
+_HUBER = 1.345  # spreads from which on a meeting counts less: 95 % efficient for normal noise
+_ROUNDS = 8
+_DIGITS = 9  # of an offset; what is beyond is rounding
+_EXACT = 1e-10  # noise below which amounts are exact
+_TINY = 1e-9
+_CLEAR = 3.0  # standard deviations by which offsets are more than noise would make them
+
+
+@attrs.frozen(eq=False)
+class Aligned:
+    """A series as if all of it had been measured in one session. `share[i, s]` is the part of the runs of point i that
+    is of session s, and `covariance` that of the logarithms of the offsets."""
+
+    runs: Runs
+    share: Floats
+    covariance: Floats
+
+    def believed(self, found: list[ChangePoint], penalty: float, confidence: float) -> list[ChangePoint]:
+        """The changes of these runs, with as much evidence and as wide an interval as is left when the offsets are not
+        quite known. Those that may as well be the machine are left out."""
+        levels = [change for change in found if change.kind == "level"]
+        bounds = [0, *(change.index for change in levels), len(self.share)]
+        left = {
+            change: self._doubted(change, start, end, confidence)
+            for change, start, end in zip(levels, bounds, bounds[2:], strict=False)
+        }
+        told = (left.get(change, change) for change in found)
+        return [change for change in told if change.gain >= penalty]
+
+    def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
+        """Sessions that were on both sides say the same of both; others bring in what is not known of them."""
+        apart = self.share[change.index : end].mean(axis=0) - self.share[start : change.index].mean(axis=0)
+        doubt = float(apart @ self.covariance @ apart)
+        half, middle = (change.high - change.low) / 2, (change.high + change.low) / 2
+        known = (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
+        if not (doubt > 0 and known > 0 and math.isfinite(known)):
+            return change
+        gain, wider = change.gain * known / (known + doubt), half * math.sqrt(1 + doubt / known)
+        return attrs.evolve(
+            change, gain=gain, p_value=p_value(gain, len(self.share)), low=middle - wider, high=middle + wider
+        )
+
+
+def align(given: Runs, start: int) -> Aligned | None:
+    """The points from `start` on without the offsets of their sessions, which those before may help to tell. None where
+    nothing tells them."""
+    if given.sessions is None or not isinstance(given.amounts, np.ndarray) or given.amounts.min(initial=1.0) <= 0:
+        return None
+    seen = _seen(given)
+    if seen is None:
+        return None
+    names = np.unique(seen.session)
+    offsets, covariance = _offsets(_Meetings.of(seen, names))
+    part = given.part(start, len(given))
+    assert part.sessions is not None
+    column = np.searchsorted(names, part.sessions).clip(max=len(names) - 1)
+    known = names[column] == part.sessions
+    share = np.zeros((len(part), len(names)))
+    np.add.at(share, (part.points[known], column[known]), 1.0)
+    with np.errstate(over="ignore"):
+        amounts = part.amounts / np.where(known, np.exp(offsets)[column], 1.0)
+    if not np.isfinite(amounts).all():
+        return None
+    return Aligned(attrs.evolve(part, amounts=amounts), share / part.counts[:, None].clip(min=1), covariance)
+
+
+@attrs.frozen(eq=False)
+class _Seen:
+    """What sessions say, in the order of the history: of each version they measured the logarithm of the amount."""
+
+    session: Indexes
+    amount: Floats
+
+    @property
+    def starts(self) -> Indexes:
+        """Where the session is another than before, from the first on."""
+        return np.flatnonzero(np.diff(self.session, prepend=-1))
+
+
+def _seen(given: Runs) -> _Seen | None:
+    """What is said by sessions that meet others often enough; None where there are none."""
+    assert given.sessions is not None
+    shared = np.flatnonzero(given.sessions >= 0)
+    if not len(shared):
+        return None
+    keys = given.points[shared] * (int(given.sessions.max()) + 1) + given.sessions[shared]
+    pairs, owner = np.unique(keys, return_inverse=True)
+    point, session = np.divmod(pairs, int(given.sessions.max()) + 1)
+    amount = _medians(np.log(np.asarray(given.amounts, dtype=float)[shared]), owner, len(pairs))
+    order = np.lexsort((session, -_last(point, session), point))
+    seen = _Seen(session[order], amount[order])
+    while len(seen.session):
+        of = seen.session[seen.starts]
+        sessions, meetings = np.unique(np.concatenate([of[1:], of[:-1]]), return_counts=True)
+        enough = np.isin(seen.session, sessions[meetings >= _MEETINGS])
+        if enough.all():
+            return seen
+        seen = _Seen(seen.session[enough], seen.amount[enough])
+    return None
+
+
+def _last(point: Indexes, session: Indexes) -> Indexes:
+    """The point that each session was seen in before, so that of several at one point that comes first which was seen
+    last, and no session is left and met again for nothing."""
+    order = np.lexsort((point, session))
+    before = np.where(np.diff(session[order], prepend=-1) == 0, np.roll(point[order], 1), -1)
+    last = np.empty_like(before)
+    last[order] = before
+    return last
+
+
+def _medians(values: Floats, owner: Indexes, count: int) -> Floats:
+    ordered = values[np.lexsort((values, owner))]
+    ends = np.bincount(owner, minlength=count).cumsum()
+    starts = np.concatenate([[0], ends[:-1]])
+    medians: Floats = (ordered[(starts + ends - 1) // 2] + ordered[(starts + ends) // 2]) / 2
+    return medians
+
+
+@attrs.frozen(eq=False)
+class _Meetings:
+    """Where one session is followed by another: by how much the amount rises, the session that comes (1) and the one
+    that goes (-1), and how many versions on each side tell. Meeting m is between the pieces m and m + 1."""
+
+    rise: Floats
+    design: Floats
+    sizes: Floats
+
+    @classmethod
+    def of(cls, seen: _Seen, names: Indexes) -> _Meetings:
+        starts = seen.starts
+        bounds = [*starts.tolist(), len(seen.amount)]
+        pieces = [seen.amount[start:end] for start, end in pairwise(bounds)]
+        rise = np.array([median(after[:_NEAR]) - median(before[-_NEAR:]) for before, after in pairwise(pieces)])
+        meeting, column = np.arange(len(rise)), np.searchsorted(names, seen.session[starts])
+        design = np.zeros((len(rise), len(names)))
+        design[meeting, column[1:]] = 1.0
+        design[meeting, column[:-1]] = -1.0
+        return cls(rise, design, np.minimum(np.diff(bounds), _NEAR).astype(float))
+
+    @property
+    def variance(self) -> Floats:
+        """That of each rise, where that of a version is 1."""
+        variance: Floats = 1 / self.sizes[1:] + 1 / self.sizes[:-1]
+        return variance
+
+    def spread(self, offsets: Floats) -> tuple[Floats, float]:
+        """How far off each meeting is, and the noise of a version."""
+        off = np.abs(self.rise - self.design @ offsets) / np.sqrt(self.variance)
+        free = max(len(off) - len(offsets) + 1, 1)
+        return off, NORMAL * median(off) * math.sqrt(len(off) / free)
+
+
+def _offsets(meetings: _Meetings) -> tuple[Floats, Floats]:
+    """The offsets of the sessions and their covariance, by weighted least squares over all meetings. Offsets that are
+    no more than noise would make them are none."""
+    offsets, design = np.zeros(meetings.design.shape[1]), meetings.design
+    for _ in range(_ROUNDS):
+        off, spread = meetings.spread(offsets)
+        weight = np.minimum(1.0, max(_HUBER * spread, _EXACT) / np.maximum(off, _EXACT)) / meetings.variance
+        weighted = design.T * weight
+        solve = _inverse(weighted @ design) @ weighted
+        offsets = np.round(solve @ meetings.rise, _DIGITS)
+    spread = meetings.spread(offsets)[1]
+    pieces = np.zeros((len(offsets), len(meetings.sizes)))  # what each of them adds: its noise is in two meetings
+    pieces[:, 1:] += solve
+    pieces[:, :-1] -= solve
+    covariance: Floats = (spread if spread > _EXACT else 0.0) ** 2 * (pieces / meetings.sizes) @ pieces.T
+    clear, freedom = float(offsets @ _inverse(covariance) @ offsets), len(offsets) - 1
+    none = clear <= freedom + _CLEAR * math.sqrt(2 * freedom)
+    return np.zeros(len(offsets)) if none else offsets, covariance
+
+
+def _inverse(matrix: Floats) -> Floats:
+    """Of a matrix that says nothing of what sessions share: it is made to say that this is about 0."""
+    least = max(_TINY * float(matrix.max()), 1e-200)
+    return np.asarray(np.linalg.inv(matrix + least * np.eye(len(matrix))), dtype=np.float64)

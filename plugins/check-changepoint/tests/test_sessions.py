@@ -1,0 +1,178 @@
+"""Histories that were measured in several sessions, between which the machine moved."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+import pytest
+from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+
+from perfcore.jobs.sessions import planned
+from perfcore.model import Change, Series
+
+from .histories import series, version
+
+Plan = Sequence[Sequence[int]]
+
+COUNT, MOST, RUNS = 200, 64, 4
+STRETCHES = [range(start, min(start + MOST, COUNT)) for start in range(0, COUNT, MOST)]
+SHARING = [range(start, min(start + MOST, COUNT)) for start in range(0, COUNT - 12, MOST - 12)]
+TURNS = planned(COUNT, MOST)
+
+
+def _measured(plan: Plan, seed: int, steps: Sequence[tuple[int, float]] = (), noise: float = 0.012) -> Series:
+    """Sessions differ by 1 to 3 %, versions by the noise, half of which is another one in every session."""
+    draw = np.random.default_rng(seed)
+    count = max(map(max, plan)) + 1
+    offsets = draw.uniform(0.01, 0.03, len(plan)) * draw.choice([-1, 1], len(plan))
+    own = draw.normal(0, noise * math.sqrt(0.5), count)
+    for place, size in steps:
+        own[place:] += size
+    values: list[list[float]] = [[] for _ in range(count)]
+    sessions: list[list[tuple[str, int]]] = [[] for _ in range(count)]
+    for number, places in enumerate(plan):
+        for place in places:
+            level = own[place] + offsets[number] + draw.normal(0, noise * math.sqrt(0.5))
+            values[place] += (100 * np.exp(level + draw.normal(0, noise, RUNS))).tolist()
+            sessions[place].append((f"{number:012}", RUNS))
+    return series(values, sessions=tuple(map(tuple, sessions)))
+
+
+def _scan(given: Series, state: bytes | None = None) -> list[Change]:
+    return list(ChangepointCheck(ChangepointSettings()).scan(given, state)[0])
+
+
+def _untold(given: Series) -> Series:
+    return attrs.evolve(given, sessions=())
+
+
+def _place(change: Change) -> int:
+    return int(change.target[:8])
+
+
+def test_what_the_machine_did_between_sessions_is_no_change() -> None:
+    """Measured in stretches it is one at most places where two of them meet."""
+    stretches = [_scan(_measured(STRETCHES, seed)) for seed in range(12)]
+    assert sum(map(len, stretches)) >= 18
+    assert {64 * round(_place(change) / 64) for some in stretches for change in some} == {64, 128, 192}
+    assert sum(len(_scan(_measured(TURNS, seed))) for seed in range(12)) <= 1
+
+
+def test_what_the_code_did_is_found_wherever_it_is_and_with_its_size() -> None:
+    found = {
+        (seed, place): _scan(_measured(TURNS, seed, [(place, 0.025)]))
+        for seed in range(4)
+        for place in (64, 100, 128, 132)
+    }
+    right = [
+        key
+        for key, some in found.items()
+        if any(abs(_place(c) - key[1]) <= 6 and abs((c.ratio or 0) - 1.025) < 0.008 for c in some)
+    ]
+    assert len(right) >= 15
+    assert sum(map(len, found.values())) <= 17
+
+
+def test_the_sessions_make_the_difference() -> None:
+    """Without them the offsets are noise, and a change of twice the other noise is lost in it."""
+    given = [_measured(TURNS, seed, [(100, 0.025)]) for seed in range(8)]
+    assert sum(not _scan(_untold(one)) for one in given) >= 3
+    assert all(map(_scan, given))
+
+
+def test_small_sessions_take_turns_as_well() -> None:
+    assert sum(len(_scan(_measured(planned(COUNT, 16), seed))) for seed in range(6)) <= 1
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [[[number] for number in range(COUNT)], STRETCHES, [range(start, start + 5) for start in range(0, COUNT, 5)]],
+    ids=["one version each", "stretches", "days"],
+)
+def test_sessions_that_meet_once_tell_nothing(plan: Plan) -> None:
+    for seed in range(3):
+        given = _measured(plan, seed, [(100, 0.04)])
+        assert _scan(given) == _scan(_untold(given))
+
+
+def test_a_change_between_stretches_counts_as_far_as_what_they_share_supports_it() -> None:
+    """What twelve shared versions leave open is told in its interval."""
+    assert sum(len(_scan(_measured(SHARING, seed))) for seed in range(8)) <= 1
+    for seed in range(4):
+        given = _measured(SHARING, seed, [(104, 0.06)])  # 104 is the first version of the third session
+        (change,) = _scan(given)
+        assert abs(_place(change) - 104) <= 2
+        assert change.low is not None
+        assert change.high is not None
+        assert change.low < math.exp(0.06) < change.high
+
+
+def test_exact_amounts_stay_what_they_are() -> None:
+    for place in (64, 100):
+        counts = [1_000_000.0 + 30_000 * (number >= place) for number in range(COUNT)]
+        sessions = _measured(TURNS, 1).sessions
+        values = [[count] * sum(runs for _, runs in some) for count, some in zip(counts, sessions, strict=True)]
+        (change,) = _scan(series(values, sessions=sessions))
+        assert (_place(change), change.ratio, change.low, change.high) == (place, 1.03, 1.03, 1.03)
+
+
+def test_growing_by_one_gives_what_all_at_once_gives() -> None:
+    whole = _measured(planned(700, MOST), 3, [(150, 0.04), (500, 0.05)])
+    state = None
+    for count in (300, 505, *range(640, 701)):
+        part = attrs.evolve(
+            whole,
+            versions=whole.versions[:count],
+            environments=whole.environments[:count],
+            values=whole.values[:count],
+            sessions=whole.sessions[:count],
+        )
+        changes, state = ChangepointCheck(ChangepointSettings()).scan(part, state)
+    at_once = _scan(whole)
+    assert [attrs.evolve(c, id="") for c in changes] == [attrs.evolve(c, id="") for c in at_once]
+    assert [round(_place(change) / 50) for change in at_once] == [3, 10]
+
+
+def test_what_was_settled_of_other_sessions_is_looked_at_again() -> None:
+    whole = _measured(planned(700, MOST), 3, [(150, 0.04)])
+    _, state = ChangepointCheck(ChangepointSettings()).scan(_untold(whole), None)
+    told = [attrs.evolve(change, id="") for change in _scan(whole, state)]
+    assert told == [attrs.evolve(change, id="") for change in _scan(whole)]
+
+
+@pytest.mark.parametrize(
+    "sessions",
+    [
+        ((("a", 1),),),
+        ((),) * COUNT,
+        ((("", RUNS),),) * COUNT,
+        ((("a", RUNS + 1),),) * COUNT,
+        ((("a", RUNS),),) * COUNT,
+        ((("\x1b'<", 1), ("b", RUNS - 1)),) * COUNT,
+    ],
+    ids=["too few", "none", "not known", "too many runs", "one", "two in every version"],
+)
+@pytest.mark.parametrize("scale", [1.0, 0.0, -1.0, 1e306, 1e-322])
+def test_sessions_that_say_nothing_change_nothing(
+    sessions: tuple[tuple[tuple[str, int], ...], ...], scale: float
+) -> None:
+    one = _measured([range(COUNT)], 1, [(100, 0.05)])
+    given = attrs.evolve(
+        one, values=tuple(tuple(run * scale for run in runs) for runs in one.values), sessions=sessions
+    )
+    assert [change.target for change in _scan(given)] == [change.target for change in _scan(_untold(given))]
+
+
+def test_offsets_beyond_what_numbers_hold_are_left_alone() -> None:
+    given = _measured(TURNS, 1)
+    wild = tuple(
+        tuple(run * (1e300 if name.endswith("1") else 1e-300) for name, count in some for run in [100.0] * count)
+        for some in given.sessions
+    )
+    assert all(
+        change.target in {version(number)[:10] for number in range(COUNT)}
+        for change in _scan(attrs.evolve(given, values=wild))
+    )
