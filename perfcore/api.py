@@ -22,9 +22,11 @@ from typing import Any
 
 import attrs
 
-from perfcore.checking import pairing as pairings
-from perfcore.checking.compared import compared
-from perfcore.checking.pairing import Unpaired
+from perfcore.checking import asked, checks
+from perfcore.checking.asked import Asked, Profiles, Two
+from perfcore.checking.checks import How
+from perfcore.checking.gate import parse_rules
+from perfcore.checking.outcome import Outcome
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.jobs import matrix
 from perfcore.jobs.building import Building
@@ -32,7 +34,7 @@ from perfcore.jobs.guarded import place_of
 from perfcore.jobs.runner import Context, postprocess
 from perfcore.jobs.summary import Summary, per_run, summarize
 from perfcore.jobs.trees import Trees
-from perfcore.model import Change, Entry, Job, MinorVersion, Pairing, Plan, Profile, Sample, Step
+from perfcore.model import Entry, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository import Repository
@@ -159,13 +161,18 @@ class History:
         *,
         method: str | None = None,
         threshold: float | None = None,
-    ) -> list[Change]:
-        """What became slower or faster: a version (the head for None) against the nearest ancestor that was measured
-        alike, or two profiles."""
-        pairs = list(self._pairs(target, baseline))
-        changes = compared(self.repository, pairs, method=method, threshold=threshold)
-        self.repository.plugins.emit("check_done", changes=tuple(changes))
-        return changes
+        keep: bool = False,
+    ) -> Outcome:
+        """What became slower or faster, and which contracts are broken, as `perf check` finds it.
+
+        `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
+        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. The outcome has the
+        `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
+        build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
+        """
+        how = How(method=method, thresholds={} if threshold is None else {"": threshold})
+        rules = parse_rules(self.repository.config.get("check.fail_on"))
+        return checks.check(self.repository, self._asked(target, baseline), how, rules=rules, store=keep)
 
     def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
         """The rows of one profile in a series; None where it has not this metric."""
@@ -183,18 +190,16 @@ class History:
             made.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
         return made.build()
 
-    def _pairs(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> Iterator[Pairing]:
+    def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> Asked:
         if baseline is not None:
             if target is None:
                 raise UsageError("a baseline wants a target")
-            sides = [self._sample(side) for side in (baseline, target)]
-            yield pairings.of_profiles(self.repository, *sides)
-            return
-        if target is not None and not isinstance(target, str):
-            raise UsageError("a profile wants a baseline; a version has one of its own")
-        for pair in pairings.of_version(self.repository, self.version(target)):
-            if not isinstance(pair, Unpaired):
-                yield pair
+            return Two(self._sample(baseline), self._sample(target))
+        if isinstance(target, Entry):
+            raise UsageError("an entry wants a baseline; a version has one of its own")
+        if isinstance(target, Pending):
+            return Profiles((self._ref(target),))
+        return asked.read(self.repository, [] if target is None else [target], self.repository.find)
 
     def _sample(self, side: str | Entry | Pending) -> Sample:
         profile = self.profile(side)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import attrs
 import pytest
@@ -67,7 +68,7 @@ def test_commands_of_one_call_take_turns(history: History) -> None:
     one, other = history.collect("time", "true", "sleep 0", **QUICK)
     sides = [history.profile(side).tables["runs"] for side in (one, other)]
     assert list(sides[0]["session"]) == list(sides[1]["session"])
-    assert {change.metric for change in history.check(other, baseline=one)} >= {"wall", "cpu"}
+    assert {change.metric for change in history.check(other, baseline=one).changes} >= {"wall", "cpu"}
 
 
 def test_another_version_is_measured_in_a_tree_of_its_own(history: History, project: Project) -> None:
@@ -145,16 +146,77 @@ def test_units_are_never_mixed(history: History) -> None:
 
 
 def test_a_head_is_checked_against_what_was_measured_alike(history: History, project: Project) -> None:
-    assert history.check() == []
+    with pytest.raises(NotFoundError, match="nothing to check"):
+        history.check()
     timed(history, 10_000_000)
     project.commit("Second")
     timed(history, 30_000_000)
-    changes = {change.metric: change for change in history.check(threshold=0.5)}
+    changes = {change.metric: change for change in history.check(threshold=0.5).changes}
     assert changes["wall"].target == history.version()[:10]
     with pytest.raises(UsageError):
         history.check(baseline="0@i")
     with pytest.raises(UsageError):
         history.check(history.entries()[0])
+
+
+@pytest.fixture
+def slowed(history: History, project: Project) -> History:
+    """Three times slower in its second version."""
+    register(history, 10_000_000)
+    project.commit("Second")
+    register(history, 30_000_000)
+    return history
+
+
+def register(history: History, wall: int) -> None:
+    history.register(history.save(profiles.timed(runs=12, wall=wall)))
+
+
+def told(project: Project, *words: str, code: int | None = 0) -> Any:
+    """What `perf check` says in JSON."""
+    return project.perf("check", "--json", "--no-store", *words, code=code).json
+
+
+@pytest.mark.parametrize("words", [(), ("HEAD",), ("all",), ("HEAD~1..HEAD",), ("0@i",)])
+def test_a_check_says_what_the_command_says(slowed: History, project: Project, words: tuple[str, ...]) -> None:
+    (project.path / ".perfcontract.yml").write_text("'*':\n  - wall <= 15 ms\n")
+    found = slowed.check(*words)
+    assert found.as_json() == told(project, *words, code=1)
+    assert found.degraded
+    assert {change.contract for change in found.changes} - {""} == (
+        {"wall <= 15 ms"} if words in [(), ("HEAD",)] else set()
+    )
+
+
+def test_a_check_of_two_says_what_the_command_says(slowed: History, project: Project) -> None:
+    assert slowed.check("0@i", "HEAD~1:0@i").as_json() == told(project, "HEAD~1:0@i", "0@i", code=1)
+    pending = slowed.save(attrs.evolve(profiles.timed(runs=12, wall=90_000_000), dirty=True))
+    assert slowed.check(pending).as_json() == told(project, "0@p", code=1)
+
+
+def test_what_was_accepted_is_marked_and_fails_nothing(slowed: History, project: Project) -> None:
+    before = slowed.check(keep=True)
+    (cpu,) = before.failing
+    assert before.exit_code == 1
+    project.perf("check", "ack", cpu.id[:10], "--why", "safer", "--author", "Ann")
+    after = slowed.check()
+    assert (after.accepted[cpu.id].why, after.accepted[cpu.id].author) == ("safer", "Ann")
+    assert cpu in after.changes
+    assert not after.fails(cpu)
+    assert (after.degraded, after.exit_code, after.failing) == (False, 0, ())
+
+
+def test_what_fails_is_what_the_configuration_says(slowed: History, project: Project) -> None:
+    project.perf("config", "set", "check.fail_on", "degradation:wall")
+    again = open_repository(project.path)
+    assert [change.metric for change in again.check().failing] == ["wall"]
+
+
+def test_a_result_is_kept_where_that_is_asked_for(slowed: History, project: Project) -> None:
+    slowed.check()
+    assert "checked" not in project.perf("status").out
+    slowed.check(keep=True)
+    assert "slower  +200.0 %  cpu" in project.perf("status").out
 
 
 def test_a_table_becomes_a_frame_of_pandas() -> None:

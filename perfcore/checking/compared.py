@@ -24,15 +24,6 @@ class Verdicts:
     changes: tuple[Change, ...]
 
 
-def compared(
-    repository: Repository, pairs: Sequence[Pairing], *, method: str | None = None, threshold: float | None = None
-) -> list[Change]:
-    """The changes of all pairings together, `threshold` being the smallest that matters."""
-    thresholds = {} if threshold is None else {"": threshold}
-    found = verdicts(repository, pairs, method=method, thresholds=thresholds)
-    return [change for each in found for change in each.changes]
-
-
 def verdicts(
     repository: Repository,
     pairs: Sequence[Pairing],

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from perfcore.checking import acceptance, formats
-from perfcore.checking.findings import Kept
+from perfcore.checking import formats
 from perfcore.checking.gate import Rule, parse_rules
 from perfcore.checking.outcome import Outcome
-from perfcore.checking.results import Results
 from perfcore.cli.console import Console
 from perfcore.config import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.installed import Found
-from perfcore.model import Change
 from perfcore.plugins import guard
 from perfcore.repository import Repository
 from perfcore.text import brief
@@ -69,23 +65,6 @@ class Wanted:
             rules=parse_rules(fail_on or repository.config.get("check.fail_on")),
             notifiers=tuple(_notifier(console, name) for name in dict.fromkeys(notify or _configured(repository))),
         )
-
-
-def accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, acceptance.Acceptance]:
-    """The acceptances that hold for these changes."""
-    return acceptance.of_changes(changes, acceptance.accepted(repository.store))
-
-
-def keep(console: Console, found: Sequence[Kept]) -> None:
-    """Keep what was found, for `log` and `status`. A store that cannot be written is no reason to fail."""
-    repository = console.repository
-    results = Results(repository.store, repository.vcs_name)
-    try:
-        for kept in found:
-            for method, changes in sorted(kept.items()):
-                results.keep(method, changes, time.time_ns())
-    except (PerfError, OSError) as error:
-        console.warn(f"the result is not kept: {error}")
 
 
 def deliver(console: Console, outcome: Outcome, wanted: Wanted) -> None:

@@ -189,3 +189,11 @@ def test_contracts_of_what_is_not_kept_are_not_kept(history) -> None:
     history.perf("check", "--no-store", code=1)
     assert "checked" not in history.perf("status").out
     assert {name for name in history.snapshot() if "/objects/" in name} == {n for n in before if "/objects/" in n}
+
+
+def test_contracts_are_of_versions_and_not_of_single_profiles(history) -> None:
+    history.write(".perfcontract.yml", "parse: [cpu <= 7 ms]\n")
+    history.perf("tag", "fast", "0@i")
+    for words in (["fast"], ["0@i"], ["HEAD~1:0@i", "0@i"]):
+        assert "contract" not in history.perf("check", *words).out
+    assert "1 contract: 1 broken" in history.perf("check", "HEAD", code=1).out

@@ -1,0 +1,191 @@
+"""A check from the question to its outcome: what `perf check` and the library do alike."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from perfcore.checking import acceptance, history, report
+from perfcore.checking import pairing as pairings
+from perfcore.checking import series as histories
+from perfcore.checking.asked import Asked, Profiles, Range, Two, Version
+from perfcore.checking.compared import verdicts
+from perfcore.checking.contracts import contract
+from perfcore.checking.contracts.fulfilment import fulfilled
+from perfcore.checking.findings import Findings, Kept, of_contracts, of_pairs, of_scans
+from perfcore.checking.gate import DEFAULT, Rule, combined
+from perfcore.checking.history import Scan
+from perfcore.checking.outcome import Outcome
+from perfcore.checking.pairing import Unpaired
+from perfcore.checking.results import Results
+from perfcore.config import KEYS, read_bytes
+from perfcore.errors import NotFoundError, PerfError
+from perfcore.model import EMPTY, Pairing
+from perfcore.repository import Repository
+from perfcore.store.lookup import Ref
+
+_UNMEASURED = "none of these versions has a profile"
+_MEASURE = "perf collect time --all --add -- COMMAND"
+
+
+@attrs.frozen(kw_only=True)
+class How:
+    """How a check is done: by one `method`, or else as configured; with `thresholds` beside those of the configuration.
+    `progress(done, total, text)` and `note(text)` tell people."""
+
+    method: str | None = None
+    thresholds: Mapping[str, float] = EMPTY
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None
+    note: Callable[[str], None] = lambda text: None
+
+
+def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, ...] = DEFAULT, store: bool) -> Outcome:
+    """What was found, with what people accepted of it. `rules` say what fails the build, and with `store` the result
+    is kept with the versions it is of."""
+    found = _found(repository, asked, how)
+    outcome = Outcome(
+        changes=found.changes,
+        unpaired=found.unpaired,
+        accepted=acceptance.of_changes(found.changes, acceptance.accepted(repository.store)),
+        rules=rules,
+        conclusion="\n".join(found.conclusions),
+    )
+    if store:
+        _keep(repository, found.kept)
+    repository.plugins.emit("check_done", changes=outcome.changes)
+    return outcome
+
+
+def scanning(repository: Repository, how: How) -> Scan | None:
+    """The check of histories; None where it is one that compares two versions."""
+    name = how.method or str(repository.trusted("check.history"))
+    default = how.method is None and name == KEYS["check.history"].default
+    if default and name not in repository.plugins.names("check"):
+        how.note(f"each version is compared with the one before; perfcore-check-{name} would see them all")
+        return None
+    return Scan.configured(repository, name)
+
+
+def _found(repository: Repository, asked: Asked, how: How) -> Findings:
+    if isinstance(asked, Range):
+        return _of_history(repository, asked, how)
+    if isinstance(asked, Version):
+        found = _of_pairs(repository, _of_version(repository, asked.id), how, registered=True)
+        return _with_contracts(repository, found, asked.id)
+    if isinstance(asked, Two):
+        return _of_pairs(repository, [_of_two(repository, asked, how)], how, registered=False)
+    return _of_profiles(repository, asked, how)
+
+
+def _with_contracts(repository: Repository, found: Findings, version: str) -> Findings:
+    """What was found of a version, with the verdicts on its contracts."""
+    agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
+    changes, judged = fulfilled(repository, version, agreed, found.changes) if agreed else (found.changes, ())
+    configs = {entry.config_id for entry in repository.entries(version) if entry.config_id}
+    found = attrs.evolve(found, kept=(*found.kept, of_contracts(version, configs, judged)))
+    if not judged:
+        return found
+    conclusions = (report.conclusion(changes), report.of_contracts(judged))
+    return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions)
+
+
+def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
+    """The changes of a history or a range of it, and a line that says what was looked at. Where a configuration has
+    only few versions, or the check does not scan, each version is compared with the one before."""
+    scan = scanning(repository, how)
+    lines = histories.lines(repository, repository.version(asked.end or None))
+    if not lines:
+        raise NotFoundError(_UNMEASURED, hint=_MEASURE)
+    long = [line for line in lines if scan and (how.method or len(line.places) >= history.SHORT)]
+    found = history.wanted(repository, long)
+    if scan:
+        smallest = combined(pairings.thresholds_of(repository), how.thresholds)
+        found = history.scanned(repository, found, scan, smallest, how.progress)
+    changes = history.changes(found)
+    if asked.start:
+        before = {version.id for version in repository.vcs.walk_minor_versions(repository.version(asked.start))}
+        changes = [change for change in changes if change.latest not in before]
+    made = Findings()
+    if scan and found:
+        concluded = report.of_history(changes, len(found), history.versions(found))
+        kept = of_scans(scan.phases.found.name, found)
+        made = Findings(changes=tuple(changes), conclusions=(concluded,), kept=(kept,))
+    if short := {line.config_id for line in lines} - {line.config_id for line in long}:
+        pairs = [p for p in pairings.of_history(repository, _range(repository, asked)) if p.config_id in short]
+        if pairs or not made.conclusions:
+            compared = attrs.evolve(how, method=None if scan else how.method)
+            made = made.and_also(_of_pairs(repository, pairs, compared, registered=True))
+    return made
+
+
+def _range(repository: Repository, asked: Range) -> list[str]:
+    """The measured versions of a range A..B (after A, up to B), with A's as the first baseline, oldest first."""
+    stop = repository.version(asked.start) if asked.start else None
+    found = []
+    for version, entries in repository.walk(repository.version(asked.end or None)):
+        if entries:
+            found.append(version.id)
+        if version.id == stop:
+            break
+    if not found:
+        raise NotFoundError(_UNMEASURED, hint=_MEASURE)
+    return found[::-1]
+
+
+def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: How, *, registered: bool) -> Findings:
+    given = list(pairs)
+    found = verdicts(
+        repository,
+        [item for item in given if isinstance(item, Pairing)],
+        method=how.method,
+        thresholds=how.thresholds,
+        progress=how.progress,
+    )
+    changes = tuple(change for each in found for change in each.changes)
+    return Findings(
+        changes=changes,
+        unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
+        conclusions=(report.conclusion(changes),),
+        kept=(of_pairs(found),) if registered else (),
+    )
+
+
+def _of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpaired]:
+    if not repository.entries(version):
+        raise NotFoundError(
+            f"version {version[:10]} has no profiles: there is nothing to check",
+            hint="measure and register it: perf collect time --add -- COMMAND",
+        )
+    return pairings.of_version(repository, version)
+
+
+def _of_profiles(repository: Repository, asked: Profiles, how: How) -> Findings:
+    pairs = itertools.chain.from_iterable(_of_profile(repository, ref) for ref in asked.refs)
+    registered = all(ref.entry is not None for ref in asked.refs)
+    return _of_pairs(repository, pairs, how, registered=registered)
+
+
+def _of_profile(repository: Repository, ref: Ref) -> Iterable[Pairing | Unpaired]:
+    if ref.entry is not None and ref.version is not None:
+        return pairings.of_version(repository, ref.version, ref.entry.config_id)
+    return [pairings.of_dirty(repository, repository.load(ref))]
+
+
+def _of_two(repository: Repository, asked: Two, how: How) -> Pairing:
+    if unlike := pairings.unlike(asked.baseline.profiles[0], asked.target.profiles[0]):
+        how.note(f"these were not measured alike: {unlike}")
+    return pairings.of_profiles(repository, asked.baseline, asked.target)
+
+
+def _keep(repository: Repository, found: Sequence[Kept]) -> None:
+    """Keep what was found, for `log` and `status`. A store that cannot be written is no reason to fail."""
+    results = Results(repository.store, repository.vcs_name)
+    try:
+        for kept in found:
+            for method, changes in sorted(kept.items()):
+                results.keep(method, changes, time.time_ns())
+    except (PerfError, OSError) as error:
+        repository.plugins.warn(f"the result is not kept: {error}")
