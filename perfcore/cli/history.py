@@ -64,7 +64,8 @@ def history(
     """Draw a metric, or what a function took with all it called, over the measured versions of a branch.
 
     A branch is followed along first parents. Below the line, `^` is where it became slower, `v` faster, `~` noisier or
-    calmer, and `|` where the machine changed. Levels go from the least amount to the greatest, not from zero.
+    calmer, and `|` where the machine changed; a change that may have come with several versions says between which
+    it came. Levels go from the least amount to the greatest, not from zero.
     """
     console: Console = ctx.obj
     if as_json and as_csv:
@@ -180,8 +181,16 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
         percent(change.ratio) if change.ratio is not None and change.kind != "variance" else "",
         interval if change.kind != "variance" else "",
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
+        _came(change),
         f"(undone in {change.undone[:10]})" if change.undone else "",
     )
+
+
+def _came(change: Change) -> str:
+    """The versions that may have brought a change, where they are several."""
+    if change.earliest == change.latest:
+        return ""
+    return f"came between {change.earliest[:10]} and {change.latest[:10]}"
 
 
 def _places(places: Sequence[Place], changes: Sequence[Change]) -> dict[int, str]:

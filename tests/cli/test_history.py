@@ -163,3 +163,22 @@ def test_log_shows_only_what_checks_found_changed(history) -> None:
     assert len(lines) == 1
     assert "Change <b>9</b>" in lines[0]
     assert "slower" in lines[0]
+
+
+def test_a_change_says_between_which_versions_it_may_have_come(here) -> None:
+    """The version halfway between the two levels may be of either."""
+    for number in range(16):
+        here.commit(f"Change {number}")
+        here.register(_profile(number, (5e6, 5.5e6, 6e6)[(number >= STEP) + (number > STEP)]))
+    (change,) = here.perf("history", "--json").json["series"][0]["changes"]
+    assert change["earliest"] != change["latest"], "else this test says nothing"
+    words = f"between {change['earliest'][:10]} and {change['latest'][:10]}"
+    (line,) = (line for line in here.perf("history").lines if "slower" in line)
+    assert line.endswith(f"  came {words}")
+    assert words in here.perf("check", "all", "--verbose", code=1).out
+
+
+def test_a_change_of_one_version_says_nothing_of_others(history) -> None:
+    (change,) = history.perf("history", "--json").json["series"][0]["changes"]
+    assert change["earliest"] == change["latest"]
+    assert "between" not in history.perf("history").out
