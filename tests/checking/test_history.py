@@ -43,6 +43,11 @@ def _noisy(number: int, level: float, metric: str = "cpu", unit: str = "ns") -> 
     return profiles.profile({"resources": resources}, created=profiles.CREATED + number)
 
 
+def _in_session(session: str | None, profile: Profile) -> Profile:
+    runs = [column("run", list(range(6)), role="order"), column("session", [session] * 6, dtype="str")]
+    return profile.replace_tables(runs=table("runs", runs))
+
+
 def _versions(project: Project, repository: Repository, count: int = VERSIONS) -> list[str]:
     return [repository.version(), *(project.commit(f"Version {number}") for number in range(1, count))]
 
@@ -62,6 +67,22 @@ def test_a_line_has_all_runs_of_every_version_oldest_first(project: Project, rep
     assert one.versions == (versions[0], versions[2])
     assert [len(values) for values in one.values] == [12, 12]
     assert (one.metric, one.unit, one.better, one.label) == ("cpu", "ns", "lower", line.label)
+
+
+def test_a_series_knows_its_sessions_where_one_has_several_versions(project: Project, repository: Repository) -> None:
+    versions = _versions(project, repository, 3)
+    for number, session in ((0, "a"), (1, "b"), (2, None)):
+        _register(repository, versions[number], _in_session(session, _noisy(number, 5e6)))
+    (line,) = series.lines(repository)
+    assert series.metrics(repository, line)[0].sessions == ()
+    _register(repository, versions[1], _in_session("a", _noisy(3, 5e6)))
+    (line,) = series.lines(repository)
+    (one,) = series.metrics(repository, line)
+    assert [dict(some) for some in one.sessions] == [{"a": 6}, {"a": 6, "b": 6}, {"": 6}]
+    told = [name for name, count in one.sessions[1] for _ in range(count)]
+    loaded = [repository.store.load(profile).tables for profile in line.places[1].profiles]
+    true = {amount: tables["runs"]["session"][0] for tables in loaded for amount in tables["resources"]["cpu"]}
+    assert told == [true[amount] for amount in one.values[1]]
 
 
 def test_a_branch_is_its_first_parents(project: Project, repository: Repository) -> None:
