@@ -380,14 +380,10 @@ def _check(found: Found, driver: Any) -> None:
 
 
 def misfits(kind: Kind, driver: Any) -> Iterator[str]:
-    """Why the methods of a driver do not fit its kind. pluggy refuses arguments that the specification lacks; what
-    observers can wrap is called by pluggy and may leave out arguments at the end; the others take all of them."""
-    import pluggy
-
-    try:
-        _manager(kind).register(driver)
-    except pluggy.PluginValidationError as error:
-        yield " ".join(str(error).split())
+    """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
+    arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
+    if kind.wrapped:
+        yield from _refused_by_pluggy(kind, driver)
     for method in kind.methods:
         function, specified = getattr(driver, method, None), getattr(kind.protocol, method)
         if not callable(function):
@@ -397,6 +393,15 @@ def misfits(kind: Kind, driver: Any) -> Iterator[str]:
         elif not _fits(inspect.signature(function), _arguments(kind, method), leaving_out=method in kind.wrapped):
             wanted = f"{method}({', '.join(_arguments(kind, method))})"
             yield f"it has {method}{inspect.signature(function)}, the specification {wanted}"
+
+
+def _refused_by_pluggy(kind: Kind, driver: Any) -> Iterator[str]:
+    import pluggy
+
+    try:
+        _manager(kind).register(driver)
+    except pluggy.PluginValidationError as error:
+        yield " ".join(str(error).split())
 
 
 def _fits(signature: inspect.Signature, wanted: Sequence[str], *, leaving_out: bool) -> bool:

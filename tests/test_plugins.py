@@ -14,7 +14,7 @@ import pytest
 from perfcore import installed
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
-from perfcore.plugins import Plugins, _find_by_stevedore, owner_of
+from perfcore.plugins import Plugins, _find_by_stevedore, misfits, owner_of
 from perfcore.testing.distributions import Site
 
 VIEW = """
@@ -199,7 +199,7 @@ def test_a_cache_that_cannot_be_written_or_read_disturbs_nobody(site: Site, tmp_
         ("class View: render = None", "View lacks render of the kind view"),
         (
             "class View:\n    def render(self, subject, output, colour): ...",
-            "render(subject, output, colour) Argument(s) {'colour'} are declared in the hookimpl but can not be found",
+            "it has render(subject, output, colour), the specification render(subject, output)",
         ),
         (
             "class View:\n    def render(self, output, subject): ...",
@@ -455,6 +455,15 @@ def test_a_first_sentence_is_told_whole_however_it_is_wrapped() -> None:
         And more."""
 
     assert installed.first_line(Wrapped) == "Shows what there is, in 3.5 colours."
+
+
+def test_pluggy_refuses_what_it_could_not_call() -> None:
+    class Greedy:
+        def before(self, job: object, colour: object) -> None: ...
+
+    told = list(misfits(KINDS["collector"], Greedy()))
+    assert "Argument(s) {'colour'} are declared in the hookimpl but can not be found in the hookspec" in told[0]
+    assert told[1] == "it has before(job: 'object', colour: 'object') -> 'None', the specification before(job)"
 
 
 def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> None:

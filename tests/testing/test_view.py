@@ -119,7 +119,7 @@ def test_a_method_with_other_arguments_is_found() -> None:
         def render(self, profile: Any, output: Output) -> None:
             pass
 
-    with pytest.raises(AssertionError, match="hook 'view_render'"):
+    with pytest.raises(AssertionError, match=r"it has render\(profile.*the specification render\(subject, output\)"):
         ViewContract().test_it_fits_the_kind(Other())
 
 

@@ -256,38 +256,35 @@ def _missing(error: BaseException) -> PluginError:
     )
 
 
-_MEANINGS: tuple[tuple[re.Pattern[str], str, str], ...] = (
+_MEANINGS: tuple[tuple[str, str, str], ...] = (
     (
-        re.compile(r"dubious ownership|unsafe repository"),
+        r"dubious ownership|unsafe repository",
         "git refuses to work in {folder}: it belongs to another user",
         "if you trust its owner: git config --global --add safe.directory {quoted}",
     ),
     (
-        re.compile(r"safe\.bareRepository"),
+        r"safe\.bareRepository",
         "git refuses the bare repository {folder}: safe.bareRepository is `explicit`",
         "git config --global safe.bareRepository all",
     ),
     (
-        re.compile(r"not a git repository|cannot change to|not in a git directory"),
+        r"not a git repository|cannot change to|not in a git directory",
         "there is no git repository at {folder} that git can open",
         "`git fsck` there tells what is wrong with one that should be",
     ),
     (
-        re.compile(r"\.lock': File exists|Another git process"),
+        r"\.lock': File exists|Another git process",
         "another git process is at work in {folder}: {line}",
         "wait for it; if there is none, remove the file",
     ),
     (
-        re.compile(r"No space left on device"),
+        r"No space left on device",
         "the disk is full: {line}",
         "free some space and try again",
     ),
     (
-        re.compile(
-            r"bad object|corrupt|unable to (?:read|parse|unpack)|could not (?:read|parse)|inflate|missing object|"
-            r"bad tree object|unable to find|failed to (?:read|traverse)|index file smaller|bad (?:index|signature)",
-            re.IGNORECASE,
-        ),
+        r"(?i:bad object|corrupt|unable to (?:read|parse|unpack)|could not (?:read|parse)|inflate|missing object|"
+        r"bad tree object|unable to find|failed to (?:read|traverse)|index file smaller|bad (?:index|signature))",
         "the repository {folder} is damaged, or objects are missing: {line}",
         "`git fsck` lists what is wrong; `git fetch` can bring objects back",
     ),
@@ -298,7 +295,7 @@ def _explained(folder: Path, command: str, status: int, complaint: str) -> Versi
     line = _telling_line(complaint) or f"exit code {status}"
     shown = printable(str(folder))
     for pattern, message, hint in _MEANINGS:
-        if pattern.search(complaint):
+        if re.search(pattern, complaint):
             import shlex
 
             values = {"folder": shown, "line": line, "quoted": shlex.quote(str(folder))}

@@ -15,7 +15,7 @@ from perfcore.errors import NotFoundError, VersionError
 from perfcore.model import MajorVersion, MinorVersion
 from perfcore.settings import option
 from perfcore.text import printable
-from perfcore_vcs_git import changes, discovery, head, history
+from perfcore_vcs_git import discovery, head, history
 from perfcore_vcs_git.command import Runner
 from perfcore_vcs_git.discovery import Places
 from perfcore_vcs_git.objects import Found, Objects
@@ -122,6 +122,8 @@ class Git:
 
     def is_dirty(self) -> bool:
         """Whether tracked files differ from the head: staged, not staged, or in a submodule."""
+        from perfcore_vcs_git import changes
+
         return not self._places.bare and any(not change.ours for change in changes.changed(self._runner))
 
     def save_state(self) -> str:
@@ -171,6 +173,8 @@ class Git:
 
     def changed_files(self, old: str | None, new: str) -> tuple[str, ...]:
         """Paths of files and submodules that differ."""
+        from perfcore_vcs_git import changes
+
         for version in (new,) if old is None else (old, new):
             self._revisions.commit(version)
         return changes.between(self._runner, old, new)
