@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
@@ -26,6 +26,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Pairing
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
+from perfcore.text import printable
 
 _UNMEASURED = "none of these versions has a profile"
 _MEASURE = "perf collect time --all --add -- COMMAND"
@@ -95,6 +96,9 @@ def _with_contracts(repository: Repository, found: Findings, version: str) -> Fi
 def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
     """The changes of a history or a range of it, and a line that says what was looked at. Where a configuration has
     only few versions, or the check does not scan, each version is compared with the one before."""
+    before = _before(repository, asked)
+    if repository.version(asked.end or None) in before:
+        return Findings(conclusions=(f"{printable(asked.start)}..{printable(asked.end)} holds no version",))
     scan = scanning(repository, how)
     lines = histories.lines(repository, repository.version(asked.end or None))
     if not lines:
@@ -105,34 +109,34 @@ def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
         smallest = combined(pairings.thresholds_of(repository), how.thresholds)
         found = history.scanned(repository, found, scan, smallest, how.progress)
     changes = history.changes(found)
-    if asked.start:
-        before = {version.id for version in repository.vcs.walk_minor_versions(repository.version(asked.start))}
-        changes = [change for change in changes if change.latest not in before]
+    changes = [change for change in changes if change.latest not in before]
     made = Findings()
     if scan and found:
         concluded = report.of_history(changes, len(found), history.versions(found))
         kept = of_scans(scan.phases.found.name, found)
         made = Findings(changes=tuple(changes), conclusions=(concluded,), kept=(kept,))
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
-        pairs = [p for p in pairings.of_history(repository, _range(repository, asked)) if p.config_id in short]
+        pairs = [p for p in _one_by_one(repository, asked, before) if p.config_id in short]
         if pairs or not made.conclusions:
             compared = attrs.evolve(how, method=None if scan else how.method)
             made = made.and_also(_of_pairs(repository, pairs, compared, registered=True))
     return made
 
 
-def _range(repository: Repository, asked: Range) -> list[str]:
-    """The measured versions of a range A..B (after A, up to B), with A's as the first baseline, oldest first."""
-    stop = repository.version(asked.start) if asked.start else None
-    found = []
-    for version, entries in repository.walk(repository.version(asked.end or None)):
-        if entries:
-            found.append(version.id)
-        if version.id == stop:
-            break
-    if not found:
-        raise NotFoundError(_UNMEASURED, hint=_MEASURE)
-    return found[::-1]
+def _before(repository: Repository, asked: Range) -> frozenset[str]:
+    """A and what it comes from, where a range A..B was asked for."""
+    if not asked.start:
+        return frozenset()
+    return frozenset(version.id for version in repository.vcs.walk_minor_versions(repository.version(asked.start)))
+
+
+def _one_by_one(repository: Repository, asked: Range, before: Container[str]) -> Iterator[Pairing | Unpaired]:
+    """The versions of a branch or a range of it, each against the one before: along the first parents, so that no
+    version is compared with one that it does not come from."""
+    walked = histories.first_parents(repository.walk(repository.version(asked.end or None)))
+    line = [(version.id, entries) for version, entries in walked if entries][::-1]
+    wanted = {version for version, _ in line if version not in before}
+    return pairings.of_history(repository, line, wanted)
 
 
 def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: How, *, registered: bool) -> Findings:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 
 import attrs
 
@@ -42,7 +42,7 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
             pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
             yield attrs.evolve(pairing, aside=number > 0)
         if not baselines and elsewhere:
-            yield _unpaired(entries[0], version, f"{elsewhere[0][:10]} was measured on another machine")
+            yield _unpaired(entries[0], version, _elsewhere(elsewhere[0]))
         elif not baselines:
             yield _unpaired(entries[0], version, "no ancestor was measured in this configuration")
 
@@ -59,15 +59,26 @@ def of_release(repository: Repository, version: str, release: str) -> Iterator[P
             yield _unpaired(entries[0], version, f"nothing up to {release[:10]} was measured in this configuration")
 
 
-def of_history(repository: Repository, versions: Sequence[str]) -> Iterator[Pairing]:
-    """Every version of a history (oldest first) against the one before it that has the same configuration."""
-    last: dict[_Key, Sample] = {}
-    for version in versions:
-        for key, entries in _grouped(repository.entries(version)).items():
-            sample = _sample(repository, version, entries)
-            if key in last:
-                yield _pair(repository, last[key], sample)
-            last[key] = sample
+def of_history(
+    repository: Repository, history: Iterable[tuple[str, Sequence[Entry]]], wanted: Container[str]
+) -> Iterator[Pairing | Unpaired]:
+    """The wanted versions of a history, each against the one before it that was measured in the same configuration.
+    `history` has the versions of a line with their profiles, oldest first."""
+    last: dict[_Key, tuple[str, list[Entry]]] = {}
+    measured: dict[str, str] = {}
+    loaded: dict[_Key, Sample] = {}
+    for version, entries in history:
+        for key, group in _grouped(entries).items():
+            if version in wanted and key in last:
+                before, base = last[key]
+                known = loaded.get(key)
+                baseline = known if known and known.version == before else _sample(repository, before, base)
+                loaded[key] = _sample(repository, version, group)
+                yield _pair(repository, baseline, loaded[key])
+            elif version in wanted and key.config_id in measured:
+                yield _unpaired(group[0], version, _elsewhere(measured[key.config_id]))
+            last[key] = version, group
+            measured[key.config_id] = version
 
 
 def of_profiles(
@@ -208,6 +219,10 @@ def _blocks(sample: Sample) -> set[tuple[object, object]]:
             rows = zip(table["session"], table["block"], table["warmup"], strict=True)
             found |= {(session, block) for session, block, warmup in rows if not warmup and session is not None}
     return found
+
+
+def _elsewhere(version: str) -> str:
+    return f"{version[:10]} was measured on another machine"
 
 
 def _unpaired(entry: Entry, version: str, reason: str) -> Unpaired:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -147,8 +148,29 @@ def test_a_history_is_compared_step_by_step_over_gaps(project: Project, reposito
     versions = [repository.version(), *(project.commit(name) for name in ("b", "c", "d"))]
     for version in (versions[0], versions[1], versions[3]):
         _register(repository, version)
-    pairs = [(pair.baseline.version, pair.target.version) for pair in pairing.of_history(repository, versions)]
-    assert pairs == [(versions[0], versions[1]), (versions[1], versions[3])]
+    history = [(version, repository.entries(version)) for version in versions]
+    pairs = [*pairing.of_history(repository, history, versions)]
+    assert _versions(pairs) == [(versions[0], versions[1]), (versions[1], versions[3])]
+    pairs = [*pairing.of_history(repository, history, versions[3:])]
+    assert _versions(pairs) == [(versions[1], versions[3])]
+
+
+def _versions(pairs: Sequence[Pairing | Unpaired]) -> list[tuple[str | None, str | None]]:
+    return [(pair.baseline.version, pair.target.version) for pair in pairs if isinstance(pair, Pairing)]
+
+
+def test_a_version_measured_on_another_machine_is_told_and_later_ones_are_compared(
+    project: Project, repository: Repository
+) -> None:
+    versions = [repository.version(), *(project.commit(name) for name in ("b", "c", "d"))]
+    for version, machine in zip(versions, ("old", "old", "new", "new"), strict=True):
+        _register(repository, version, environment_id=f"1:{machine}")
+    history = [(version, repository.entries(version)) for version in versions]
+    first, moved, last = pairing.of_history(repository, history, versions)
+    assert _versions([first, last]) == [(versions[0], versions[1]), (versions[2], versions[3])]
+    assert isinstance(moved, Unpaired)
+    assert moved.version == versions[2]
+    assert moved.reason == f"{versions[1][:10]} was measured on another machine"
 
 
 def test_a_dirty_profile_is_compared_with_its_version_or_the_nearest(project: Project, repository: Repository) -> None:

@@ -78,6 +78,30 @@ def test_all_and_ranges_compare_each_version_with_the_one_before(history) -> Non
     history.perf("check", "HEAD~1..", code=1)
 
 
+def test_a_side_line_is_no_baseline_of_the_main_line(here) -> None:
+    here.register(profiles.timed(runs=12, wall=100 * MS))
+    first = here.head
+    here.git("checkout", "--quiet", "-b", "side")
+    here.commit("Fast")
+    here.register(profiles.timed(runs=12, wall=50 * MS))
+    here.git("checkout", "--quiet", "-")
+    here.commit("Main")
+    here.register(profiles.timed(runs=12, wall=100 * MS))
+    main = here.head
+    here.git("merge", "--quiet", "--no-ff", "-m", "Merge", "side")
+    here.register(profiles.timed(runs=12, wall=50 * MS))
+    for asked in ("all", f"{first}.."):
+        changes = here.perf("check", asked, "--json").json["changes"]
+        pairs = {(change["baseline"], change["target"]) for change in changes}
+        assert pairs == {(first[:10], main[:10]), (main[:10], here.head[:10])}
+
+
+def test_a_range_without_versions_says_so(history) -> None:
+    for asked in ("HEAD..HEAD", "HEAD..HEAD~1"):
+        assert history.perf("check", asked).out == f"{asked} holds no version\n"
+        history.perf("check", asked, "--fail-on", "cannot-tell", code=8)
+
+
 def test_two_profiles_can_be_named(history) -> None:
     history.perf("check", "HEAD~2:0@i", "0@i", code=1)
     history.perf("check", "0@i", "HEAD~2:0@i")
