@@ -39,7 +39,10 @@ def bisect(
             show_default=False,
         ),
     ] = None,
-    auto: Annotated[bool, typer.Option("--auto", help="Take the ends from the history: its last degradation.")] = False,
+    auto: Annotated[
+        bool,
+        typer.Option("--auto", help="Take the ends from the history: its last degradation, or else its largest step."),
+    ] = False,
     metric: Annotated[
         str, typer.Option("--metric", "-m", metavar="NAME", help="What is asked about (default: CPU time, if any).")
     ] = "",
@@ -153,7 +156,7 @@ def _begun(console: Console, before: Journal | None, asked: Journal) -> Journal:
     if before is None or not before.readings:
         return asked
     if before.asks_the_same(asked):
-        return before
+        return msgspec.structs.replace(before, ends_from=asked.ends_from)
     if Bisection(console, before, report.quiet).verdict().stopped not in (None, "runs"):
         return asked
     raise UsageError(

@@ -21,8 +21,8 @@ from perfcore.cli.measuring import here, standing
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.jobs import matrix
 from perfcore.jobs.schedule import split_options
-from perfcore.model import Entry, Job, MinorVersion
-from perfcore.text import printable
+from perfcore.model import Job, MinorVersion
+from perfcore.text import percent, printable
 
 _LOOKED_AT = 300  # versions whose files are looked at
 
@@ -43,15 +43,16 @@ class Wish:
 def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bool, wish: Wish) -> Journal:
     """The question of a command line."""
     repository = console.repository
+    found: Ends | None = None
     if auto:
         if words:
             raise UsageError("--auto takes the ends from the history", hint="leave GOOD and BAD away")
         found = _of_history(console, argv, wish)
-        good, bad, entry = found.good, found.bad, found.scanned.line.entry
+        good, bad = found.good, found.bad
+        _tell(console, found)
         wish = attrs.evolve(wish, metric=wish.metric or found.scanned.series.metric)
     elif len(words) == 2:
         good, bad = (repository.version(word) for word in words)
-        entry = None
     else:
         named = "1 is" if len(words) == 1 else f"{len(words)} are"
         raise UsageError(
@@ -63,7 +64,7 @@ def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bo
     if here(console)[1]:
         console.say("note: versions are measured as they were committed; what is not committed is left out")
     command = (
-        _command(console, argv, wish) if argv is not None else _measured_command(console, row.versions, entry, wish)
+        _command(console, argv, wish) if argv is not None else _measured_command(console, row.versions, found, wish)
     )
     return Journal(
         versions=tuple(version.id for version in row.versions),
@@ -73,6 +74,19 @@ def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bo
         metric=wish.metric,
         function=wish.function,
         better="",
+        ends_from=found.source if found is not None else "",
+    )
+
+
+def _tell(console: Console, found: Ends) -> None:
+    """That the ends are no more than a guess, where they are."""
+    if found.step is None:
+        return
+    series = found.scanned.series
+    what = printable(f"{series.resource}: {series.metric}" if series.resource else series.metric)
+    console.say(
+        f"note: no check found a degradation that stands; taking the largest step for the worse: {what} of "
+        f"{printable(found.scanned.line.label)}, {percent(found.step)} from {found.good[:10]} to {found.bad[:10]}"
     )
 
 
@@ -81,12 +95,14 @@ def _command(console: Console, argv: list[str], wish: Wish) -> Command:
     return _kept(console, job, wish, wish.collector or "time", {})
 
 
-def _measured_command(console: Console, versions: Sequence[MinorVersion], entry: Entry | None, wish: Wish) -> Command:
-    """What was measured for the ends, or else for versions between them."""
+def _measured_command(console: Console, versions: Sequence[MinorVersion], found: Ends | None, wish: Wish) -> Command:
+    """What the history that gave the ends is of; or what was measured for the ends, or else for versions between."""
     repository = console.repository
     order = [versions[-1], versions[0], *reversed(versions[1:-1])]
     entries = (
-        [entry] if entry else (one for version in order for one in reversed(repository.readable_entries(version.id)))
+        [found.scanned.line.entry]
+        if found
+        else (one for version in order for one in reversed(repository.readable_entries(version.id)))
     )
     for one in entries:
         if wish.collector in (None, one.collector) and not one.postprocessors:

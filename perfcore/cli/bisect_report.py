@@ -84,6 +84,7 @@ def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:
         "schema": SCHEMA,
         "stopped": verdict.stopped,
         "found": [attrs.asdict(info) for info in _likeliest(repository, verdict)] if verdict.stopped == "found" else [],
+        "ends_from": found.ends_from or None,
         "probability": verdict.answer.probability,
         "no_change": belief.nothing,
         "command": found.command.job.label,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -219,6 +220,25 @@ def test_the_history_gives_ends_and_command(history) -> None:
     assert done.json["versions"][0]["id"] == history.ids["version 5"]
     assert done.json["versions"][-1]["id"] == history.ids["version 10"]
     assert "measuring what was measured before" in done.err
+    assert done.json["ends_from"] == "degradation"
+    assert "no check found" not in done.err
+    assert here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json["ends_from"] is None
+
+
+def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history) -> None:
+    """Two measured versions are no history that a check would say anything of."""
+    here = history.here
+    for word in ("version 5", "version 10"):
+        here.perf("collect", "work", "--add", "--version", history.ids[word], *COMMAND)
+    done = here.perf("bisect", "--auto", "--max-runs", "6", "--json", code=None)
+    assert done.json["ends_from"] == "step"
+    first, second = (line for line in done.err.splitlines() if line.startswith("note: "))
+    ends = f"from {history.ids['version 5'][:10]} to {history.ids['version 10'][:10]}"
+    assert re.fullmatch(
+        rf"note: no check found .*; taking the largest step for the worse: work of .*, \+[\d.]+ % {ends}", first
+    )
+    assert "measuring what was measured before" in second
+    assert here.perf("bisect", "--json", code=None).json["ends_from"] == "step", "that is known when it goes on"
 
 
 def test_a_history_without_a_degradation_has_no_ends(here) -> None:

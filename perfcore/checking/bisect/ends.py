@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Sequence
+from typing import Literal
 
 import attrs
 
@@ -15,11 +16,18 @@ from perfcore.repository import Repository
 
 @attrs.frozen
 class Ends:
-    """Full ids of a version before a change and of one after it, and the series that shows it."""
+    """Full ids of a version before a change and of one after it, and the series that shows it. `step` is by how much
+    the amounts of the two differ (a ratio), where no check says that it is a change."""
 
     good: str
     bad: str
     scanned: Scanned
+    step: float | None = None
+
+    @property
+    def source(self) -> Literal["degradation", "step"]:
+        """What of the history they are the ends of."""
+        return "degradation" if self.step is None else "step"
 
 
 def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
@@ -37,8 +45,8 @@ def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
     steps = [(step, one, before, after) for one in found for step, before, after in _steps(one.series)]
     if not steps:
         return None
-    _, one, before, after = max(steps, key=lambda item: item[0])
-    return Ends(before, after, one)
+    step, one, before, after = max(steps, key=lambda item: item[0])
+    return Ends(before, after, one, math.exp(step if one.series.better == "lower" else -step))
 
 
 def _before(repository: Repository, one: Scanned, version: str) -> str:

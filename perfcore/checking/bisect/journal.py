@@ -59,7 +59,8 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """A bisection: what is asked, and all that was learnt. `versions` are ids from the good end to the bad one;
-    `contains` as in `ancestry.Range`, in hexadecimal digits."""
+    `contains` as in `ancestry.Range`, in hexadecimal digits. `ends_from` is the `degradation` of a history
+    or its largest `step`, where the ends were taken from one."""
 
     format: int = FORMAT
     versions: tuple[str, ...]
@@ -79,6 +80,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     broken: dict[str, str] = {}
     programs: dict[str, str] = {}
     sessions: int = 0
+    ends_from: str = ""
 
     @property
     def question(self) -> Question:
