@@ -53,6 +53,7 @@ def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, 
         accepted=acceptance.of_changes(found.changes, acceptance.accepted(repository.store)),
         rules=rules,
         conclusion="\n".join(found.conclusions),
+        compared=found.compared,
     )
     if store:
         _keep(repository, found.kept)
@@ -90,7 +91,8 @@ def _with_contracts(repository: Repository, found: Findings, version: str) -> Fi
     if not judged:
         return found
     conclusions = (report.conclusion(changes), report.of_contracts(judged))
-    return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions)
+    compared = found.compared + len(judged)
+    return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions, compared=compared)
 
 
 def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
@@ -114,7 +116,7 @@ def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
     if scan and found:
         concluded = report.of_history(changes, len(found), history.versions(found))
         kept = of_scans(scan.phases.found.name, found)
-        made = Findings(changes=tuple(changes), conclusions=(concluded,), kept=(kept,))
+        made = Findings(changes=tuple(changes), conclusions=(concluded,), compared=len(found), kept=(kept,))
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
         pairs = [p for p in _one_by_one(repository, asked, before) if p.config_id in short]
         if pairs or not made.conclusions:
@@ -153,6 +155,7 @@ def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: 
         changes=changes,
         unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
         conclusions=(report.conclusion(changes),),
+        compared=report.decided(changes),
         kept=(of_pairs(found),) if registered else (),
     )
 

@@ -19,12 +19,13 @@ Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method;
 
 @attrs.frozen(kw_only=True)
 class Findings:
-    """Changes in the order of their report, what could not be compared, lines that say what was looked at, and the
-    results that belong to versions."""
+    """Changes in the order of their report, what could not be compared, lines that say what was looked at, how many
+    comparisons or series that were, and the results that belong to versions."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     conclusions: tuple[str, ...] = ()
+    compared: int = 0
     kept: tuple[Kept, ...] = ()
 
     def and_also(self, other: Findings) -> Findings:
@@ -32,6 +33,7 @@ class Findings:
             changes=(*self.changes, *other.changes),
             unpaired=(*self.unpaired, *other.unpaired),
             conclusions=(*self.conclusions, *other.conclusions),
+            compared=self.compared + other.compared,
             kept=(*self.kept, *other.kept),
         )
 

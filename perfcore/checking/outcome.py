@@ -22,14 +22,16 @@ SCHEMA = 1
 @attrs.frozen(kw_only=True)
 class Outcome:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
-    `rules` say what fails the build. `conclusion` says in a line what was looked at and found. `locations` are files of
-    the repository for what is reported, where a report was asked for that wants them."""
+    `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
+    comparisons or series that were. `locations` are files of the repository for what is reported, where a report was
+    asked for that wants them."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     accepted: Mapping[str, Acceptance] = EMPTY
     rules: tuple[Rule, ...] = DEFAULT
     conclusion: str = ""
+    compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
     locations: Mapping[Change | Unpaired, Location] = attrs.Factory(dict)
 
     def fails(self, change: Change) -> bool:
@@ -54,7 +56,7 @@ class Outcome:
     @property
     def untold(self) -> bool:
         """Whether something that had to be told could not be, or was not compared at all."""
-        missing = self.requires_all and bool(self.unpaired or not self.changes)
+        missing = self.requires_all and bool(self.unpaired or not self.compared)
         return missing or any(change.kind == "cannot tell" for change in self.failing)
 
     @property
@@ -66,6 +68,7 @@ class Outcome:
         return {
             "schema": SCHEMA,
             "degraded": self.degraded,
+            "compared": self.compared,
             "fail_on": [str(rule) for rule in self.rules],
             "changes": [self._change_json(change) for change in self.changes],
             "unpaired": [attrs.asdict(missing) for missing in self.unpaired],

@@ -46,8 +46,9 @@ def lines(
     everything: bool,
     accepted: Mapping[str, Acceptance] = EMPTY,
 ) -> list[str]:
-    """A table: primary metrics, and the others where they changed or `everything` is wanted. An id is that by which
-    people accept a change."""
+    """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
+    An id is that by which people accept a change."""
+    everything = everything or not decided(changes)
     shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in _CHANGED)]
     named = [c.id for c in shown if everything or (c.kind in _CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
@@ -75,6 +76,11 @@ def conclusion(changes: Sequence[Change]) -> str:
     return f"{plural(len(primary), 'comparison')}: {', '.join(parts)}"
 
 
+def decided(changes: Sequence[Change]) -> int:
+    """How many comparisons these changes are of."""
+    return sum(change.primary and not change.contract for change in changes)
+
+
 def of_contracts(verdicts: Sequence[Change]) -> str:
     """One line: what became of contracts."""
     counts = {kind: sum(verdict.kind == kind for verdict in verdicts) for kind in ("degradation", "cannot tell")}
@@ -85,9 +91,10 @@ def of_contracts(verdicts: Sequence[Change]) -> str:
 def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
     """One line: what was found in a history."""
     looked = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
-    found = [change for change in changes if change.kind in ("degradation", "optimization") and change.primary]
+    changed = [change for change in changes if change.kind in ("degradation", "optimization")]
+    found = [change for change in changed if change.primary]
     if not found:
-        return f"{looked}: no change"
+        return f"{looked}: no change" + (" of a metric that decides" if changed else "")
     counts = [
         plural(sum(change.kind == kind and not change.undone for change in found), kind)
         for kind in ("degradation", "optimization")

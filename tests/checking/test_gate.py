@@ -42,7 +42,8 @@ def test_a_metric_can_be_named_and_then_counts_wherever_it_is(change: Callable[.
 
 def test_what_cannot_be_told_has_an_exit_code_of_its_own(change: Callable[..., Change]) -> None:
     assert code("cannot-tell", change("cannot tell")) == 8
-    assert code("cannot-tell", change("cannot tell", primary=False)) == 0
+    assert code("cannot-tell", change("same"), change("cannot tell", primary=False)) == 0
+    assert code("cannot-tell", change("cannot tell", primary=False)) == 8, "nothing that decides was compared"
     assert code("cannot-tell:wall", change("cannot tell", metric="wall", primary=False)) == 8
     assert code("cannot-tell", change("same")) == 0
     assert code("cannot-tell degradation", change("cannot tell"), change("degradation")) == 1

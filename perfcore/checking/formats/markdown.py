@@ -43,6 +43,8 @@ def _headline(outcome: Outcome) -> str:
         return "❌ degraded"
     if outcome.untold:
         return "❔ cannot tell"
+    if not outcome.compared:
+        return "❔ nothing was compared"
     return "✅ passed"
 
 
