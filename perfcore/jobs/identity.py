@@ -1,33 +1,36 @@
 """Whether two jobs would run the same: a fingerprint of everything that decides what a job does.
 
-A program is known by its machine code only where it stands in the measured tree. What it reads is not known, so
-its inputs are taken to be whatever its command line, its variables and its own bytes name. Everything that is
-interpreted, and every program from elsewhere (a compiler, `make`, a shell), may read any file: there the whole tree
-counts. When in doubt two fingerprints differ, or there is none: a needless measurement costs a minute, a missing one
-the truth.
+A program is known by its machine code only where it stands in the measured tree. What it reads is not known, so every
+file of the tree is an input, but for sources and build files, whose effect is in the program, what a build leaves, and
+pages for people; and these only if neither the command line nor the program's own bytes seem to mean them. A program
+that starts others may read them too, and ask the history. Everything that is interpreted, and every program from
+elsewhere (a compiler, `make`, a shell), may read any file: there the whole tree counts. When in doubt two fingerprints
+differ, or there is none: a needless measurement costs a minute, a missing one the truth.
 """
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 import re
-import struct
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import IO
 
+import attrs
+
 from perfcore.errors import PerfError
+from perfcore.jobs import machine_code
+from perfcore.jobs.machine_code import Known
 from perfcore.model import Job
 from perfcore.programs import starting
 
-VERSION = 1
+VERSION = 2
 MOST_FILES, MOST_BYTES = 50_000, 1_000_000_000
 _ELF = b"\x7fELF"
 _NOT_MEASURED = frozenset((".git", ".hg", ".svn", ".bzr", ".jj", ".perf", ".tagit"))
 _ASK_THE_HISTORY = frozenset(("git", "hg", "svn", "bzr", "jj", "fossil", "cvs", "perf", "perfcore"))
-# Compilers leave the names of sources in programs, which read none of them.
-_SOURCE = re.compile(r"\.(c|h|cc|hh|cpp|hpp|cxx|hxx|c\+\+|inl|rs|go|f|for|f77|f90|f95|d|zig|s)", re.IGNORECASE)
 _SCRIPT = re.compile(
     r"\.(py|pyc|pyz|sh|bash|zsh|js|mjs|cjs|ts|rb|pl|pm|lua|php|tcl|r|jl|jar|class|wasm|el|scm|rkt|lisp|awk|sed|ps1|erl|"
     r"exs|hs|ml|groovy|sql|mk)",
@@ -38,8 +41,32 @@ _INTERPRETERS = re.compile(
     r"toybox|env|[a-z]*awk|sed|emacs|wasmtime|qemu|dotnet|mono|beam|erl|escript|octave|sqlite)[\w.-]*",
     re.IGNORECASE,
 )
-_WORD = re.compile(rb"[\w.+~@-]{2,255}")
 _SHARED = re.compile(r"\.(so|dylib)(\.|$)")
+_BUILDING = re.compile(
+    r"(gnu)?makefile(\.(am|in))?|.*\.(mk|cmake|m4|bzl|ninja|vcxproj|sln)|cmakelists\.txt|cmakecache\.txt|"
+    r"meson\.build|meson_options\.txt|meson\.options|configure(\.ac)?|config\.(log|status|cache)|cargo\.(toml|lock)|"
+    r"go\.(mod|sum)|build(\.bazel)?|workspace(\.bazel)?|module\.bazel|scons(truct|cript)|compile_commands\.json|"
+    r"vcpkg\.json|\.ninja_(log|deps)|\.cargo-lock|\.rustc_info\.json|"
+    r".*\.(o|lo|la|a|obj|lib|gcno|rlib|rmeta|gch|pch|mod|smod|cmi|cmo|cmx|cmxa|hi)",
+    re.IGNORECASE,
+)
+_BUILT = frozenset(("CMakeFiles", ".deps", ".fingerprint", "incremental"))
+_PAGE = re.compile(
+    r"(readme|licen[cs]e|copying|copyright|notice|authors|contributors|contributing|changelog|changes|news|maintainers|"
+    r"security|code_of_conduct|codeowners)([-.].*)?",
+    re.IGNORECASE,
+)
+_PAGE_OF_ROOT = re.compile(r"[A-Z][A-Z0-9_-]*\.(md|rst|adoc)")
+_PAGE_OF_FOLDER = re.compile(r".*\.(md|markdown|rst|adoc|tex|html|svg|png|jpe?g|gif|[1-8])", re.IGNORECASE)
+_PAGES = frozenset(("doc", "docs", "documentation", "man", "changelog.d", "newsfragments"))
+_HOUSEKEEPING = re.compile(
+    r"\.(gitignore|gitattributes|gitmodules|mailmap|editorconfig|clang-format|clang-tidy|clangd|pre-commit-config\.yaml|"
+    r"gitlab-ci\.yml|travis\.yml|cirrus\.yml)"
+)
+_HOUSES = frozenset((".github", ".gitlab", ".circleci", ".vscode", ".idea"))
+_INPUTS = re.compile(
+    r"(test|bench)?[-_]?(data|inputs?|fixtures?|corp(us|ora)|samples?|resources?|assets?)", re.IGNORECASE
+)
 
 
 class _UnknownError(Exception):
@@ -81,7 +108,7 @@ class _Fingerprint:
         if job.shell or not self._is_of_tree(program) or self._interprets(program, words, place):
             self._whole(job, program)
         else:
-            self._machine_code(program, words, place)
+            self._machine_code(job, program, words, place)
         return self.hash.hexdigest()
 
     def _is_of_tree(self, program: Path) -> bool:
@@ -110,30 +137,24 @@ class _Fingerprint:
             self._content(real)
         self._files(sorted(_walk(self.root)))
 
-    def _machine_code(self, called: Path, words: Iterable[str], place: Path) -> None:
+    def _machine_code(self, job: Job, called: Path, words: list[str], place: Path) -> None:
         """A program of the tree, with the libraries of the tree and every file that may be an input."""
         program = called.resolve(strict=True)
-        data = self._bytes(program)
+        data, files = self._bytes(program), sorted(_walk(self.root))
+        libraries = [path for path in files if _SHARED.search(path.name) and path.is_file() and path != program]
+        known = machine_code.read([_bare(data, self.prefix), *map(self._bytes, libraries)])
+        if known.starts:
+            self._add("starts others", str(job.version), str(job.dirty), str(called), str(program))
+            self._files(files)
+            return
         self._add("machine code", *(os.path.relpath(path.parent, self.root) for path in (called.absolute(), program)))
         self._add(hashlib.sha256(_bare(data, self.prefix)).hexdigest())
-        mentioned = set(_WORD.findall(data))
-        names = {os.fsencode(path.name) for path in (called, program)}
-        if any(name in mentioned or not _WORD.fullmatch(name) for name in names):  # it may look at its own name
-            self._add(called.name, program.name)
         named = set(self._named(words, place)) - {program}
-        files = [
-            path
-            for path in sorted(_walk(self.root))
-            if path != program
-            and (
-                _SHARED.search(path.name)
-                or path in named
-                or not named.isdisjoint(path.parents)
-                or _is_mentioned(path.relative_to(self.root), mentioned, data)
-            )
-        ]
-        if any(path.is_symlink() and path.is_dir() for path in files):
-            raise _UnknownError
+        asked = _Asked(self.root, known, named, frozenset(_parts(words)))
+        files = [path for path in files if path != program and asked.counts(path)]
+        names = {path.name for path in (called, program)}
+        if any(known.has(name) or _is_beside(files, name) for name in names):  # it may look at its own name
+            self._add(called.name, program.name)
         self._files(files)
         for path in sorted(named):
             self._outside(path)
@@ -152,11 +173,9 @@ class _Fingerprint:
 
     def _named(self, words: Iterable[str], place: Path) -> Iterator[Path]:
         """What is there under the names that the words may hold: `data`, `--input=data`, `-Idata`, `one:two`."""
-        for word in words:
-            parts = {word, *re.split(r"[=,:;\s]", word), *([word[2:]] if word.startswith("-") else [])}
-            for part in parts - {""}:
-                if "\0" not in part and len(os.fsencode(part)) < 4096 and os.path.lexists(place / part):
-                    yield (place / part).resolve()
+        for part in _parts(words):
+            if "\0" not in part and len(os.fsencode(part)) < 4096 and os.path.lexists(place / part):
+                yield (place / part).resolve()
 
     def _files(self, paths: Iterable[Path]) -> None:
         for number, path in enumerate(paths):
@@ -212,19 +231,66 @@ def _walk(root: Path) -> Iterator[Path]:
         yield from (here / name for name in (*files, *links) if name not in _NOT_MEASURED)
 
 
-def _is_mentioned(path: Path, mentioned: set[bytes], data: bytes) -> bool:
-    """Whether a program has the name of a file, or of a folder that it is in, among its bytes."""
-    if _SOURCE.fullmatch(path.suffix):
-        return False
-    names = [os.fsencode(part) for part in path.parts]
-    return any(name in mentioned if _WORD.fullmatch(name) else name in data for name in names)
+@attrs.frozen
+class _Asked:
+    """What a program may read: files that are `named` by its words, that these match, or that its code seems to mean;
+    and all others that are not surely of no influence."""
+
+    root: Path
+    known: Known
+    named: set[Path]
+    parts: frozenset[str]
+
+    def counts(self, path: Path) -> bool:
+        below = path.relative_to(self.root)
+        return (
+            not self._is_innocent(path, below)
+            or self.known.lists
+            or path in self.named
+            or not self.named.isdisjoint(path.parents)
+            or any(_INPUTS.fullmatch(folder) for folder in below.parts[:-1])
+            or any(_matches(part, below) for part in self.parts)
+            or self.known.names(below)
+        )
+
+    def _is_innocent(self, path: Path, below: PurePath) -> bool:
+        name, folders = below.name, below.parts[:-1]
+        if path.is_symlink() or _SHARED.search(name):
+            return False
+        return (
+            bool(machine_code.SOURCE.fullmatch(below.suffix) or _BUILDING.fullmatch(name))
+            or bool(_PAGE.fullmatch(name) or _HOUSEKEEPING.fullmatch(name))
+            or bool(not folders and _PAGE_OF_ROOT.fullmatch(name))
+            or bool(not _PAGES.isdisjoint(folders) and _PAGE_OF_FOLDER.fullmatch(name))
+            or not (_BUILT | _HOUSES).isdisjoint(folders)
+            or (not self.known.loads and path.is_file() and _starts_with(path, _ELF))
+        )
+
+
+def _matches(part: str, below: PurePath) -> bool:
+    """Whether a word may be a pattern of a file, or its name without the ending."""
+    if any(sign in part for sign in "*?["):
+        return any(fnmatch.fnmatchcase(text, part.removeprefix("./")) for text in (below.name, str(below)))
+    return PurePath(part).name in (below.name, below.stem)
+
+
+def _is_beside(files: Iterable[Path], name: str) -> bool:
+    """Whether there is a file that a program of this name may find by it: `program.conf`."""
+    return any(path.name.startswith(name) for path in files)
+
+
+def _parts(words: Iterable[str]) -> Iterator[str]:
+    """The names that words may hold: `data`, `--input=data`, `-Idata`, `one:two`."""
+    for word in words:
+        yield from {word, *re.split(r"[=,:;\s]", word), *([word[2:]] if word.startswith("-") else [])} - {""}
 
 
 def _bare(data: bytes, prefix: bytes) -> bytes:
     """Machine code with zeros for what depends on the folder of the build and decides nothing: the number that a
     linker gives every build, and what debuggers read."""
     bare = bytearray(data)
-    for start, end in (*_build_ids(data), *_debug_sections(data)):
+    debugging = ((min(len(data), part.start), min(len(data), part.end)) for part in machine_code.debugging(data))
+    for start, end in (*_build_ids(data), *debugging):
         bare[start:end] = bytes(end - start)
     return bytes(bare).replace(prefix, b"/")
 
@@ -232,17 +298,3 @@ def _bare(data: bytes, prefix: bytes) -> bytes:
 def _build_ids(data: bytes) -> Iterator[tuple[int, int]]:
     for match in re.finditer(rb"\x04\0\0\0(.)\0\0\0\x03\0\0\0GNU\0", data[: 1 << 16], re.DOTALL):
         yield match.end(), min(len(data), match.end() + match[1][0])
-
-
-def _debug_sections(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where they are in a little-endian ELF file of 64 bits; nowhere in others, and in damaged ones."""
-    try:
-        if data[4:6] != b"\2\1":
-            return
-        table, size, count, names = *struct.unpack_from("<Q", data, 0x28), *struct.unpack_from("<3H", data, 0x3A)
-        sections = [struct.unpack_from("<IIQQQQ", data, table + i * size) for i in range(count)]
-        for name, kind, flags, _, start, length in sections:
-            if flags & 2 == 0 and kind != 8 and data.startswith(b".debug_", sections[names][4] + name):
-                yield min(len(data), start), min(len(data), start + length)
-    except (struct.error, IndexError, OverflowError):
-        return

@@ -28,7 +28,7 @@ def tree(folder: Path, name: str, mentions: bytes = b"") -> Path:
     program(root / "bin/prog", mentions)
     for file in ("main.c", "README.md", "data/one.txt", "data/two.txt", "bin/libown.so.1", "bench.py"):
         (root / file).parent.mkdir(exist_ok=True)
-        (root / file).write_text(f"this is {file}\n")
+        (root / file).write_text(f"this is {Path(file).name}\n")
     return root
 
 
@@ -44,6 +44,7 @@ def job(root: Path, *argv: str, **changes: object) -> Job:
 
 def append(name: str) -> Change:
     def change(root: Path) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
         with (root / name).open("a") as file:
             file.write("more\n")
 
@@ -59,9 +60,63 @@ def alike(folder: Path, change: Change, *argv: str, mentions: bytes = b"") -> bo
     return found[0] == found[1]
 
 
-@pytest.mark.parametrize("name", ["README.md", "main.c", "data/two.txt", "bench.py"])
-def test_machine_code_does_not_see_what_nothing_names(tmp_path: Path, name: str) -> None:
-    assert alike(tmp_path, append(name), "bin/prog", "data/one.txt", mentions=b"main.c")
+INNOCENT = (
+    "README.md",
+    "main.c",
+    "src/deep/more.rs",
+    "tests/test_main.cc",
+    "Makefile",
+    "LICENSE",
+    "NEWS.rst",
+    "HACKING.md",
+    "docs/page.md",
+    ".gitignore",
+    ".github/workflows/test.yml",
+    "build/CMakeFiles/progress.make",
+    "main.o",
+)
+
+
+@pytest.mark.parametrize("name", INNOCENT)
+def test_machine_code_does_not_see_sources_and_pages_that_nothing_names(tmp_path: Path, name: str) -> None:
+    mentions = b"src/main.c\0/usr/share/doc/README\0%d of %s\0data/%s.txt"
+    assert alike(tmp_path, append(name), "bin/prog", "data/one.txt", "-n", "3", mentions=mentions)
+
+
+@pytest.mark.parametrize(
+    "name", ["data/two.txt", "bench.py", "load2.txt", "index", "prog.conf", "notes.md", "docs/rows.txt", "x/sample.md"]
+)
+def test_machine_code_may_see_any_other_file_that_nothing_names(tmp_path: Path, name: str) -> None:
+    assert not alike(tmp_path, append(name), "bin/prog", "data/one.txt")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "mentions"),
+    [
+        ("src/a.c", ("src/a.c",), b""),
+        ("src/a.c", ("a",), b""),
+        ("src/a.c", ("--name=a",), b""),
+        ("src/a.c", ("src/*.c",), b""),
+        ("src/a.c", ("?.c",), b""),
+        ("src/a.c", ("src",), b""),
+        ("src/a.c", (), b"*.c"),
+        ("src/a.c", (), b"%d.c"),
+        ("src/a.c", (), b"src/%-8s.c"),
+        ("src/a.c", (), b"\0.c\0"),
+        ("src/a.c", (), b"\0src\0"),
+        ("src/file10.c", (), b"\0file%d\0"),
+        ("data/a.c", (), b""),
+        ("tests/corpus/a.c", (), b""),
+        ("README", (), b"\0README\0"),
+        ("LICENSE", ("LICENSE",), b""),
+        ("docs/page.md", (), b"docs/%s"),
+        ("main.o", ("main.o",), b""),
+    ],
+)
+def test_a_source_or_a_page_that_the_program_may_mean_counts(
+    tmp_path: Path, name: str, words: tuple[str, ...], mentions: bytes
+) -> None:
+    assert not alike(tmp_path, append(name), "bin/prog", *words, mentions=mentions)
 
 
 @pytest.mark.parametrize(
@@ -185,6 +240,8 @@ def test_nothing_is_said_of_what_cannot_be_known(tmp_path: Path) -> None:
     (root / "pipe").unlink()
     (root / "away").symlink_to("/etc")
     assert fingerprint(job(root, "true"), root) is None
+    assert fingerprint(job(root, "bin/prog"), root) is None
+    (root / "away").unlink()
     assert fingerprint(job(root, "bin/prog"), root) is not None
 
 
@@ -197,7 +254,98 @@ def test_a_link_counts_with_what_it_leads_to(tmp_path: Path) -> None:
     assert not alike(tmp_path, link, "bin/prog", mentions=b"current")
 
 
-@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+needs_cc = pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+
+
+def compiled(root: Path, body: str, *flags: str) -> None:
+    """A program of this body in a tree of its own."""
+    root.mkdir()
+    headers = "".join(f"#include <{name}.h>\n" for name in ("stdio", "stdlib", "unistd", "dirent", "glob", "spawn"))
+    (root / "main.c").write_text(f"{headers}int main(int c, char **v) {{ {body}; return 0; }}\n")
+    subprocess.run(["cc", "-O1", "-w", *flags, "-o", "prog", "main.c"], cwd=root, check=True)
+
+
+def seen(folder: Path, body: str, file: str, *words: str, flags: tuple[str, ...] = ()) -> bool:
+    """Whether a program tells trees apart in which one file differs."""
+    found = []
+    for number in (1, 2):
+        root = folder / f"tree-{number}"
+        compiled(root, body, *flags)
+        (root / file).parent.mkdir(exist_ok=True)
+        (root / file).write_text(f"{number}\n")
+        found.append(fingerprint(job(root, "./prog", *words), root))
+    assert None not in found
+    return found[0] != found[1]
+
+
+@needs_cc
+@pytest.mark.parametrize(
+    ("body", "file", "words"),
+    [
+        ('glob_t g; glob("lo*.txt", 0, 0, &g)', "load2.txt", ()),
+        ('char b[99]; sprintf(b, "load%d.txt", c); fopen(b, "r")', "load1.txt", ()),
+        ('char b[99]; sprintf(b, "%s.conf", v[0]); fopen(b, "r")', "prog.conf", ()),
+        ('char b[99]; sprintf(b, "%s.txt", v[1]); fopen(b, "r")', "load2.txt", ("load2",)),
+        ('char b[99]; FILE *f = fopen("index", "r"); fscanf(f, "%90s", b); fopen(b, "r")', "load2.txt", ()),
+        ('char b[99]; sprintf(b, "in/%s.c", v[1]); fopen(b, "r")', "in/load.c", ("load",)),
+        ('DIR *d = opendir("."); puts(readdir(d)->d_name)', "main2.c", ()),
+    ],
+)
+def test_names_that_a_program_makes_or_finds_count(
+    tmp_path: Path, body: str, file: str, words: tuple[str, ...]
+) -> None:
+    assert seen(tmp_path, body, file, *words)
+
+
+@needs_cc
+@pytest.mark.parametrize("flags", [(), ("-static",), ("-static", "-s")])
+@pytest.mark.parametrize(
+    "body",
+    ['popen("git log", "r")', "system(v[1])", 'execlp("git", "git", 0)', "posix_spawn(0, v[1], 0, 0, v, 0)", "fork()"],
+)
+def test_a_program_that_starts_others_is_another_in_every_version(
+    tmp_path: Path, body: str, flags: tuple[str, ...]
+) -> None:
+    root = tmp_path / "tree"
+    try:
+        compiled(root, body, *flags)
+    except subprocess.CalledProcessError:
+        pytest.skip("the C library is there as a shared one only")
+    found = [fingerprint(job(root, "./prog", version=version), root) for version in ("a", "b", "a")]
+    assert None not in found
+    assert found[0] == found[2] != found[1]
+    (root / "README").write_text("read by what is started\n")
+    assert fingerprint(job(root, "./prog", version="a"), root) != found[0]
+
+
+@needs_cc
+@pytest.mark.parametrize("flags", [(), ("-static",)])
+def test_a_program_that_starts_none_is_the_same_in_versions_of_one_tree(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    root = tmp_path / "tree"
+    try:
+        compiled(root, 'printf("the file system and a fork: %d\\n", c)', *flags)
+    except subprocess.CalledProcessError:
+        pytest.skip("the C library is there as a shared one only")
+    found = [fingerprint(job(root, "./prog", version=version), root) for version in ("a", "b")]
+    assert found[0] == found[1] is not None
+
+
+def test_a_program_that_knows_where_the_history_is_is_another_in_every_version(tmp_path: Path) -> None:
+    for mentions, same in ((b"see .gitignore of project.git", True), (b"\0.git/HEAD\0", False)):
+        root = tree(tmp_path, f"tree{same}", mentions)
+        found = [fingerprint(job(root, "bin/prog", version=version), root) for version in ("a", "b")]
+        assert (found[0] == found[1]) is same
+
+
+def test_a_file_beside_the_program_that_has_its_name_tells_a_copy_apart(tmp_path: Path) -> None:
+    root = tree(tmp_path, "tree")
+    shutil.copy(root / "bin/prog", root / "bin/copy")
+    (root / "bin/copy.conf").write_text("rows = 1\n")
+    found = [fingerprint(job(root, f"bin/{name}"), root) for name in ("prog", "copy")]
+    assert found[0] != found[1]
+
+
+@needs_cc
 def test_debuggers_names_for_a_tree_do_not_count_and_code_does(tmp_path: Path) -> None:
     """The same program compiled in two trees, with a remark more in the second; and with another constant."""
     found = []
