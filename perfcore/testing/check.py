@@ -13,10 +13,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-import os
 import random
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -27,6 +24,7 @@ from perfcore.errors import PerfError
 from perfcore.model import EMPTY, Header, Pairing, Profile, Sample, Tool
 from perfcore.profile.recording import RUN, RUNS
 from perfcore.profile.table import TableBuilder, Value, column, table
+from perfcore.testing.changes import assert_the_same_elsewhere, assert_told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -187,21 +185,11 @@ HOPELESS = {name: (first, second) for name, first, second in hopeless()}
 
 def assert_sound(change: Change, compared: Pairing) -> None:
     """What holds for every change whatever it says."""
+    assert_told(change)
     assert change.kind in KINDS
-    assert change.id
-    assert change.evidence, "a verdict says what it rests on"
-    assert change.evidence.isprintable(), f"not for a terminal: {change.evidence!r}"
     assert change.config_id == compared.config_id
     assert change.label == compared.label
     assert (change.baseline, change.target) == (compared.baseline.label, compared.target.label)
-    numbers = (change.baseline_value, change.target_value, change.ratio, change.low, change.high)
-    assert all(number is None or math.isfinite(number) for number in numbers), change
-    assert (change.low is None) == (change.high is None)
-    if change.low is not None and change.high is not None:
-        assert change.ratio is not None
-        assert change.confidence is not None
-        assert change.low <= change.ratio <= change.high
-    assert change.p_value is None or 0 <= change.p_value <= 1
 
 
 class CheckContract:
@@ -368,25 +356,8 @@ class CheckContract:
 
     def test_says_the_same_in_another_process(self, driver: Check) -> None:
         """Ids and numbers are stored, so they depend on nothing but the data and the settings."""
-        kind = type(driver)
-        settings = "driver.Settings()" if hasattr(kind, "Settings") else ""
-        script = f"""\
-from importlib import import_module
-from perfcore.testing.check import measured, noisy, pairing
-driver = import_module({kind.__module__!r}).{kind.__qualname__}
-print(driver({settings}).compare(pairing(measured(noisy(5e6, 1)), measured(noisy(5e6, 2)))))
-"""
-        said = set()
-        for seed in ("1", "2"):
-            done = subprocess.run(
-                [sys.executable, "-c", script],
-                capture_output=True,
-                text=True,
-                env={**os.environ, "PYTHONHASHSEED": seed},
-            )
-            assert done.returncode == 0, done.stderr
-            said.add(done.stdout)
-        assert len(said) == 1
+        asked = "compare(pairing(measured(noisy(5e6, 1)), measured(noisy(5e6, 2))))"
+        assert_the_same_elsewhere(driver, asked, __name__)
 
     def test_leaves_profiles_as_they_are(self, driver: Check) -> None:
         profiles = [measured({"cpu": noisy(5e6, s), "wall": [None, 2.0] * 10}, session="s") for s in (1, 2)]
