@@ -13,10 +13,11 @@ import math
 import random
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 import attrs
 
-from perfcore.checking.amounts import primary
+from perfcore.checking.amounts import Sessions, primary
 from perfcore.checking.calibration.gates import Calibrated, Gate
 from perfcore.checking.compared import verdicts
 from perfcore.checking.history import Scan, Scanned
@@ -34,6 +35,7 @@ SHORTEST, LONGEST = 16, 300  # versions of a history that is replayed
 NEAR = 3  # versions by which a change that is found may be beside the step
 
 Progress = Callable[[int, int, str], None]
+_Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # of a version, and what is told of their sessions
 
 
 def calibrate(
@@ -165,53 +167,65 @@ def _history(one: Scanned, check: Scan) -> Gate | None:
     return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=None)
 
 
-def _levelled(one: Scanned) -> list[tuple[float, ...]]:
+def _levelled(one: Scanned) -> list[_Runs]:
     """The runs of the versions of the newest environment, each stretch between two changes at the level of the last."""
+    sessions = one.series.sessions if _take_turns(one.series) else ((),) * len(one.series.values)
     newest_environment = one.series.environments[-1]
     cuts = {_span(one, change).stop - 1 for change in one.changes if change.kind != "machine"}
-    stretches: list[list[tuple[float, ...]]] = [[]]
-    rows = zip(one.series.values, one.series.environments, strict=True)
-    for number, (values, environment) in enumerate(rows):
+    stretches: list[list[_Runs]] = [[]]
+    rows = zip(one.series.values, sessions, one.series.environments, strict=True)
+    for number, (values, told, environment) in enumerate(rows):
         if number in cuts:
             stretches.append([])
         if environment == newest_environment and values:
-            stretches[-1].append(values)
+            stretches[-1].append((values, told))
     known = [stretch for stretch in stretches if stretch]
-    levels = [statistics.median(statistics.median(values) for values in stretch) for stretch in known]
+    levels = [statistics.median(statistics.median(values) for values, _ in stretch) for stretch in known]
     if not levels or any(level <= 0 for level in levels):
         return []
     return [
-        tuple(value * levels[-1] / level for value in values)
+        (tuple(value * levels[-1] / level for value in values), told)
         for stretch, level in zip(known, levels, strict=True)
-        for values in stretch
+        for values, told in stretch
     ]
 
 
-def _replay(calm: Sequence[tuple[float, ...]], draw: random.Random) -> list[tuple[float, ...]]:
+def _take_turns(series: Series) -> bool:
+    """Whether sessions come back along a history. Where each is one stretch, a replay would make them take turns."""
+    last: dict[str, int] = {}
+    for place, some in enumerate(series.sessions):
+        for name, _ in some:
+            if name and last.setdefault(name, place) < place - 1:
+                return True
+            last[name] = place
+    return False
+
+
+def _replay(calm: Sequence[_Runs], draw: random.Random) -> list[_Runs]:
     length = max(2, math.isqrt(len(calm)))
-    replay: list[tuple[float, ...]] = []
+    replay: list[_Runs] = []
     while len(replay) < len(calm):
         start = draw.randrange(len(calm) - length + 1)
         replay += calm[start : start + length]
     return replay[: len(calm)]
 
 
-def _stepped(replay: Sequence[tuple[float, ...]], place: int, factor: float) -> list[tuple[float, ...]]:
-    return [*replay[:place], *(tuple(value * factor for value in values) for values in replay[place:])]
+def _stepped(replay: Sequence[_Runs], place: int, factor: float) -> list[_Runs]:
+    return [*replay[:place], *((tuple(value * factor for value in values), told) for values, told in replay[place:])]
 
 
-def _sees(series: Series, replay: Sequence[tuple[float, ...]], place: int, check: Scan) -> bool:
+def _sees(series: Series, replay: Sequence[_Runs], place: int, check: Scan) -> bool:
     wanted = {_version(number) for number in range(place - NEAR, place + NEAR + 1)}
     return any(change.kind == "degradation" and change.target in wanted for change in _scan(series, replay, check))
 
 
-def _scan(series: Series, replay: Sequence[tuple[float, ...]], check: Scan) -> list[Change]:
+def _scan(series: Series, replay: Sequence[_Runs], check: Scan) -> list[Change]:
     replayed = attrs.evolve(
         series,
         versions=tuple(_version(number) for number in range(len(replay))),
         environments=("",) * len(replay),
-        values=tuple(replay),
-        sessions=(),
+        values=tuple(values for values, _ in replay),
+        sessions=tuple(told for _, told in replay) if any(told for _, told in replay) else (),
     )
     changes, _ = check.phases.call("scan", series=replayed, state=None)
     return [change for change in changes if change.kind in ("degradation", "optimization")]
