@@ -10,6 +10,7 @@ import attrs
 import pytest
 
 from perfcore.checking import history, series
+from perfcore.checking.bisect import ends
 from perfcore.checking.history import Scan, Scanned
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
@@ -198,3 +199,18 @@ def test_the_cache_may_be_removed(project: Project, repository: Repository) -> N
     for path in Path(repository.perf / "cache" / "amounts").iterdir():
         path.unlink()
     assert series.metrics(repository, line) == first
+
+
+def test_no_bisection_begins_at_what_was_more_than_made_good(project: Project, repository: Repository) -> None:
+    versions = _versions(project, repository)
+    for number, version in enumerate(versions):
+        _register(repository, version, _noisy(number, 5e6 if number < 8 else 6e6 if number < 16 else 4e6))
+    found = _scan(repository, history.wanted(repository, series.lines(repository)))
+    assert [(change.kind, change.undone) for change in found[0].changes] == [
+        ("degradation", versions[16]),
+        ("optimization", ""),
+    ]
+    begin = ends.of_history(repository, found)
+    assert begin is not None
+    assert begin.bad not in versions[8:16]
+    assert begin.step == pytest.approx(1, abs=0.05)

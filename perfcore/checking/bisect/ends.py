@@ -32,7 +32,7 @@ class Ends:
 
 def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
     """The last degradation that stands; where no check found one, the largest step for the worse between two versions
-    that were measured one after the other."""
+    that were measured one after the other. What was made good since is no end."""
     known = [
         (one.line.places[-1].number - _number(one, change.latest), one, change)
         for one in found
@@ -42,7 +42,12 @@ def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
     if known:
         _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
         return Ends(_before(repository, one, change.earliest), change.latest, one)
-    steps = [(step, one, before, after) for one in found for step, before, after in _steps(one.series)]
+    steps = [
+        (step, one, before, after)
+        for one in found
+        for step, before, after in _steps(one.series)
+        if not _made_good(one, after)
+    ]
     if not steps:
         return None
     step, one, before, after = max(steps, key=lambda item: item[0])
@@ -59,6 +64,16 @@ def _before(repository: Repository, one: Scanned, version: str) -> str:
 
 def _number(one: Scanned, version: str) -> int:
     return next((place.number for place in one.line.places if place.version.id == version), 0)
+
+
+def _made_good(one: Scanned, version: str) -> bool:
+    """Whether the version is one of those that a degradation lasted for."""
+    number = _number(one, version)
+    return any(
+        _number(one, change.earliest) <= number < _number(one, change.undone)
+        for change in one.changes
+        if change.kind == "degradation" and change.undone
+    )
 
 
 def _steps(series: Series) -> list[tuple[float, str, str]]:

@@ -35,7 +35,7 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
         return []
     bounds = [0, *fit.starts, len(points)]
     trend = fit.slope * (np.arange(len(points)) - (len(points) - 1) / 2)
-    flat = points.centers - trend
+    flat = points.centers - (trend if fit.wave is None else trend + fit.wave)
     stretches = [flat[start:end] for start, end in pairwise(bounds)]
     levels = [_trimmed_mean(stretch) for stretch in stretches]
     left = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
@@ -153,9 +153,9 @@ def _bounded(value: float) -> float:
 
 
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
-    """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
-    the change, or within half where the sizes are not known so well. What comes back after very many others is another
-    change."""
+    """The same changes, told which later one in the other direction brought the old level back or went behind it: to
+    within a quarter of the change, or within half where the sizes are not known so well. So a step back undoes every
+    step of a staircase that it goes behind. What comes back after very many others is another change."""
     levels = [change for change in found if change.kind == "level"]
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
     return [attrs.evolve(c, undone=levels[undone_by[id(c)]].index) if undone_by.get(id(c)) else c for c in found]
@@ -174,7 +174,8 @@ def _undone(levels: list[ChangePoint]) -> list[int]:
             left = left[: np.searchsorted(left, len(levels) - lag)]
             later, own = left + lag, np.abs(size[left])
             near = np.minimum(own / 4 + np.hypot(error[left], error[later]), own / 2)
-            back = ((size[later] > 0) != (size[left] > 0)) & (np.abs(after[later] - before[left]) <= near)
+            short = np.sign(size[left]) * (after[later] - before[left])  # how far from the old level it remains
+            back = ((size[later] > 0) != (size[left] > 0)) & (short <= near)
             found[left[back]] = later[back]
             left = left[~back]
     return list(found.tolist())

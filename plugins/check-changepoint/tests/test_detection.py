@@ -82,10 +82,9 @@ def test_many_steps_are_found_each_at_its_place() -> None:
 
 
 def test_no_regression_undoes_another() -> None:
-    """A later one that ends where the first began makes nothing good."""
-    first, _, third, fourth = detect(history(normal, 1, 80, [(20, 6.0), (40, -12.0), (60, 6.0), (70, -6.0)]))
-    assert first.undone is None
-    assert third.undone == fourth.index
+    """A later one that ends where the first began makes nothing good, as amid drift."""
+    found = undone([_change(1, 100.0, 106.0), _change(2, 94.0, 100.0)])
+    assert [change.undone for change in found] == [None, None]
 
 
 def test_a_regression_that_was_undone_says_so() -> None:
@@ -130,6 +129,24 @@ def test_a_step_amid_changing_noise_is_found() -> None:
     random = np.random.default_rng(2)
     values = [*random.normal(100, 1, 50), *random.normal(100, 4, 50), *random.normal(112, 4, 50)]
     assert {change.kind: round(change.index, -1) for change in detect(values)} == {"noise": 50, "level": 100}
+
+
+@pytest.mark.parametrize("period", [4, 7, 12.5, 24])
+def test_what_comes_and_goes_with_a_period_is_no_change_and_hides_none(period: float) -> None:
+    alarms, hits = 0, 0
+    for seed in range(10):
+        night = 2 * np.sin(2 * np.pi * np.arange(150) / period + seed)
+        alarms += len(detect((history(normal, seed, 150) + night).tolist()))
+        found = detect((history(normal, seed, 150, [(90, 3.0)]) + night).tolist())
+        hits += len(found) == 1 and abs(found[0].index - 90) <= 3 and found[0].low < 3.0 < found[0].high
+    assert alarms <= 1
+    assert hits >= 8
+
+
+def test_a_level_that_came_back_three_times_is_no_wave() -> None:
+    """Each as long as it likes."""
+    steps = [(20, 5.0), (30, -5.0), (52, 5.0), (68, -5.0), (90, 5.0), (96, -5.0)]
+    assert _indexes(history(normal, 7, 130, steps)) == pytest.approx([place for place, _ in steps], abs=1)
 
 
 def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
@@ -222,6 +239,25 @@ def test_a_higher_confidence_gives_a_wider_interval() -> None:
     values = history(normal, 8, 100, [(50, 5.0)])
     (narrow,), (wide,) = detect(values, confidence=0.8), detect(values, confidence=0.99)
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
+    ("levels", "told"),
+    [
+        ([306, 356, 266], [2, None]),  # more than made good
+        ([100, 115, 132, 100], [3, 3, None]),  # both steps are taken back at once
+        ([100, 115, 132, 115], [None, 3, None]),  # only the second one is
+        ([100, 115, 132, 120, 101], [4, 4, None, None]),  # the third one goes half of the way
+        ([100, 80, 120], [2, None]),  # what was gained is lost
+        ([100, 120, 90, 130], [2, 3, None]),  # what comes after it is a change of its own
+        ([100, 120, 110], [None, None]),
+    ],
+)
+def test_a_change_is_undone_where_the_level_before_is_reached_or_passed(
+    levels: list[float], told: list[int | None]
+) -> None:
+    found = undone([_change(number, *pair) for number, pair in enumerate(pairwise(map(float, levels)), 1)])
+    assert [change.undone for change in found] == told
 
 
 @pytest.mark.parametrize(("between", "told"), [(0, 2), (500, 502), (2000, None)])
