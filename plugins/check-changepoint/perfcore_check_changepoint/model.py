@@ -1,10 +1,10 @@
-"""How a series without changes would look: noise around a level, perhaps with memory, perhaps on a slope.
+"""How a series without changes would look: noise around a level, perhaps with memory, perhaps on a slope or a wave.
 
 The series is cut up under every one of a few such models, and the one is believed that describes it in the fewest
 nats: the negative log likelihood of all values, a penalty for every change, and one for what the model has more than
 independent noise (minimum description length; Davis, Lee and Rodriguez-Yam, 2006, JASA 101(473), do the same with
-autoregressive stretches). So drift is not taken for a staircase, nor a slow neighbour for a regression, unless
-changes explain them better.
+autoregressive stretches). So drift is not taken for a staircase, nor a slow neighbour or a slow night for a regression,
+unless changes explain them better.
 """
 
 from __future__ import annotations
@@ -17,14 +17,16 @@ import numpy as np
 
 from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
-from perfcore_check_changepoint.partition import Floats, partition
+from perfcore_check_changepoint.partition import Floats, partition, stretch_means
 from perfcore_check_changepoint.series import Points, median, running_medians
 from perfcore_check_changepoint.spread import spread_shifts, spreads
+from perfcore_check_changepoint.waves import bounded, wave
 
 BOUND = 0.6  # share of the penalty that one point costs at most: one at the end is no new level, nor three within
 SLOPE = 4.0  # nats for a slope
 STAIRCASE = 6.0  # nats more where a staircase would do
 MEMORY = 1.0  # nats for memory
+WAVE = 10.0  # nats for a wave: its period, height and place
 _MEMORIES = (0.4, 0.7)
 _FAR = 18.0  # squared difference, in spreads, above which neighbours are on two levels
 _LARGE = 2.0  # spreads from which on a change is no part of a slope
@@ -32,6 +34,7 @@ _NEAR = 0.1  # share by which noise differs from the expected without another at
 _ELSEWHERE = 10.0  # spreads from a level that a point has nothing to do with
 _STRAYS = 0.25  # share of points far from the only level, above which it is none
 _SELDOM = 30  # points for every change, below which changes are many
+_ATTEMPTS = 2  # at a wave
 
 
 @attrs.frozen(eq=False)
@@ -41,7 +44,7 @@ class Fit:
     `starts` are the first points of the stretches but the first one, `chosen` the columns of their levels in `costs`,
     which holds the cost of every point at every level where it is. `residuals` are those of the runs. `memory` is the
     share of a point's residual that the next one inherits, `slope` is per point. `shifts` are the first points with
-    other noise. `total` is in nats.
+    other noise, `wave` is what comes and goes with a period. `total` is in nats.
     """
 
     starts: list[int]
@@ -52,6 +55,7 @@ class Fit:
     memory: float = 0.0
     slope: float = 0.0
     shifts: Sequence[int] = ()
+    wave: Floats | None = None
 
     def point_residuals(self, points: Points) -> Floats:
         """The mean residual of the runs of every point."""
@@ -59,7 +63,30 @@ class Fit:
 
 
 def fit(points: Points, penalty: float) -> Fit:
-    """The best of the models. Where even independent normal noise needs no change, none is looked at further."""
+    """The best of the models."""
+    calm = _calm(points, penalty)
+    return calm if calm.slope else _waving(points, calm, penalty)
+
+
+def _waving(points: Points, best: Fit, penalty: float) -> Fit:
+    """The same with a wave taken away, if there is one and that is the shorter account. Levels that follow a wave hide
+    a part of it: it is looked for again in what those of the first attempt leave."""
+    residuals, starts = bounded(best.point_residuals(points)), best.starts
+    for _ in range(_ATTEMPTS):
+        found = wave(residuals, starts)
+        if found is None:
+            break
+        level = attrs.evolve(points, values=points.values - found[points.point], centers=points.centers - found)
+        fitted = _calm(level, penalty)
+        if fitted.total + WAVE < best.total:
+            best = attrs.evolve(fitted, wave=found, total=fitted.total + WAVE)
+        residuals, starts = bounded(fitted.point_residuals(level)) + found, fitted.starts
+    return best
+
+
+def _calm(points: Points, penalty: float) -> Fit:
+    """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
+    further."""
     centers = _centers(points.centers)
     plain = noise.normal(1.0, BOUND * penalty)
     first = _independent(points, centers, plain, penalty)
@@ -156,7 +183,7 @@ def _slopes(points: Points, best: Fit, time: Floats) -> Iterator[tuple[float, fl
     the stretches between the large changes. Small changes in one direction are a staircase as well as a slope,
     so without any slope within its steps it takes more to be believed."""
     residuals = np.clip(best.point_residuals(points), -3, 3)
-    inside = time - _stretch_means(time, best.starts)
+    inside = time - stretch_means(time, best.starts)
     lever = float(inside @ inside)
     within = float(inside @ residuals) / lever if lever else 0.0
     clear = within * within * lever > float((residuals**2).mean())
@@ -166,7 +193,7 @@ def _slopes(points: Points, best: Fit, time: Floats) -> Iterator[tuple[float, fl
     large = [start for start in best.starts if abs(expected[start] - expected[start - 1]) >= _LARGE]
     if len(best.starts) - len(large) < (1 if clear else 2):
         return
-    inside = time - _stretch_means(time, large)
+    inside = time - stretch_means(time, large)
     merged = float(inside @ (expected + residuals)) / float(inside @ inside)
     yield merged, 0.0 if clear and merged * within > 0 else STAIRCASE
 
@@ -175,7 +202,7 @@ def _sloping(points: Points, best: Fit, slope: float, time: Floats, price: float
     """What is left when the slope is taken away has independent noise."""
     trend = slope * time
     level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
-    residuals = best.residuals - (trend - _stretch_means(trend, best.starts))[points.point]
+    residuals = best.residuals - (trend - stretch_means(trend, best.starts))[points.point]
     fitted = _independent(level, _centers(level.centers), _density(points, residuals, penalty), penalty)
     return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
 
@@ -207,9 +234,3 @@ def _previous(centers: Floats) -> Floats:
 def _centers(values: Floats) -> Floats:
     """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
     return np.concatenate([running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3)])
-
-
-def _stretch_means(values: Floats, starts: list[int]) -> Floats:
-    bounds = np.array([0, *starts])
-    lengths = np.diff([*bounds, len(values)])
-    return np.repeat(np.add.reduceat(values, bounds) / lengths, lengths)

@@ -97,3 +97,10 @@ def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, c
         starts.append(last + 1)
         levels.append(level)
     return Partition(starts[::-1], levels[::-1], cost)
+
+
+def stretch_means(values: Floats, starts: list[int]) -> Floats:
+    """The mean of the stretch that each point is in."""
+    bounds = np.array([0, *starts])
+    lengths = np.diff([*bounds, len(values)])
+    return np.repeat(np.add.reduceat(values, bounds) / lengths, lengths)

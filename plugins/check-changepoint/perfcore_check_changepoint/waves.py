@@ -1,0 +1,46 @@
+"""What comes and goes with a period: a nightly backup, a timer of the machine.
+
+The period is that of the highest peak of the periodogram of what the levels leave open (Schuster, 1898, Terrestrial
+Magnetism 3(1)), if noise alone would hardly have it so high (Fisher, 1929, Proceedings of the Royal Society A
+125(796)). The wave of that period is fitted within the stretches, so that no level is a part of it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from perfcore_check_changepoint.partition import Floats, stretch_means
+
+FEWEST = 40  # points
+LONGEST = 30.0  # points of a period
+_SHORTEST = 2.5
+_PERIODS = 3  # that a series has to show
+_CLEAR = 12.0  # times the mean power: 0.1 % of noise has such a peak among a hundred
+_FINE = 4  # frequencies for each that can be told apart
+_FAR = 3.0  # spreads, from which on a residual counts as one of these
+
+
+def wave(residuals: Floats, starts: list[int]) -> Floats | None:
+    """The clearest wave in these residuals of stretches; None where none is clear."""
+    count = len(residuals)
+    if count < FEWEST:
+        return None
+    rest = residuals - stretch_means(residuals, starts)
+    power = np.abs(np.fft.rfft(rest, _FINE * count)) ** 2 / count
+    frequencies = np.fft.rfftfreq(_FINE * count)
+    power[(frequencies < max(1 / LONGEST, _PERIODS / count)) | (frequencies > 1 / _SHORTEST)] = 0.0
+    place = int(power.argmax())
+    if power[place] <= _CLEAR * float((rest**2).mean()):
+        return None
+    angles = 2 * np.pi * frequencies[place] * np.arange(count)
+    parts = np.array([np.cos(angles), np.sin(angles)])
+    inside = np.array([part - stretch_means(part, starts) for part in parts])
+    amplitudes: Floats = np.linalg.lstsq(inside.T, rest, rcond=None)[0]
+    found: Floats = amplitudes @ parts
+    return found
+
+
+def bounded(residuals: Floats) -> Floats:
+    """Residuals of which none is so far off that it makes a wave."""
+    near: Floats = np.clip(residuals, -_FAR, _FAR)
+    return near
