@@ -12,9 +12,10 @@ from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Sample
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref, is_number
+from perfcore.text import printable
 
 Find = Callable[[str], Sequence[Ref]]
-HEAD, ALL, EVERYTHING = "head", "all", ".."
+HEAD, ALL, PROFILES = "head", "all", "profiles"
 
 
 @attrs.frozen
@@ -51,12 +52,14 @@ Asked: TypeAlias = Version | Range | Profiles | Two
 
 
 def read(repository: Repository, words: Sequence[str], find: Find) -> Asked:
-    """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two. `find` gives the
-    profiles of a name."""
+    """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two, which the word `profiles`
+    may precede. `find` gives the profiles of a name."""
+    if len(words) == 3 and words[0] == PROFILES:
+        words = words[1:]
     if len(words) > 2:
         raise UsageError(f"at most two profiles are compared, got {len(words)}")
     if len(words) == 2:
-        return Two(*(sample(repository, find(word)) for word in words))
+        return _two(repository, words, find)
     word = words[0] if words else HEAD
     if word == ALL:
         return Range()
@@ -64,6 +67,18 @@ def read(repository: Repository, words: Sequence[str], find: Find) -> Asked:
         start, _, end = word.partition("..")
         return Range(start, end)
     return _version_or_profiles(repository, None if word == HEAD else word, find)
+
+
+def _two(repository: Repository, words: Sequence[str], find: Find) -> Two:
+    try:
+        return Two(*(sample(repository, find(word)) for word in words))
+    except NotFoundError:
+        with contextlib.suppress(VersionError):
+            for word in words:
+                repository.version(word)
+            hint = f"{words[0]}..{words[1]} checks what lies between; {words[0]}:0@i is a profile of a version"
+            raise UsageError("these are two versions, not two profiles", hint=printable(hint)) from None
+        raise
 
 
 def sample(repository: Repository, refs: Sequence[Ref]) -> Sample:

@@ -28,7 +28,7 @@ from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
 
-_UNMEASURED = "none of these versions has a profile"
+_UNMEASURED = "none of these versions has a profile that can be compared"
 _MEASURE = "perf collect time --all --add -- COMMAND"
 
 

@@ -10,6 +10,8 @@ from perfcore.errors import UsageError
 from perfcore.model import Entry, Pairing, Profile, Sample
 from perfcore.repository import Repository
 
+_UNKNOWN = "the profile does not say its configuration (config_id)"
+
 
 @attrs.frozen(kw_only=True)
 class Unpaired:
@@ -30,21 +32,23 @@ class _Key:
 def of_version(repository: Repository, version: str, config_id: str | None = None) -> Iterator[Pairing | Unpaired]:
     """A pairing for every configuration that a version was measured in, or for one of them. A merge is compared along
     each of its parents; the first along which there is a baseline decides."""
-    grouped = _grouped(repository.entries(version))
+    entries = repository.entries(version)
+    yield from (_unpaired(entry, version, _UNKNOWN) for entry in entries if not entry.config_id and config_id is None)
+    grouped = _grouped(entries)
     targets = {key: group for key, group in grouped.items() if config_id in (None, key.config_id)}
     lines = _lines(repository, version, set(targets))
-    for key, entries in targets.items():
+    for key, group in targets.items():
         baselines = dict(found[key] for found, _ in lines if key in found)
         elsewhere = [others[key.config_id] for _, others in lines if key.config_id in others]
-        target = _sample(repository, version, entries) if baselines else None
+        target = _sample(repository, version, group) if baselines else None
         for number, (base_version, base_entries) in enumerate(baselines.items()):
             assert target is not None
             pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
             yield attrs.evolve(pairing, aside=number > 0)
         if not baselines and elsewhere:
-            yield _unpaired(entries[0], version, _elsewhere(elsewhere[0]))
+            yield _unpaired(group[0], version, _elsewhere(elsewhere[0]))
         elif not baselines:
-            yield _unpaired(entries[0], version, "no ancestor was measured in this configuration")
+            yield _unpaired(group[0], version, "no ancestor was measured in this configuration")
 
 
 def of_release(repository: Repository, version: str, release: str) -> Iterator[Pairing | Unpaired]:

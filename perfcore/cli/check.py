@@ -47,7 +47,7 @@ def check(
     what: Annotated[
         Optional[list[str]],
         typer.Argument(
-            metavar="[head | all | REV | A..B | PROFILE [PROFILE]]",
+            metavar="[head | all | REV | A..B | [profiles] PROFILE [PROFILE]]",
             help="A version (default: the head), a history or a part of it, a profile, or two: baseline, target.",
             show_default=False,
         ),
@@ -103,7 +103,7 @@ def check(
     if none did. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
-    words = [word for word in what or [] if word != "profiles"]
+    words = list(what or ())
     wanted = Wanted.of(
         console,
         format=format,

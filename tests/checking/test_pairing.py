@@ -122,6 +122,15 @@ def test_the_merged_line_decides_where_the_main_one_was_never_measured(
     assert [(pair.baseline.version, pair.aside) for pair in found] == [(side, False)]
 
 
+def test_a_profile_of_no_configuration_is_told(project: Project, repository: Repository) -> None:
+    _register(repository, repository.version(), config_id="")
+    second = project.commit("Second")
+    _register(repository, second, config_id="")
+    (unknown,) = pairing.of_version(repository, second)
+    assert isinstance(unknown, Unpaired)
+    assert "config_id" in unknown.reason
+
+
 def test_what_cannot_be_paired_says_why(project: Project, repository: Repository) -> None:
     first = repository.version()
     _register(repository, first, environment_id="1:here")
@@ -133,15 +142,6 @@ def test_what_cannot_be_paired_says_why(project: Project, repository: Repository
     (elsewhere,) = pairing.of_version(repository, second)
     assert isinstance(elsewhere, Unpaired)
     assert elsewhere.reason == f"{first[:10]} was measured on another machine"
-
-
-def test_profiles_that_do_not_say_what_they_are_comparable_with_are_left_alone(
-    project: Project, repository: Repository
-) -> None:
-    _register(repository, repository.version(), config_id="")
-    second = project.commit("Second")
-    _register(repository, second, config_id="")
-    assert list(pairing.of_version(repository, second)) == []
 
 
 def test_a_history_is_compared_step_by_step_over_gaps(project: Project, repository: Repository) -> None:

@@ -107,6 +107,19 @@ def test_two_profiles_can_be_named(history) -> None:
     history.perf("check", "0@i", "HEAD~2:0@i")
     history.perf("tag", "base", "HEAD~2:0@i")
     history.perf("check", "base", "0@i", code=1)
+    history.perf("check", "profiles", "base", "0@i", code=1)
+
+
+def test_a_branch_may_be_called_as_a_word_is(history) -> None:
+    history.git("branch", "profiles", "HEAD~1")
+    changes = history.perf("check", "profiles", "--json").json["changes"]
+    assert {change["target"] for change in changes} == {history.git("rev-parse", "profiles").out[:10]}
+
+
+def test_two_versions_are_no_two_profiles(history) -> None:
+    done = history.perf("check", "HEAD~1", "HEAD", code=2)
+    assert "HEAD~1..HEAD" in done.err
+    assert "no profile" in history.perf("check", "HEAD~1", "nothing", code=3).err
 
 
 def test_profiles_of_different_types_cannot_be_compared(history) -> None:
