@@ -30,8 +30,7 @@ MAX_BYTES = 1 << 20
 _PATIENCE = 10.0  # seconds to wait for who changes the same file
 
 
-@attrs.frozen
-class Key:
+class Key(NamedTuple):
     """A configuration key: what it holds, its default, and whether it makes something run."""
 
     kind: Literal["text", "texts", "number", "numbers", "seconds", "mapping", "list", "flag"]

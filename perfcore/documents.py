@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from perfcore.errors import UsageError
 
@@ -15,8 +13,7 @@ _LINE = re.compile(r"( {2})?([a-z_]+):(?: (?:(0|[1-9][0-9]{0,17})|([A-Za-z][A-Za
 _SPECIAL = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
 
 
-@attrs.frozen
-class Source:
+class Source(NamedTuple):
     """What is read, as errors call it: a name, and the text in which lines are counted."""
 
     name: str

@@ -11,8 +11,7 @@ import os
 import stat
 import tempfile
 from pathlib import Path
-
-import attrs
+from typing import NamedTuple
 
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
@@ -29,8 +28,7 @@ _KINDS = {
 }
 
 
-@attrs.frozen
-class Content:
+class Content(NamedTuple):
     """A file's bytes, and what tells whether the file is still the one that was read."""
 
     data: bytes

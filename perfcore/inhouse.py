@@ -17,9 +17,7 @@ import sys
 import types
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from perfcore import files
 from perfcore.config import MAX_BYTES, Config, Layer, LayerName, digest
@@ -34,8 +32,7 @@ _USERS: tuple[LayerName, ...] = ("user", "command line", "defaults")
 _SALT = b"a plugin of perfcore\0"
 
 
-@attrs.frozen(kw_only=True)
-class Own:
+class Own(NamedTuple):
     """One of them, as a layer of the configuration names it; nothing of its file is run yet."""
 
     kind: str

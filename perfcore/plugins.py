@@ -17,9 +17,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Literal
-
-import attrs
+from typing import Any, Literal, NamedTuple
 
 from perfcore import inhouse, installed, remembered
 from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
@@ -33,8 +31,7 @@ from perfcore.trust import Trust
 PROJECT = "perfcore"
 
 
-@attrs.frozen(kw_only=True)
-class Described:
+class Described(NamedTuple):
     """A plugin for `perf plugins`: `state` is what would happen if it were used."""
 
     found: Found

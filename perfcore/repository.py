@@ -15,7 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
@@ -46,8 +46,7 @@ _UNFINISHED = f"{DIRECTORY}-unfinished-"
 _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
 
-@attrs.frozen
-class UserPlaces:
+class UserPlaces(NamedTuple):
     """The user's own files: configuration, list of trusted contents, room for trees that are measured, and for what
     is known of the plugins."""
 
@@ -66,8 +65,7 @@ class UserPlaces:
         return cls(config / "config.yml", trusted, cache / "trees", cache / "installed")
 
 
-@attrs.frozen
-class _Source:
+class _Source(NamedTuple):
     """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read. `kept`
     has the pieces of its tables."""
 

@@ -13,11 +13,11 @@ import typer
 from perfcore.checking import subjects
 from perfcore.cli import listing
 from perfcore.cli.console import Console
-from perfcore.model import Change, Entry, MinorVersion
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
     from perfcore.cli.marks import Marks
+    from perfcore.model import Change, Entry, MinorVersion
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1

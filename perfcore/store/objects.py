@@ -6,8 +6,7 @@ import hashlib
 import re
 import zlib
 from itertools import pairwise
-
-import attrs
+from typing import NamedTuple
 
 from perfcore.errors import FormatError
 
@@ -20,8 +19,7 @@ _TYPE = re.compile(r"[a-z0-9][a-z0-9.-]{0,200}")
 ID = re.compile(r"[0-9a-f]{40}")
 
 
-@attrs.frozen
-class Object:
+class Object(NamedTuple):
     """`kind` is `profile`, `table`, `note`, ...; `type` a word that says more."""
 
     kind: str

@@ -8,8 +8,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-
-import attrs
+from typing import NamedTuple
 
 from perfcore.errors import VersionError
 from perfcore.text import printable
@@ -19,8 +18,7 @@ _SECTION = re.compile(r"\s*\[\s*([^\]\s\"]+)\s*(\"(?:[^\"\\]|\\.)*\")?\s*\](.*)"
 _TRUE = {"true", "yes", "on", "1"}
 
 
-@attrs.frozen
-class Places:
+class Places(NamedTuple):
     """One working tree (or bare repository) at `root`. `git_dir` is its own folder of administration, `common_dir`
     the one that linked working trees share."""
 

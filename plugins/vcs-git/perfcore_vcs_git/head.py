@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import VersionError
 
@@ -22,8 +20,7 @@ BRANCH = "refs/heads/"
 _ID = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\s*")
 
 
-@attrs.frozen
-class Head:
+class Head(NamedTuple):
     """`ref` is the branch that is checked out, None for a detached head; `id` is None before the first commit."""
 
     ref: str | None

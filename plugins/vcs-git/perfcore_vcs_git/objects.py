@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore_vcs_git.command import disown, finish, stop
 
@@ -19,8 +17,7 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
 
 
-@attrs.frozen
-class Found:
+class Found(NamedTuple):
     """An object: its full id, its kind and its content."""
 
     id: str

@@ -77,7 +77,7 @@ class Trees:
     def remove_worktree(self, directory: Path) -> None:
         """Take away a linked working tree, or what is left of one, and what git remembers of it."""
         whole = Path(os.path.realpath(directory))
-        holds_ours = any(place.is_relative_to(whole) for place in attrs.astuple(self.places))
+        holds_ours = any(place.is_relative_to(whole) for place in self.places)
         if holds_ours or directory.is_symlink() or os.path.isdir(directory / ".git"):
             raise VersionError(f"{printable(str(directory))} is not a tree that was made to be measured")
         entries = list(self._entries_of(whole))
