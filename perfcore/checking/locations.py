@@ -16,6 +16,8 @@ All of them are read at the version that the verdict is on.
 from __future__ import annotations
 
 import posixpath
+import re
+import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -33,7 +35,7 @@ from perfcore.model import Change
 from perfcore.repository import Repository
 from perfcore.text import plural
 
-_LOOKED_AT = 200  # changed files that are read
+_LOOKED_AT = 1000  # changed files that are read
 _PENDING = "pending"
 
 
@@ -74,6 +76,7 @@ class _Finder:
         self._agreed = _agreed(self._contract)
         self._found: dict[_Subject, Location | None] = {}
         self._files: dict[tuple[str | None, str], tuple[str, ...]] = {}
+        self._trees: dict[str, frozenset[str]] = {}
         self._versions: dict[str, str | None] = {}
 
     def of(self, verdict: Change | Unpaired) -> Location | None:
@@ -109,32 +112,31 @@ class _Finder:
 
     def _changed_most(self, before: str, version: str) -> Location | None:
         """The source file with the most lines that went or came, at the first line that differs."""
-        sources = [path for path in self._differing(before, version) if _is_source(path)][:_LOOKED_AT]
-        texts = [(path, self._read(before, path) or b"", self._read(version, path)) for path in sources]
+        sources = [path for path in self._differing(before, version) if _is_source(path)]
+        read = sources[:_LOOKED_AT]
+        texts = [(path, self._read(before, path) or b"", self._read(version, path)) for path in read]
         known = [(_lines_changed(old, new), path, old, new) for path, old, new in texts if new and b"\0" not in new]
         if not known:
             return None
         count, path, old, new = min(known, key=lambda each: (-each[0], each[1]))
-        why = f"of the source files that changed after {before[:10]} it changed most ({plural(count, 'line')})"
+        which = "the source files" if len(read) == len(sources) else f"the first {len(read):,} source files"
+        why = f"of {which} that changed after {before[:10]} it changed most ({plural(count, 'line')})"
         return _at(path, new, _first_difference(old, new), why)
 
     def _others(self, label: str, version: str) -> Iterator[Location]:
-        project = self._read(version, PROJECT_FILE)
-        program = label.split(" ", 1)[0]
-        for text in (label, program):
-            if text and project and text.encode("utf-8", "backslashreplace") in project:
-                line = _line_with(project, text.encode("utf-8", "backslashreplace"))
-                yield _at(PROJECT_FILE, project, line, "it names the command")
-        files = self._differing(None, version)
-        known = set(files)
-        for word in label.split():
-            if (path := posixpath.normpath(word)) in known and (data := self._read(version, path)) is not None:
+        project, words = self._read(version, PROJECT_FILE) or b"", _words(label)
+        for text, what in ((label, "the command"), (words[0], "its program")):
+            if line := _line_with(project, text):
+                yield _at(PROJECT_FILE, project, line, f"it names {what}")
+        for word in words:
+            path = posixpath.normpath(word)
+            if (data := self._read(version, path)) is not None:
                 yield _at(path, data, 1, "the command names it")
         fitting = next((agreed for agreed in self._agreed if agreed.fits(label)), None)
         if fitting is not None:
             yield _at(contracts.FILE, self._contract, fitting.line, "it has a contract for the command")
-        for path in (PROJECT_FILE, *files):
-            if path in known and (data := self._read(version, path)) is not None:
+        for path in (PROJECT_FILE, *self._differing(None, version)):
+            if (data := self._read(version, path)) is not None:
                 yield _at(path, data, 1, "no file tells more")
 
     def _differing(self, before: str | None, version: str) -> tuple[str, ...]:
@@ -148,10 +150,17 @@ class _Finder:
         return self._files[before, version]
 
     def _read(self, version: str, path: str) -> bytes | None:
+        if path not in self._present(version):  # which is quicker than to be told so by the VCS for each
+            return None
         try:
             return self._repository.vcs.read_file(version, path)
-        except PerfError:  # it was removed, or is no file but a submodule
+        except PerfError:  # it is no file but a submodule
             return None
+
+    def _present(self, version: str) -> frozenset[str]:
+        if version not in self._trees:
+            self._trees[version] = frozenset(self._differing(None, version))
+        return self._trees[version]
 
     def _version(self, name: str) -> str | None:
         """The full id of what a verdict calls a version; of the head where it names none."""
@@ -208,8 +217,18 @@ def _first_difference(old: bytes, new: bytes) -> int:
     return max(1, len(after))
 
 
-def _line_with(data: bytes, text: bytes) -> int:
-    return data[: data.index(text)].count(b"\n") + 1
+def _words(label: str) -> Sequence[str]:
+    try:
+        return shlex.split(label) or [label]
+    except ValueError:
+        return label.split() or [label]
+
+
+def _line_with(data: bytes, text: str) -> int | None:
+    """The first line that has this text, and not as a part of a word."""
+    wanted = re.escape(text.encode("utf-8", "backslashreplace"))
+    found = re.search(rb"(?<![\w-])" + wanted + rb"(?![\w-])", data) if text else None
+    return data[: found.start()].count(b"\n") + 1 if found else None
 
 
 def _at(path: str, data: bytes, line: int, why: str) -> Location:

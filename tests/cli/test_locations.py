@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -99,10 +100,19 @@ def test_the_configuration_that_names_the_command_where_no_source_changed(here) 
     assert "hint: it names the command" in _results(here)[0]["message"]["text"]
 
 
-def test_the_file_that_the_command_names_where_nothing_else_does(here) -> None:
-    (here.path / "bin").mkdir()
-    argv = ("python3", "./bin/sort.py")
-    assert _places(_slowed(here, {"bin/sort.py": "ab\n"}, {"README": "2\n"}, argv=argv)) == [("bin/sort.py", 1, 3)]
+def test_the_configuration_that_names_the_program_but_not_a_part_of_it(here) -> None:
+    config = "# python3-config\ncheck:\n  threshold: 0.1\ncmds:\n  - python3\nargs: [sort.py]\n"
+    _slowed(here, {".perfcore.yml": config, "sort.py": "1\n"}, {"README": "2\n"})
+    here.perf("config", "trust", "--yes")
+    assert _places(here) == [(".perfcore.yml", 5, 12)]
+    assert "hint: it names its program" in _results(here)[0]["message"]["text"]
+
+
+@pytest.mark.parametrize("name", ["bin/sort.py", "a b/it's.py"])
+def test_the_file_that_the_command_names_where_nothing_else_does(here, name) -> None:
+    (here.path / name).parent.mkdir()
+    argv = ("python3", shlex.quote("./" + name))
+    assert _places(_slowed(here, {name: "ab\n"}, {"README": "2\n"}, argv=argv)) == [(name, 1, 3)]
 
 
 def test_the_contract_for_the_command_and_then_anything(here) -> None:
@@ -141,3 +151,10 @@ def test_what_was_not_compared_and_what_is_pending_have_a_file_too(here) -> None
     made = profiles.timed(runs=12, wall=300 * MS)
     name = here.save(made, dirty=True, header=attrs.evolve(made.header, cmd="python3", argv=("python3",)))
     assert _places(here, "HEAD:0@i", name)
+
+
+def test_where_more_files_changed_than_are_read_the_hint_says_so(here) -> None:
+    many = {f"part{number:04}.py": "1\n" for number in range(1001)}
+    _slowed(here, {"README": "1\n"}, many | {"part1000.py": "1\n" * 9})
+    assert _places(here) == [("part0000.py", 1, 2)]
+    assert "of the first 1,000 source files that changed" in _results(here)[0]["message"]["text"]
