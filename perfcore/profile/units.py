@@ -52,6 +52,11 @@ def related(unit: str) -> Mapping[str, Fraction]:
     return {unit: Fraction(1), **_COUNTS}
 
 
+def is_count(unit: str) -> bool:
+    """Whether amounts are counts, whatever is counted: those that need no unit to be understood."""
+    return unit not in _COUNTS and related(unit).keys() >= _COUNTS.keys()
+
+
 def ratio(unit: str, base: str) -> Fraction | None:
     """How many `base` one `unit` is: 1000000 for `ms` in `ns`. None where they do not convert."""
     family = related(base)

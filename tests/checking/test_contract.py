@@ -42,6 +42,8 @@ def test_sentences_are_understood(sentence: str, promise: object) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "parse: [cpu may grow 1e999 %]",
+        "parse: [cpu may drift 1e999 % since v1]",
         "parse: [cpu is small]",
         "parse: [cpu <= fast]",
         "parse: [cpu <= 2 ms at noon]",
@@ -58,9 +60,12 @@ def test_what_is_no_contract_is_refused_with_its_place(text: str) -> None:
         contract.parse(text.encode(), "the file")
 
 
-def test_the_line_of_a_wrong_sentence_is_named() -> None:
-    with pytest.raises(UsageError, match="the file, line 3"):
-        contract.parse(b"a:\n  - cpu <= 2 ms\nb:\n  - nonsense\n", "the file")
+@pytest.mark.parametrize(
+    "wrong", ["nonsense", "cpu <= 2 ms at p0", "time may fall 100 %", "time may grow 1 % if cpu falls 0 %"]
+)
+def test_a_wrong_sentence_is_named_with_its_line(wrong: str) -> None:
+    with pytest.raises(UsageError, match=f"the file, line 5: '{wrong}'"):
+        contract.parse(f"a:\n  - cpu <= 2 ms\nb:\n  - cpu <= 3 ms\n  - {wrong}\n".encode(), "the file")
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "# nothing yet\n"])
@@ -75,13 +80,26 @@ def test_a_command_is_meant_by_its_words_or_its_program(pattern: str, fits: bool
     agreed = Contract(command=pattern, sentence="", promise=Budget(metric="cpu", amount=1, unit=""))
     assert agreed.fits("parse big.txt") is fits
     assert agreed.fits("/usr/bin/parse") is (pattern in ("parse", "*"))
+    assert agreed.fits("./parse big.txt") is (pattern != "sort"), "the folder of a program may be left out"
 
 
 def test_a_limit_is_in_the_unit_of_the_metric() -> None:
     assert _one("cpu <= 2 ms").limit("ns") == 2e6
-    assert _one("cpu <= 5").limit("ns") == 5
-    with pytest.raises(UsageError, match="no unit of"):
+    assert _one("cpu <= 5 ns").limit("ns") == 5
+    with pytest.raises(UsageError, match="'MB' is no unit of 'cpu', which is in 'ns'"):
         _one("cpu <= 2 MB").limit("ns")
+    with pytest.raises(UsageError, match="which has none"):
+        _one("faults <= 2 MB").limit("")
+
+
+def test_only_counts_need_no_unit() -> None:
+    assert _one("faults <= 5").limit("") == 5
+    assert _one("instructions <= 5").limit("instructions") == 5
+    assert _one("faults <= 5 k").limit("") == 5000
+    for unit in ("ns", "B", "Hz"):
+        with pytest.raises(UsageError, match="has none") as caught:
+            _one("cpu <= 5").limit(unit)
+        assert str(caught.value.hint).startswith("such as `cpu <= 5 ")
 
 
 @pytest.mark.parametrize(

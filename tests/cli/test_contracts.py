@@ -58,6 +58,8 @@ def _check(here, *sentences: str, code: int = 0):
         ("memory <= 2 MiB", "same"),
         ("memory may grow 5 % if time falls 10 %", "same"),
         ("memory may grow 5 % if time falls 40 %", "degradation"),
+        ("memory may grow 5 % if no-such falls 10 %", "cannot tell"),
+        ("memory may grow 3 % if time falls 10 %", "degradation"),
         ("memory may grow 2 %", "degradation"),
         ("time may grow 1 %", "same"),
         ("memory may drift 1 % since v1", "degradation"),
@@ -100,24 +102,113 @@ def test_one_run_over_a_budget_cannot_tell(here) -> None:
     assert change["kind"] == "cannot tell"
 
 
-def test_contracts_of_other_commands_do_not_count(history) -> None:
-    history.write(".perfcontract.yml", "sort: [cpu <= 1 ns]\n")
-    assert "contract" not in history.perf("check").out
+def test_a_contract_of_no_measured_command_cannot_be_told(history) -> None:
+    history.write(".perfcontract.yml", "'sort *': [cpu <= 1 ns]\n./parse *: [cpu <= 9 ms]\nparse *: [cpu <= 9 ms]\n")
+    done = history.perf("check")
+    assert [line.split("  ")[0] for line in done.lines if "cpu <=" in line] == ["kept", "kept", "cannot tell"]
+    assert "no measured command fits 'sort *'" in done.out
+    assert "3 contracts: 0 broken, 1 that cannot be told" in done.out
+    history.perf("check", "--fail-on", "cannot-tell", code=8)
+
+
+def test_a_command_that_only_this_version_lacks_is_told_from_one_that_nobody_measured(here) -> None:
+    here.register(_profile(_noisy(10)))
+    here.commit("Another")
+    other = _profile(_noisy(10), number=1)
+    here.register(attrs.evolve(other, header=attrs.evolve(other.header, cmd="./sort")))
+    here.write(".perfcontract.yml", "parse: [cpu <= 1 s]\nsort: [cpu <= 1 s]\nscan: [cpu <= 1 s]\n")
+    evidence = {change["label"]: change["evidence"] for change in here.perf("check", "--json").json["changes"]}
+    assert evidence["parse"] == "this version was not measured with a command that fits 'parse'; others were"
+    assert evidence["scan"] == "no measured command fits 'scan'"
+    assert "runs beyond it" in evidence["./sort big"]
 
 
 @pytest.mark.parametrize(
-    ("sentence", "code", "says"),
+    ("sentence", "says"),
     [
-        ("nonsense", 2, "line 1"),
-        ("cpu <= 5 MB", 2, "no unit of"),
-        ("time may drift 3 % since no-such-release", 4, "no-such-release"),
+        ("nonsense", "is no sentence"),
+        ("cpu <= 5 MB", "no unit of"),
+        ("cpu <= 5", "has none"),
+        ("cpu <= 5 ms at p0", "no quantile"),
+        ("cpu may fall 5 %", "is better where it is lower"),
     ],
 )
-def test_a_contract_that_cannot_be_read_is_an_error(history, sentence, code, says) -> None:
-    history.write(".perfcontract.yml", f"parse:\n  - {sentence}\n")
-    done = history.perf("check", code=None)
-    assert done.code not in (0, 1)
+def test_a_sentence_that_makes_no_sense_is_an_error_that_names_it(history, sentence, says) -> None:
+    history.write(".perfcontract.yml", f"parse:\n  - cpu <= 9 ms\n  - {sentence}\n")
+    done = history.perf("check", code=2)
+    assert f".perfcontract.yml, line 3: '{sentence}'" in done.err
     assert says in done.err
+    assert done.out == ""
+
+
+def test_a_version_that_nobody_knows_makes_one_sentence_unclear_and_no_other(history) -> None:
+    found = _check(history, "cpu <= 9 ms", "time may drift 3 % since no-such-release")
+    assert found["cpu <= 9 ms"]["kind"] == "same"
+    unclear = found["time may drift 3 % since no-such-release"]
+    assert unclear["kind"] == "cannot tell"
+    assert unclear["evidence"] == ".perfcontract.yml, line 3: there is no version 'no-such-release'"
+
+
+@pytest.mark.parametrize("sentence", ["memory may grow 1 %", "memory may drift 1 % since HEAD~1"])
+def test_a_contract_may_be_tighter_than_the_threshold_of_the_check(history, sentence) -> None:
+    history.write(".perfcontract.yml", f"parse:\n  - {sentence}\n")
+    done = history.perf("check", code=1)
+    assert "worse" not in done.out, "4 % more memory is no change to the check itself"
+    assert any(line.startswith("broken") and "+4.0 % since" in line for line in done.lines)
+
+
+@pytest.fixture
+def doubtful(here):
+    """8 % more memory with a time of which nobody can tell whether it fell."""
+    here.register(_profile(_noisy(10)))
+    here.commit("Trade")
+    times = [10 * (1 + (run * 7919 % 13 - 6) / 40) for run in range(20)]
+    here.register(_profile(times, memory=1080, number=1))
+    return here
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("memory may grow 9 % if time falls 2 %", "cannot tell"),
+        ("memory may grow 9 % if time grows 2 %", "cannot tell"),
+        ("memory may grow 9 % if time falls 50 %", "degradation"),
+        ("memory may grow 9 % if time grows 50 %", "degradation"),
+        ("memory may grow 9 %", "same"),
+        ("memory may grow 7 % if time falls 2 %", "degradation"),
+    ],
+)
+def test_where_a_condition_cannot_be_told_the_sentence_cannot(doubtful, sentence, kind) -> None:
+    (change,) = _check(doubtful, sentence, code=1 if kind == "degradation" else 0).values()
+    assert (change["kind"], "cannot be told" in change["evidence"]) == (kind, kind == "cannot tell")
+
+
+def test_a_condition_of_exactly_what_happened_is_met(here) -> None:
+    here.register(_profile([10.0] * 5, memory=1000))
+    here.commit("Trade")
+    here.register(_profile([9.0] * 5, memory=1100, number=1))
+    found = _check(here, "memory may grow 10 % if time falls 10 %", "memory may grow 10 % if time falls 10.1 %", code=1)
+    assert [change["kind"] for change in found.values()] == ["same", "degradation"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        ("cpu <= 5.5 ms", "same"),
+        ("cpu <= 5.4 ms", "cannot tell"),
+        ("cpu >= 5.5 ms", "same"),
+        ("cpu >= 1 ms at p5", "same"),
+        ("cpu >= 1.5 ms at p5", "cannot tell"),
+        ("cpu >= 9 ms at p5", "degradation"),
+        ("cpu >= 10 ms at p95", "same"),
+        ("cpu <= 1 ms at p5", "same"),
+        ("cpu <= 10 ms at p95", "same"),
+    ],
+)
+def test_a_quantile_is_what_so_many_runs_are_at_or_below(here, sentence, kind) -> None:
+    here.register(_profile([float(run) for run in range(1, 11)]))
+    (change,) = _check(here, sentence, code=1 if kind == "degradation" else 0).values()
+    assert change["kind"] == kind
 
 
 def test_every_format_names_the_sentence(history) -> None:
