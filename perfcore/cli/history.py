@@ -230,13 +230,15 @@ def _json(one: Scanned) -> dict[str, Any]:
 
 
 def _csv(found: Sequence[Scanned]) -> str:
+    """Rows of one line each: names from outside are printable in them, since a terminal may be what reads them."""
     import csv
 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_HEADER)
     for one in found:
-        writer.writerows(_csv_rows(one.line, one))
+        for row in _csv_rows(one.line, one):
+            writer.writerow(printable(cell) if isinstance(cell, str) else cell for cell in row)
     return text.getvalue()
 
 

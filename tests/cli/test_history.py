@@ -111,7 +111,8 @@ def test_hostile_names_do_no_harm(here) -> None:
         profile = _profile(number, 5e6)
         header = attrs.evolve(profile.header, cmd="\x1b]0;evil\x07", args="\n", workload="")
         here.register(profile, header=header, created=profiles.CREATED + number)
-    assert "\x1b" not in here.perf("history").out
+    for form in ((), ("--csv",), ("--json",)):
+        assert not {"\x1b", "\x07"} & set(here.perf("history", *form).out)
 
 
 def test_check_all_tells_a_degradation_and_where_it_came(history) -> None:
