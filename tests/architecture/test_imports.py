@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from perfcore import model
+from perfcore.cli.verbs import VERBS
 from perfcore.testing.project import Project
 
 HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb", "ruamel", "yaml"} | {
@@ -26,14 +28,36 @@ HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb
 NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git", "perfcore_collect_time"))
 """Help and version need no plugin, and none of what finds them."""
 
+STATUS = {
+    "perfcore": "checking cli config documents environment errors files hookspecs inhouse installed locks model observers "
+    "plugins remembered repository settings store text trust",
+    "perfcore.checking": "subjects",
+    "perfcore.cli": "app console listing options outcome status verbs",
+    "perfcore.model": "entries versions",
+    "perfcore.store": "index notes objects pending recent store",
+}
+"""All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
 
-def _loaded(project: Project, *words: str) -> frozenset[str]:
-    """The top-level packages that a command imports."""
+
+def _modules(project: Project, *words: str) -> frozenset[str]:
+    """The modules that a command imports."""
     script = "import sys; from perfcore.cli import main; code = main(); sys.stdout = sys.stderr;"
     script += "print('\\n' + ' '.join(sys.modules)); sys.exit(code)"
     done = project.run(sys.executable, "-c", script, *words)
     assert done.code == 0, done
-    return frozenset(name.partition(".")[0] for name in done.err.splitlines()[-1].split())
+    return frozenset(done.err.splitlines()[-1].split())
+
+
+def _loaded(project: Project, *words: str) -> frozenset[str]:
+    """The top-level packages that a command imports."""
+    return frozenset(name.partition(".")[0] for name in _modules(project, *words))
+
+
+def _measured(project: Project) -> Project:
+    """A profile that is registered, and plugins that are remembered."""
+    project.perf("collect", "time", "--repeat", "1", "--warmup", "0", "--add", "--", "true")
+    _loaded(project, "status")
+    return project
 
 
 def test_the_version_needs_nothing(project: Project) -> None:
@@ -52,6 +76,35 @@ def test_looking_and_registering_need_no_parser_of_yaml_and_no_other_heavy_packa
     assert not _loaded(project, *words) & (
         HEAVY | {"perfcore_collect_time", "perfcore_view_table", "perfcore_check_pair"}
     )
+
+
+def test_status_imports_only_what_it_shows(project: Project) -> None:
+    loaded = _modules(_measured(project), "status")
+    wanted = {f"{package}.{name}" for package, names in STATUS.items() for name in names.split()}
+    assert {name for name in loaded if name.startswith("perfcore.")} == wanted
+    assert not loaded & {"msgspec", "pluggy", "decimal", "perfcore_vcs_git.changes", "perfcore_vcs_git.state"}
+
+
+def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:
+    loaded = _modules(_measured(project), "log")
+    assert not loaded & {"pluggy", "perfcore.model.changes", "perfcore.model.jobs", "perfcore.model.profiles"}
+    assert not [name for name in loaded if name.startswith("perfcore.profile")]
+    assert {name for name in loaded if name.startswith("perfcore.checking.")} == {"perfcore.checking.subjects"}
+
+
+def test_a_verb_imports_no_other_verb(project: Project) -> None:
+    loaded = _modules(_measured(project), "collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
+    verbs = {f"perfcore.cli.{verb.module}" for verb in VERBS.values()}
+    assert loaded & verbs == {"perfcore.cli.collect"}
+    assert not loaded & {"perfcore.model.changes", "perfcore.model.subjects", "perfcore.store.catalog", "stevedore"}
+
+
+def test_every_name_of_the_model_is_there_and_nothing_else() -> None:
+    assert {name for name in model.__all__ if getattr(model, name) is None} == set()
+    for names in model._PARTS.values():
+        assert set(names) <= set(model.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'Porfile'"):
+        model.Porfile  # type: ignore[attr-defined]  # noqa: B018
 
 
 def test_a_second_command_does_not_ask_the_metadata_again(project: Project) -> None:
