@@ -29,8 +29,8 @@ NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git
 """Help and version need no plugin, and none of what finds them."""
 
 STATUS = {
-    "perfcore": "checking cli config documents environment errors files hookspecs inhouse installed locks model observers "
-    "plugins remembered repository settings store text trust",
+    "perfcore": "checking cli config documents environment errors files hookspecs inhouse installed locks model "
+    "observers plugins remembered repository settings store text trust",
     "perfcore.checking": "subjects",
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.model": "entries versions",
