@@ -1,10 +1,10 @@
-"""What sessions do to the changes that are found: `python benchmarks/sessions.py [--each 20] [--seeds 1 2 3]`.
+"""What sessions do to the changes that are found: `python benchmarks/sessions.py [--most 64] [--each 20]`.
 
 Histories of 200 versions are measured in sessions of 64 at most, on a machine whose sessions are off by 1 to 3 %. A
 version differs from the next by 1 to 2 %, half of it in every session anew. Two of three histories have a step of one
-and a half times that: where two stretches of 64 versions meet, or elsewhere. The same is measured in one session, in
-stretches, in stretches that share eight versions, and in sessions that take turns, as `perf collect` does; the check is
-told of the sessions, or is not. A change counts as found within eight versions, with half to one and a half times its
+and a half times that: where two stretches meet, or elsewhere. The same is measured in one session, in stretches, in
+stretches that share an eighth, and in sessions that take turns, as `perf collect` does; the check is told of the
+sessions, or is not. A change counts as found within eight versions, with half to one and a half times its
 size.
 """
 
@@ -21,7 +21,8 @@ from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 from perfcore.jobs.sessions import planned
 from perfcore.model import Change, Series
 
-VERSIONS, MOST, RUNS = 200, 64, 5
+VERSIONS, RUNS = 200, 5
+PLACES = (128, 100)  # of steps: where two stretches meet, and elsewhere
 MARGIN = 8  # a step of one and a half times the noise is not located better
 
 
@@ -36,18 +37,20 @@ class Counts:
     errors: tuple[float, ...] = ()
 
 
-def stretches(shared: int) -> list[tuple[int, ...]]:
+def plans(most: int) -> dict[str, list[tuple[int, ...]]]:
+    """The versions of every session, with so many at most."""
+    return {
+        "one session": [tuple(range(VERSIONS))],
+        "stretches": stretches(most, 0),
+        "stretches that share versions": stretches(most, most // 8),
+        "sessions that take turns": planned(VERSIONS, most),
+    }
+
+
+def stretches(most: int, shared: int) -> list[tuple[int, ...]]:
     """Sessions one after the other, neighbours with so many versions in common."""
-    starts = range(0, VERSIONS - shared, MOST - shared)
-    return [tuple(range(start, min(start + MOST, VERSIONS))) for start in starts]
-
-
-PLANS = {
-    "one session": [range(VERSIONS)],
-    "stretches": stretches(0),
-    "stretches that share 8 versions": stretches(8),
-    "sessions that take turns": planned(VERSIONS, MOST),
-}
+    starts = range(0, VERSIONS - shared, most - shared)
+    return [tuple(range(start, min(start + most, VERSIONS))) for start in starts]
 
 
 def measured(plan: Sequence[Sequence[int]], step: float, place: int, seed: int) -> tuple[Series, float]:
@@ -92,7 +95,7 @@ def tried(plan: Sequence[Sequence[int]], told: bool, each: int, seed: int) -> Co
     counts = Counts()
     check = ChangepointCheck(ChangepointSettings())
     for number in range(each):
-        for step, place in ((0.0, 0), (1.5, 2 * MOST), (1.5, 100)):
+        for step, place in ((0.0, 0), *((1.5, place) for place in PLACES)):
             series, size = measured(plan, step, place, 10_000 * seed + number)
             given = series if told else attrs.evolve(series, sessions=())
             counts = counted(counts, check.scan(given, None)[0], place, size)
@@ -101,12 +104,13 @@ def tried(plan: Sequence[Sequence[int]], told: bool, each: int, seed: int) -> Co
 
 def main() -> None:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--most", type=int, default=64)
     parser.add_argument("--each", type=int, default=20)
     parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     args = parser.parse_args()
     print("| measured in | sessions told | measurements | false in a history, of each seed | found | size off by |")
     print("|---|---|---|---|---|---|")
-    for name, plan in PLANS.items():
+    for name, plan in plans(args.most).items():
         for told in (False, True):
             some = [tried(plan, told, args.each, seed) for seed in args.seeds]
             false = ", ".join(f"{counts.false / counts.histories:.2f}" for counts in some)
