@@ -16,9 +16,11 @@ from perfcore.checking.compare import answer as answers
 from perfcore.checking.compare import comparing
 from perfcore.checking.compare.answer import Answer, Side
 from perfcore.checking.compare.comparing import Effort, Look, Samples
+from perfcore.cli import failures
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, here, inside, submit
 from perfcore.errors import PerfError, PluginError, UsageError
+from perfcore.jobs.building import Building
 from perfcore.jobs.identity import fingerprint
 from perfcore.jobs.runner import Context
 from perfcore.jobs.trees import Trees
@@ -38,13 +40,19 @@ class Program:
     job: Job
     version: str | None = None
 
+    @property
+    def title(self) -> str:
+        """The name in errors, which show commands anyhow."""
+        return "" if self.name == self.job.label else printable(self.name)
+
 
 @attrs.frozen
 class _Placed:
-    """A job where it runs, and the tree that it may read."""
+    """A job where it runs, the tree that it may read, and what built that."""
 
     job: Job
     tree: Path
+    built: Building = attrs.field(factory=Building)
 
 
 @attrs.define
@@ -132,7 +140,7 @@ def measured(
         if not again and _identical(surroundings, first, second):
             return Answer(sides=sides, identical=True)
         jobs = first.job, second.job
-        bench = _Bench(console, surroundings, jobs, effort)
+        bench = _Bench(console, surroundings, programs, (first, second), effort)
         look = bench.last(comparing.compare(jobs, bench, judge, effort, time.monotonic))
     if repository is not None:
         _keep(console, repository, look, jobs)
@@ -153,7 +161,8 @@ class _Bench:
 
     console: Console
     surroundings: Context
-    jobs: tuple[Job, Job]
+    programs: tuple[Program, Program]
+    placed: tuple[_Placed, _Placed]
     effort: Effort
     seen: str = ""
     taken: int = 0
@@ -161,8 +170,17 @@ class _Bench:
 
     def __call__(self, schedule: Mapping[str, Any]) -> list[Measured]:
         surroundings = attrs.evolve(self.surroundings, progress=self._progress)
-        plan = Plan(jobs=self.jobs, schedule=schedule, context=surroundings)
-        return list(submit(self.console, plan))
+        plan = Plan(jobs=tuple(one.job for one in self.placed), schedule=schedule, context=surroundings)
+        done = submit(self.console, plan)
+        return [self._told(*one) for one in zip(done, self.programs, self.placed, strict=True)]
+
+    def _told(self, one: Measured, program: Program, placed: _Placed) -> Measured:
+        """An error says of which side it is."""
+        if one.error is None:
+            return one
+        tree = placed.tree if program.version is not None else None
+        error = failures.of_run(program.title, one.error, placed.job, tree, placed.built)
+        return attrs.evolve(one, error=error)
 
     def last(self, looks: Iterator[Look]) -> Look:
         """The last look; there is always one."""
@@ -214,7 +232,8 @@ def _placed(
                 builder.run(tree)
         origin, dirty = (version, False) if version is not None else here(console)
         place = inside(made[key], program.job.cwd, version)
-        found.append(_Placed(attrs.evolve(program.job, cwd=place, version=origin, dirty=dirty), made[key]))
+        job = attrs.evolve(program.job, cwd=place, version=origin, dirty=dirty)
+        found.append(_Placed(job, made[key], builder))
     return found[0], found[1]
 
 
@@ -224,9 +243,7 @@ def _named(program: Program) -> Iterator[None]:
     try:
         yield
     except PerfError as error:
-        told = PerfError(f"{printable(program.name)}: {error}", hint=error.hint)
-        told.exit_code = error.exit_code
-        raise told from error
+        raise failures.of(program.title, error) from error
 
 
 def _side(program: Program, placed: _Placed) -> Side:

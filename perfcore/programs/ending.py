@@ -18,7 +18,16 @@ if TYPE_CHECKING:
 
 SHOWN = 100  # columns of a command in a message
 _LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
-_KEEP = "to keep such a run: --on-failure ignore (in a matrix: on_failure: ignore)"
+OPTIONS = (("on_failure", "ignore"), ("timeout", ""))  # of collectors, that hints name
+
+
+def option(name: str, value: str) -> str:
+    """An option of a collector in a hint."""
+    typed, written = f"--{name.replace('_', '-')}", name
+    return f"{typed} {value} (in a matrix: {written}: {value})" if value else f"{typed} (in a matrix: {written})"
+
+
+_KEEP = f"to keep such a run: {option(*OPTIONS[0])}"
 
 
 class StartError(Exception):
@@ -57,7 +66,7 @@ def too_long(what: str, run: Run, timeout: float | None) -> CommandFailedError:
     """A command that was ended because its time was over."""
     return CommandFailedError(
         f"{what} was ended in {_when(run)}: it took longer than {timeout:g} s",
-        hint="--timeout (in a matrix: timeout) says how long is allowed",
+        hint=f"{option(*OPTIONS[1])} says how long is allowed",
     )
 
 

@@ -259,6 +259,32 @@ def test_a_version_that_does_not_build_is_named(here) -> None:
     assert "nothing was measured" in here.perf("compare", "HEAD", "HEAD", "--no-build", "--", "true").out
 
 
+def test_a_version_that_nobody_builds_is_named_with_what_would_build_it(here) -> None:
+    here.commit("Source", Makefile="prog:\n\tcp source prog\n", source="#!/bin/sh\n")
+    here.commit("Another", source="#!/bin/sh\n:\n")
+    here.write("prog", "#!/bin/sh\n")
+    (here.path / "prog").chmod(0o755)
+    words = ("compare", "HEAD~1", "HEAD", "--", "./prog")
+    done = here.perf(*words, code=6)
+    assert "HEAD~1 (" in done.err
+    assert "perf config set execute.pre_run '[make]'" in done.err
+    here.perf("config", "set", "execute.pre_run", "[ls]")
+    assert "execute.pre_run builds the tree of each version, and made no such file" in here.perf(*words, code=6).err
+
+
+def test_the_version_in_which_a_command_fails_is_named_with_a_hint_that_works(here) -> None:
+    here.commit("Good", prog__py="")
+    here.commit("Bad", prog__py="raise SystemExit(3)")
+    command = (sys.executable, "-I", "-S", "prog.py")
+    done = here.perf("compare", "HEAD~1", "HEAD", "--", *command, code=6)
+    assert f"HEAD ({here.head[:10]}): `" in done.err
+    assert "--on-failure" not in done.err
+    hint = done.err.split("perf ")[-1].split()
+    assert hint[:2] == ["config", "set"]
+    here.perf(*hint)
+    here.perf("compare", "--budget", "10ms", "HEAD~1", "HEAD", "--", *command, code=8)
+
+
 def test_one_version_on_both_sides_has_two_trees(here, python) -> None:
     command = python("import os; open(os.environ['OUT'], 'a').write(os.getcwd() + chr(10))")
     out = here.path.parent / "out"
