@@ -247,7 +247,7 @@ class _Asked:
             not self._is_innocent(path, below)
             or self.known.lists
             or path in self.named
-            or not self.named.isdisjoint(path.parents)
+            or bool(self.named) and not self.named.isdisjoint(path.parents)
             or any(_INPUTS.fullmatch(folder) for folder in below.parts[:-1])
             or any(_matches(part, below) for part in self.parts)
             or self.known.names(below)
