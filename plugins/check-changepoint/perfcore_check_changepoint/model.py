@@ -80,6 +80,8 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
         fitted = _calm(level, penalty)
         if fitted.total + WAVE < best.total:
             best = attrs.evolve(fitted, wave=found, total=fitted.total + WAVE)
+        if fitted.starts == starts:
+            break
         residuals, starts = bounded(fitted.point_residuals(level)) + found, fitted.starts
     return best
 
