@@ -135,14 +135,19 @@ class Results:
 
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
     """What became better or worse, of primary metrics: each once, as the newest method says it; then the contracts that
-    are broken."""
-    found: dict[tuple[str, ...], Change] = {}
-    for result in sorted(results, key=lambda result: result.time):
-        for change in result.changes:
-            if change.primary and not change.undone and change.kind in ("degradation", "optimization"):
-                what = (change.id,) if change.contract else (change.config_id, change.metric, change.resource)
-                found[what] = change
+    are broken. What a later version undid is left out: only a check of histories knows of it, whatever others say."""
+    told = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
+    undone = {_what(change) for change in told if change.undone}
+    found = {
+        _what(change): change
+        for change in told
+        if change.primary and change.kind in ("degradation", "optimization") and _what(change) not in undone
+    }
     return tuple(sorted(found.values(), key=lambda change: bool(change.contract)))
+
+
+def _what(change: Change) -> tuple[str, ...]:
+    return (change.id,) if change.contract else (change.config_id, change.metric, change.resource)
 
 
 def _all(bucket: _Bucket) -> Iterator[Result]:

@@ -84,7 +84,9 @@ def _found(console: Console, what: str | None, metric: str | None, version: str 
     repository = console.repository
     known = lines(repository, repository.version(version))
     if not known:
-        raise NotFoundError("no version here has a profile that can be compared", hint="perf collect time --all --add -- COMMAND")
+        raise NotFoundError(
+            "no version here has a profile that can be compared", hint="perf collect time --all --add -- COMMAND"
+        )
     chosen = [line for line in known if fnmatch.fnmatchcase(line.label, command)]
     if not chosen:
         raise NotFoundError(f"no command is like {command!r}", hint=nearest(command, {line.label for line in known}))

@@ -70,7 +70,10 @@ def _print_checks(console: Console, head: str) -> None:
     console.line()
     when = listing.moment(max(result.time for result in results))
     lines = marks.lines(head)
-    console.line(f"checked {when}{':' if lines else ', and no change found'}")
+    primary = [change for result in results for change in result.changes if change.primary]
+    doubt = any(change.kind == "cannot tell" for change in primary)
+    found = ":" if lines else ", and whether something changed cannot be told" if doubt else ", and no change found"
+    console.line(f"checked {when}{found}")
     for line in lines:
         console.line(line)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from perfcore.checking.results import Checked, Results
+from perfcore.checking.results import Checked, Results, headlines
 from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.store import notes
@@ -60,6 +60,16 @@ def test_the_same_again_adds_nothing(store: Store, storage: Counting, change: Ca
     evidence = {A: [change("degradation", evidence="other words", p_value=0.1), change("same", ratio=None)]}
     assert opened(store).keep("pair", evidence, 9) == 0
     assert [row.key for row in storage.list("")] == before
+
+
+def test_what_was_undone_is_no_headline_whatever_another_method_says(
+    store: Store, change: Callable[..., Change]
+) -> None:
+    slower = change("degradation")
+    opened(store).keep("changepoint", {A: [change("degradation", undone="c" * 40)]}, 7)
+    opened(store).keep("pair", {A: [slower], B: [slower]}, 8)
+    assert headlines(opened(store).of(A.version)) == ()
+    assert headlines(opened(store).of(B.version)) == (slower,)
 
 
 def test_the_newest_of_a_method_holds_and_methods_stand_beside_each_other(

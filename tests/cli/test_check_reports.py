@@ -153,6 +153,11 @@ def test_a_version_in_which_nothing_changed_says_so(here) -> None:
     assert "checked" not in here.perf("log").out
 
 
+def test_a_version_of_which_nothing_can_be_told_says_so(unclear) -> None:
+    unclear.perf("check")
+    assert "and whether something changed cannot be told" in unclear.perf("status").out
+
+
 def test_signs_that_the_terminal_cannot_show_are_left_out(slowed) -> None:
     slowed.perf("check", code=1)
     done = slowed.real.perf("status", env={"PYTHONIOENCODING": "ascii"})
