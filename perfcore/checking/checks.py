@@ -75,22 +75,25 @@ def _found(repository: Repository, asked: Asked, how: How) -> Findings:
     if isinstance(asked, Range):
         return _of_history(repository, asked, how)
     if isinstance(asked, Version):
+        agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
         found = _of_pairs(repository, _of_version(repository, asked.id), how, registered=True)
-        return _with_contracts(repository, found, asked.id)
+        return _with_contracts(repository, found, asked.id, agreed)
     if isinstance(asked, Two):
         return _of_pairs(repository, [_of_two(repository, asked, how)], how, registered=False)
     return _of_profiles(repository, asked, how)
 
 
-def _with_contracts(repository: Repository, found: Findings, version: str) -> Findings:
+def _with_contracts(
+    repository: Repository, found: Findings, version: str, agreed: Sequence[contract.Contract]
+) -> Findings:
     """What was found of a version, with the verdicts on its contracts."""
-    agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
     changes, judged = fulfilled(repository, version, agreed, found.changes) if agreed else (found.changes, ())
     configs = {entry.config_id for entry in repository.entries(version) if entry.config_id}
     found = attrs.evolve(found, kept=(*found.kept, of_contracts(version, configs, judged)))
     if not judged:
         return found
-    conclusions = (report.conclusion(changes), report.of_contracts(judged))
+    allowed = report.decided(found.changes) - report.decided(changes)
+    conclusions = (report.conclusion(changes, allowed), report.of_contracts(judged))
     compared = found.compared + len(judged)
     return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions, compared=compared)
 

@@ -48,7 +48,7 @@ def lines(
 ) -> list[str]:
     """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
     An id is that by which people accept a change."""
-    everything = everything or not decided(changes)
+    everything = everything or not any(change.primary for change in changes)
     shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in _CHANGED)]
     named = [c.id for c in shown if everything or (c.kind in _CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
@@ -60,10 +60,10 @@ def lines(
     return text + ([""] if text and agreed else []) + align(agreed)
 
 
-def conclusion(changes: Sequence[Change]) -> str:
-    """One line: what was found."""
+def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
+    """One line: what was found. Changes that a contract allows decide nothing, but were compared."""
     primary = [change for change in changes if change.primary and not change.contract]
-    if not primary:
+    if not primary and not allowed:
         return "nothing was compared"
     counts = {kind: sum(1 for c in primary if c.kind == kind) for kind in _WORDS}
     parts = [
@@ -73,7 +73,9 @@ def conclusion(changes: Sequence[Change]) -> str:
     ]
     if counts["cannot tell"]:
         parts.append(f"{counts['cannot tell']} that cannot be told")
-    return f"{plural(len(primary), 'comparison')}: {', '.join(parts)}"
+    if allowed:
+        parts.append(f"{allowed} allowed by a contract")
+    return f"{plural(len(primary) + allowed, 'comparison')}: {', '.join(parts)}"
 
 
 def decided(changes: Sequence[Change]) -> int:

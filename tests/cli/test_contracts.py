@@ -94,6 +94,10 @@ def test_what_a_contract_allows_fails_nothing(here) -> None:
     here.perf("check", "--threshold", "0.01", code=1)
     (change,) = _check(here, "time may grow 25 %").values()
     assert change["kind"] == "same"
+    lines = here.perf("check", "--threshold", "0.01").lines
+    allowed = "0 degradations, 0 optimizations, 0 the same, 1 allowed by a contract"
+    assert lines[-1] == f"1 comparison: {allowed}; 1 contract: 0 broken"
+    assert [line.split()[0] for line in lines[1:] if line.strip()] == ["slower", "kept", "1"]
 
 
 def test_one_run_over_a_budget_cannot_tell(here) -> None:
