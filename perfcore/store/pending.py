@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
-from perfcore.store.objects import MAX_BYTES
+from perfcore.store.objects import MAX_BYTES, check_type
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -44,9 +44,11 @@ class Pending:
 
 
 def save(store: Store, profile: Profile) -> Pending:
-    """Write a profile to the pending ones under a name that says what it is."""
+    """Write a profile to the pending ones under a name that says what it is. FormatError for one that could never be
+    registered."""
     from perfcore.profile import codec
 
+    check_type("profile", profile.header.type)
     earlier = store.earlier(profile)
     data, tables = store.encode_profile(profile, earlier, sealed=True)
     saved = _create(store, suggest_name(profile), data, profile)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 
-from perfcore.errors import ConflictError, KeyMissingError
+from perfcore.errors import ConflictError, FormatError, KeyMissingError
 from perfcore.store import pending, sweep
 from perfcore.store.store import Store
 from perfcore.testing.hostile import NAMES
@@ -34,6 +34,13 @@ def test_a_saved_profile_is_listed_and_read(store: Store, make: Make) -> None:
     read, data = pending.read(store, saved.name)
     assert read.profile == found.profile
     assert b'"c0ffee"' in data
+
+
+def test_what_could_never_be_registered_is_not_kept(store: Store, make: Make) -> None:
+    profile = make()
+    with pytest.raises(FormatError, match="no type"):
+        pending.save(store, attrs.evolve(profile, header=attrs.evolve(profile.header, type="../x")))
+    assert list(pending.walk(store)) == []
 
 
 def test_two_of_one_name_in_one_second_are_two(store: Store, make: Make) -> None:
