@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import TypeAlias
@@ -104,18 +103,22 @@ def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
 
 def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
     """The number of each run's session; None where no session has several points, or they are not of these runs."""
-    given = np.fromiter((sum(count for _, count in some) for some in sessions), dtype=np.int64, count=len(sessions))
-    if not np.array_equal(given, lengths):
+    if len(sessions) != len(lengths):
         return None
-    points = Counter(name for some in sessions for name in dict(some) if name)
-    numbers = {name: number for number, name in enumerate(name for name, count in points.items() if count > 1)}
-    if not numbers:
+    parts = list(chain.from_iterable(sessions))
+    points = np.repeat(np.arange(len(sessions)), _lengths(sessions))
+    counts = np.fromiter((count for _, count in parts), dtype=np.int64, count=len(parts))
+    if not np.array_equal(np.bincount(points, counts, minlength=len(sessions)), lengths):
         return None
-    pairs = [(numbers.get(name, -1), count) for some in sessions for name, count in some]
-    return np.repeat(*np.array(pairs, dtype=np.int64).T)
+    names = {"": 0}
+    owners = np.fromiter((names.setdefault(name, len(names)) for name, _ in parts), dtype=np.int64, count=len(parts))
+    met = np.unique(owners * len(sessions) + points) // max(1, len(sessions))
+    shared = np.bincount(met, minlength=len(names)) > 1
+    shared[0] = False
+    return np.repeat(np.where(shared, shared.cumsum() - 1, -1)[owners], counts) if shared.any() else None
 
 
-def _lengths(points: Sequence[Sequence[float]]) -> Indexes:
+def _lengths(points: Sequence[Sequence[object]]) -> Indexes:
     return np.fromiter(map(len, points), dtype=np.int64, count=len(points))
 
 
