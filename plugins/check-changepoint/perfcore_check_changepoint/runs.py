@@ -112,8 +112,9 @@ def _shared(sessions: Sessions, lengths: Indexes) -> Indexes | None:
         return None
     names = {"": 0}
     owners = np.fromiter((names.setdefault(name, len(names)) for name, _ in parts), dtype=np.int64, count=len(parts))
-    met = np.unique(owners * len(sessions) + points) // max(1, len(sessions))
-    shared = np.bincount(met, minlength=len(names)) > 1
+    met = np.sort(owners * len(sessions) + points)
+    once = met[np.diff(met, prepend=-1) > 0] // max(1, len(sessions))
+    shared = np.bincount(once, minlength=len(names)) > 1
     shared[0] = False
     return np.repeat(np.where(shared, shared.cumsum() - 1, -1)[owners], counts) if shared.any() else None
 
