@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from pathlib import Path
 from typing import Annotated, Optional
@@ -20,9 +21,10 @@ from perfcore.cli.options import COMMAND, WithCommand
 from perfcore.errors import PerfError, UsageError
 from perfcore.locks import Lock
 from perfcore.settings import parse_seconds
-from perfcore.text import printable
+from perfcore.text import clip, printable
 
 _CONFIDENCE, _MAX_RUNS = 0.95, 120
+_SHOWN = 60  # columns of a command in a message
 
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -79,6 +81,9 @@ def bisect(
     budget: Annotated[
         Optional[str], typer.Option("--budget", "-t", metavar="SECONDS", help="Stop after this long; to go on later.")
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")
+    ] = False,
     register: Annotated[bool, typer.Option("--add", "-a", help="Register what is measured.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget the bisection that is under way.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
@@ -108,6 +113,10 @@ def bisect(
     if reset and not (words or auto):
         console.say("the bisection is forgotten" if journal.remove(perf) else "there is no bisection to forget")
         return
+    if threshold is not None and not math.isfinite(threshold):
+        raise UsageError(
+            f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
+        )
     (perf / "locks").mkdir(exist_ok=True)
     busy = PerfError("another `perf bisect` is at work here", hint="wait for it, or end it")
     with Lock(perf / "locks" / "bisect").hold(0.0, busy):
@@ -126,7 +135,13 @@ def bisect(
                 "say between which versions: perf bisect GOOD BAD -- COMMAND",
                 hint="or --auto takes them from the history",
             )
-        changes = {"confidence": confidence, "threshold": threshold, "max_runs": max_runs, "better": better or None}
+        changes = {
+            "confidence": confidence,
+            "threshold": threshold,
+            "max_runs": max_runs,
+            "better": better or None,
+            "again": again or None,
+        }
         begun = msgspec.structs.replace(begun, **{key: value for key, value in changes.items() if value is not None})
         journal.write(perf, begun)
         _find(console, begun, register, _until(budget), as_json)
@@ -157,11 +172,12 @@ def _begun(console: Console, before: Journal | None, asked: Journal) -> Journal:
         return asked
     if before.asks_the_same(asked):
         return msgspec.structs.replace(before, ends_from=asked.ends_from)
-    if Bisection(console, before, report.quiet).verdict().stopped not in (None, "runs"):
+    if Bisection(console, before, report.quiet).verdict().stopped:
         return asked
     raise UsageError(
-        f"a bisection of {before.versions[0][:10]}..{before.versions[-1][:10]} is under way",
-        hint="`perf bisect` goes on with it, --reset forgets it",
+        f"a bisection of {before.versions[0][:10]}..{before.versions[-1][:10]} is under way, of "
+        f"{clip(printable(before.command.job.label), _SHOWN)}",
+        hint="`perf bisect` goes on with it, `perf bisect --reset` forgets it",
     )
 
 

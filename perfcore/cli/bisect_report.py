@@ -69,11 +69,22 @@ def conclusion(console: Console, verdict: Verdict) -> Iterator[str]:
     good, bad = verdict.journal.versions[0][:10], verdict.journal.versions[-1][:10]
     yield ""
     if verdict.stopped == "identical":
-        yield f"nothing between {good} and {bad} changes the program that is measured: there is nothing to find"
+        yield from _identical(verdict.journal, good, bad)
     elif verdict.stopped == "same":
         yield from _alike(verdict, good, bad, runs)
     else:
         yield from _found(console, verdict, runs)
+
+
+def _identical(asked: Journal, good: str, bad: str) -> Iterator[str]:
+    """That there is nothing to find. Where a change was undone, versions between may still be slow."""
+    if asked.programs.get(asked.versions[0]) == asked.programs.get(asked.versions[-1]):
+        yield f"{good} and {bad} build the same program, with the same inputs: there is nothing to find"
+        if len(asked.versions) > 2:
+            yield "what lies between them may differ from both; --again measures in any case"
+    else:
+        yield f"no one version between {good} and {bad} made a change: the program went to and fro between theirs"
+        yield "take ends that lie closer together; --again measures in any case"
 
 
 def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:

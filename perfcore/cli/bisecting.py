@@ -15,9 +15,11 @@ from perfcore.checking.bisect import bisection, journal, readings
 from perfcore.checking.bisect.bisection import Answer, Belief, Measurement
 from perfcore.checking.bisect.journal import Journal, Reading
 from perfcore.checking.pairing import thresholds_of
+from perfcore.cli import failures
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, inside, submit
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
+from perfcore.jobs.building import Building
 from perfcore.jobs.identity import fingerprint
 from perfcore.jobs.runner import Context
 from perfcore.jobs.versions import Versions
@@ -67,6 +69,7 @@ class Bisection:
     until: float | None = None
     _surroundings: Context = attrs.field(init=False)
     _thresholds: Mapping[str, float] = attrs.field(init=False)
+    _built: Building = attrs.field(factory=Building)
     _preparing: float = 0.0
     _prepared: int = 0
     _running: float = 0.0
@@ -82,6 +85,7 @@ class Bisection:
         repository = self.console.repository
         build = building(repository, skip=not self.journal.command.build)
         versions = self.journal.versions
+        self._built = build
         with Versions(repository, build, keep=(versions[0], versions[-1])) as trees:
             while True:
                 verdict = self.verdict()
@@ -122,7 +126,7 @@ class Bisection:
         assert measurement is not None
         jobs = self._prepare(trees, measurement)
         if jobs is not None:
-            self._measure(measurement, jobs)
+            self._measure(trees, measurement, jobs)
 
     def _setup(self) -> float:
         """What it costs to get another version ready, in runs; some are for warming up."""
@@ -132,13 +136,14 @@ class Bisection:
 
     def _prepare(self, trees: Versions, measurement: Measurement) -> tuple[Job, Job] | None:
         """The jobs of the version and the end in their trees; None where something was learnt without measuring."""
-        end = self._placed(trees, measurement.end)
+        try:
+            end = self._placed(trees, measurement.end)
+        except PerfError as error:
+            raise failures.of(self._called(measurement.end), error) from error
         try:
             job = self._placed(trees, measurement.place)
         except CommandFailedError as error:
-            if measurement.place == 0:
-                raise
-            self._skip(measurement.place, str(error))
+            self._skip(measurement.place, error)
             return None
         known = len(self.journal.question.alike)
         for place, one in ((measurement.end, end), (measurement.place, job)):
@@ -170,7 +175,7 @@ class Bisection:
 
     def _identify(self, place: int, job: Job, trees: Versions) -> None:
         version = self.journal.versions[place]
-        if version in self.journal.programs:
+        if version in self.journal.programs or self.journal.again:
             return
         known = self.console.repository.plugin_options("collector", job.collector.name)
         whole = attrs.evolve(job.collector, params={**known, **job.collector.params})
@@ -178,7 +183,7 @@ class Bisection:
         if program is not None:
             self._write(programs={**self.journal.programs, version: program})
 
-    def _measure(self, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
+    def _measure(self, trees: Versions, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
         times = measurement.times, measurement.end_times
         repeated = tuple(
             attrs.evolve(job, collector=attrs.evolve(job.collector, params={**job.collector.params, **_often(count)}))
@@ -190,15 +195,12 @@ class Bisection:
         self.console.clear_progress()
         self._running += time.monotonic() - started
         self._ran += sum(times)
-        first, *others = done
-        for end in others:
-            if end.profile is None:
-                raise end.error or PerfError(f"{end.job.label} was not measured")
-        if first.profile is None:
-            if measurement.place == 0 or first.error is None:
-                raise first.error or PerfError(f"{first.job.label} was not measured")
-            self._skip(measurement.place, str(first.error))
-            return
+        for place, one in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):
+            if one.profile is None:
+                error = one.error or PerfError(f"{one.job.label} was not measured")
+                tree = trees.get(self.journal.versions[place])
+                self._skip(place, failures.of_run("", error, one.job, tree, self._built))
+                return
         self._keep(measurement, [one.profile for one in done if one.profile is not None])
 
     def _keep(self, measurement: Measurement, profiles: Sequence[Profile]) -> None:
@@ -239,10 +241,11 @@ class Bisection:
             repository = self.console.repository
             repository.register(Ref(kind="pending", pending=repository.save(profile)), profile.origin)
 
-    def _skip(self, place: int, why: str) -> None:
+    def _skip(self, place: int, error: PerfError) -> None:
+        """Go on without a version; an end cannot be left out."""
         if place in (0, len(self.journal.versions) - 1):
-            raise CommandFailedError(f"version {self._short(place)}, an end, cannot be measured: {why}")
-        version = self.journal.versions[place]
+            raise failures.of(self._called(place), error) from error
+        version, why = self.journal.versions[place], str(error)
         self._learnt(
             Step(self._info(place), broken=why), broken={**self.journal.broken, version: why.split("\n", 1)[0]}
         )
@@ -262,8 +265,8 @@ class Bisection:
     def _info(self, place: int) -> MinorVersion:
         return self.console.repository.vcs.get_minor_version_info(self.journal.versions[place])
 
-    def _short(self, place: int) -> str:
-        return self.journal.versions[place][:10]
+    def _called(self, end: int) -> str:
+        return f"{self.journal.versions[end][:10]}, the {'bad' if end else 'good'} end"
 
     def _same_machine(self) -> None:
         here = environment.environment_id(self._surroundings.machine)

@@ -161,18 +161,64 @@ def test_a_command_that_fails_in_a_version_skips_it(here) -> None:
     assert made.ids["bad"] in done.out
 
 
-def test_an_end_that_does_not_build_is_an_error(history) -> None:
-    done = history.here.perf(*BISECT, "HEAD~13", history.ids["broken 7"], *COMMAND, code=6)
-    assert "pre_run" in done.err
+@pytest.mark.parametrize(("good", "bad", "end"), [("version 0", "broken 7", "bad"), ("broken 7", "version 9", "good")])
+def test_an_end_that_does_not_build_is_named(history, good, bad, end) -> None:
+    done = history.here.perf(*BISECT, history.ids[good], history.ids[bad], *COMMAND, code=6)
+    assert f"{history.ids['broken 7'][:10]}, the {end} end: pre_run 'sh build.sh' failed" in done.err
 
 
-def test_ends_that_are_the_same_program_are_not_measured(history) -> None:
+def test_an_end_in_which_the_command_fails_is_named_with_a_hint_that_works(here) -> None:
+    good = here.commit("good", work__py="raise SystemExit(5)\n")
+    here.commit("bad", work__py="print('main 7')\n")
+    command = ("bisect", "HEAD~1", "HEAD", "--max-runs", "8", *COMMAND)
+    done = here.perf(*command, code=6)
+    assert f"{good[:10]}, the good end: `" in done.err
+    hint = done.err.split("perf ")[-1].split()
+    assert hint[:2] == ["config", "set"]
+    here.perf(*hint)
+    assert "the good end" not in here.perf(*command, code=None).err
+
+
+def test_an_end_that_nobody_builds_is_told_with_what_would_build_it(here) -> None:
+    here.commit("good", Cargo__toml="")
+    here.commit("bad", Cargo__toml="# more\n")
+    done = here.perf("bisect", "HEAD~1", "HEAD", "--", "./prog", code=6)
+    assert "end: cannot start `./prog`" in done.err
+    assert "perf config set execute.pre_run '[cargo build --release]'" in done.err
+
+
+def test_ends_that_are_the_same_program_are_not_measured_unless_asked(history) -> None:
     here = history.here
     for number in range(3):
         here.commit(f"nothing {number}")
     done = here.perf(*BISECT, "HEAD~3", "HEAD", *COMMAND, code=8)
-    assert "nothing between" in done.out
+    assert "build the same program" in done.out
     assert journal(here)["readings"] == []
+    here.perf("bisect", "--again", "--max-runs", "8", code=8)
+    assert journal(here)["readings"] != []
+
+
+def test_a_change_that_was_undone_is_not_called_none(here) -> None:
+    made = History(here)
+    for word, main in (("start", 100), ("slow", 150), ("undone", 100), ("slow", 150), ("undone", 100)):
+        here.commit(word, work__py=PROGRAM.format(main=main, parser=50))
+        made.ids.setdefault(word, here.head)
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "HEAD~4", "HEAD", *COMMAND, code=8)
+    assert "build the same program" in done.out
+    assert "what lies between them may differ" in done.out
+
+
+def test_no_two_versions_are_taken_for_one_program_where_that_is_asked(here) -> None:
+    made = History(here)
+    made.add("start", other__py="0\n")
+    made.add("start", other__py="1\n")
+    made.add("start", other__py="0\n")
+    slow = made.add("slow", 150)
+    here.perf("config", "trust", "--yes")
+    done = here.perf(*BISECT, "--again", "HEAD~3", "HEAD", *COMMAND)
+    assert slow in done.out
+    assert journal(here)["programs"] == {}
 
 
 def test_a_version_that_is_the_same_program_as_another_is_not_measured(here) -> None:
@@ -286,16 +332,33 @@ def test_a_killed_bisection_goes_on(history) -> None:
     assert list(here.home.rglob("tree-*/work.py")) == []
 
 
-def test_the_same_question_goes_on_and_another_is_refused(history) -> None:
+def test_the_same_question_goes_on(history) -> None:
     here = history.here
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
     assert "cannot tell after 6 runs" in done.out
     assert "perf bisect --max-runs 12" in done.out
-    other = here.perf(*BISECT, "HEAD~12", "HEAD", *COMMAND, code=2)
-    assert "is under way" in other.err
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "100", *COMMAND)
     assert "6 runs taken already" in done.out
     assert history.ids["version 9"] in done.out
+
+
+def test_one_that_could_not_tell_is_over_and_makes_room_for_another(history) -> None:
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
+    done = here.perf(*BISECT, "HEAD~12", "HEAD", "--max-runs", "8", *COMMAND, code=8)
+    assert "taken already" not in done.out
+    assert journal(here)["versions"][0] == history.ids["version 1"]
+
+
+def test_one_that_is_not_over_is_named_with_its_command(history) -> None:
+    here = history.here
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
+    text = json.loads((here.path / ".perf" / "bisect.json").read_text())
+    (here.path / ".perf" / "bisect.json").write_text(json.dumps({**text, "max_runs": 120}))
+    other = here.perf(*BISECT, "HEAD~12", "HEAD", *COMMAND, code=2)
+    assert "is under way, of " in other.err
+    assert "work.py" in other.err
+    assert "--reset" in other.err
 
 
 def test_a_finished_one_makes_room_for_another(history) -> None:
@@ -446,6 +509,8 @@ def test_two_at_once_are_refused(history) -> None:
         (("HEAD~1", "HEAD", "--better", "faster"), "lower or higher"),
         (("HEAD~1", "HEAD", "--confidence", "2"), "a probability"),
         (("HEAD~1", "HEAD", "--threshold", "-0.1"), "--threshold"),
+        (("HEAD~1", "HEAD", "--threshold", "nan"), "the threshold is nan"),
+        (("HEAD~1", "HEAD", "--threshold", "inf"), "the threshold is inf"),
         (("HEAD~1", "HEAD", "--budget", "soon"), "--budget"),
         (("--auto", "HEAD~1", "HEAD"), "from the history"),
     ],

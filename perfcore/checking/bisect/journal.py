@@ -74,6 +74,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = 0.95
     max_runs: int = 120
     threshold: float | None = None
+    again: bool = False
     environment_id: str = ""
     config_id: str = ""
     readings: tuple[Reading, ...] = ()
@@ -87,7 +88,8 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         places = {version: place for place, version in enumerate(self.versions)}
         first: dict[str, int] = {}
         alike = set()
-        for version, program in sorted(self.programs.items(), key=lambda item: places[item[0]]):
+        programs = {} if self.again else self.programs
+        for version, program in sorted(programs.items(), key=lambda item: places[item[0]]):
             place = places[version]
             if program in first:
                 alike.add((first[program], place))
