@@ -51,7 +51,7 @@ class Marks:
         return "; ".join(self._gist(some) for some in (changes, contracts) if some)
 
     def _gist(self, found: Sequence[Change]) -> str:
-        first = next((change for change in found if change.kind == "degradation"), found[0])
+        first = min(found, key=lambda change: (self._acceptance(change) is not None, change.kind != "degradation"))
         more = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return self.painted(first, " ".join(filter(None, self.cells(first)))) + more
 

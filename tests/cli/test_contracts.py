@@ -278,6 +278,12 @@ def test_a_broken_contract_is_accepted_by_the_beginning_of_its_id(history) -> No
     assert line.endswith("20 of 20 runs beyond it  by Ann: known")
 
 
+def test_what_nobody_accepted_stands_first_in_a_line(history) -> None:
+    broken = _check(history, "cpu <= 7 ms", "memory <= 1 KiB", code=1)
+    history.perf("check", "ack", broken["cpu <= 7 ms"]["id"], "--why", "known")
+    assert history.perf("log", "--short").lines[0].endswith("; ✗ broken memory <= 1 KiB ./parse big and 1 more")
+
+
 def test_contracts_of_what_is_not_kept_are_not_kept(history) -> None:
     history.write(".perfcontract.yml", "parse: [cpu <= 7 ms]\n")
     before = history.snapshot()
