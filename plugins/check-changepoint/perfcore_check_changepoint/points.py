@@ -41,11 +41,15 @@ class ChangePoint:
 class Machine:
     """What many series show at once. `changes` are versions from which on another machine is measured: their `before`
     and `after` are factors on the amounts that are typical there. `disturbed` are single versions that were measured on
-    a machine that was slower or faster than in the others, and `factor` is how much, version by version."""
+    a machine that was slower or faster than in the others, and `factor` is how much, version by version, NaN where
+    that cannot be told. `moved` are the series that moved with each change, of `measured` that were measured on both
+    sides of it."""
 
     changes: tuple[ChangePoint, ...] = ()
     disturbed: tuple[int, ...] = ()
     factor: tuple[float, ...] = ()
+    moved: tuple[tuple[int, ...], ...] = ()
+    measured: tuple[int, ...] = ()
 
 
 @attrs.frozen(kw_only=True)

@@ -6,10 +6,8 @@ series are taken apart into what they share and what is their own,
     log amount = own level + share * machine + noise,
 
 where `machine` is one number per version, and `share` says how much a series feels it (a slow disk leaves a computation
-alone). The machine is a weighted mean over the series in which those that lie far off count for little (Huber, 1964,
-Annals of Mathematical Statistics 35(1)), so that changes of code in a minority of them stay out of it. Shares come from
-differences of neighbouring versions, which a change of the code touches once only. Levels come from a partition of
-the series without the machine; they in turn sharpen the machine's part, and so all of it is done a few times.
+alone). Only the machine's part is taken out: what a series moves by beyond it is its own change. Amounts that hardly
+vary at all (instructions, sizes) do not depend on how fast a machine is, and have no part in it.
 """
 
 from __future__ import annotations
@@ -21,19 +19,17 @@ from itertools import pairwise
 import attrs
 import numpy as np
 
-from perfcore_check_changepoint import detection, model
+from perfcore_check_changepoint import detection
+from perfcore_check_changepoint.machine import Common, Moved, common
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
-from perfcore_check_changepoint.series import NORMAL, as_float, median, medians, read
+from perfcore_check_changepoint.series import as_float, median, medians
 
-FEWEST = 6  # series that are needed to tell the machine from the code
-TOGETHER = 0.3  # share of the series that change in one version if the machine does
-_LEAK = 0.35  # share of a change of the machine that may be left in a series
-_BESIDE = 2  # versions that these changes may be apart
-_ROUNDS = 4
-_HUBER = 1.345  # spreads from which on a series counts less: 95 % efficient for normal noise
-_STRAY = 4.0  # spreads from which on the machine was disturbed
+_LEAK = 0.35  # share of a step of the machine by which a series may move more than that
+_BESIDE = 2  # versions that these may be apart
+_EXACT = 1e-4  # variation of amounts that do not depend on the machine's speed
+_MOSTLY = 0.8  # share of versions that vary by no more
 _FALSE = 0.05  # share of all that is found that may be false
 _LARGEST = 700.0  # logarithm of a float
 
@@ -44,17 +40,16 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     if len({len(values) for values in series}) > 1:
         raise ValueError("series over the same versions have the same length")
     scaled = [_Scaled.of(values) for values in series]
-    machine, shares = _machine(scaled, penalty)
-    left = [one.without(machine, share) for one, share in zip(scaled, shares, strict=True)]
+    if not scaled:
+        return Suite(changes=(), machine=Machine())
+    centers, voting = np.array([one.centers for one in scaled]), np.array([not one.exact for one in scaled])
+    machine = common(centers, voting, penalty, confidence)
+    left = (one.without(part) for one, part in zip(scaled, machine.parts, strict=True))
     found = [detection.detect(values, penalty=penalty, confidence=confidence) for values in left]
-    replaced = [
-        change
-        for change in detection.detect(machine.tolist(), penalty=penalty, confidence=confidence)
-        if change.kind == "level"
-    ]
-    own = _credible(_own(found, replaced))
+    parts = zip(found, machine.shares.tolist(), machine.sure.tolist(), strict=True)
+    own = _credible([list(_own(changes, share, sure, machine.steps)) for changes, share, sure in parts])
     amounts = (tuple(map(one.amounts, changes)) for one, changes in zip(scaled, own, strict=True))
-    return Suite(changes=tuple(amounts), machine=_described(machine, replaced))
+    return Suite(changes=tuple(amounts), machine=_described(machine))
 
 
 @attrs.frozen(eq=False)
@@ -77,9 +72,22 @@ class _Scaled:
         runs = np.log(amounts) if logarithmic else amounts / typical
         return cls(runs, given.counts, _centers(runs, given.counts), logarithmic, typical)
 
-    def without(self, machine: Floats, share: float) -> list[Point]:
+    @property
+    def exact(self) -> bool:
+        """Whether it hardly varies, as a counter or a size: in the runs of a version or, where it has one, from version
+        to version. The speed of a machine is not in such amounts."""
+        first = self.counts.cumsum() - self.counts
+        several = first[self.counts > 1]
+        spans = np.abs(np.diff(self.centers[self.counts > 0]))
+        if len(several):
+            ends = np.append(first, len(self.runs))
+            parts = [(start, end) for start, end in pairwise(ends.tolist()) if end - start > 1]
+            spans = np.array([float(np.ptp(self.runs[start:end])) for start, end in parts])
+        return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) <= _EXACT
+
+    def without(self, machine: Floats) -> list[Point]:
         """The series as it would be on a machine that is always the same."""
-        runs = self.runs - share * np.repeat(machine, self.counts)
+        runs = self.runs - np.repeat(machine, self.counts)
         if self.counts.max(initial=0) > 1:
             return [tuple(some.tolist()) for some in _split(runs, self.counts)]
         plain = np.full(len(self.counts), math.nan)
@@ -138,117 +146,39 @@ def _exp(logarithm: float) -> float:
     return math.exp(min(logarithm, _LARGEST))
 
 
-def _machine(scaled: Sequence[_Scaled], penalty: float) -> tuple[Floats, list[float]]:
-    """What all series share, and how much of it each one has; nothing where they are few."""
-    versions = len(scaled[0].counts) if scaled else 0
-    if len(scaled) < FEWEST or versions < detection.SHORTEST:
-        return np.zeros(versions), [0.0] * len(scaled)
-    centers = np.array([one.centers for one in scaled])
-    own = np.array([_middle(row) for row in centers])[:, None]
-    machine = _weighted_medians(centers - own, np.ones(len(scaled)))
-    shares = np.ones(len(scaled))
-    for last in [False] * (_ROUNDS - 1) + [True]:
-        shares = np.array([_share(row, machine) for row in centers])
-        if not last:
-            left = centers - shares[:, None] * machine
-            levels = np.array([_levels(row, penalty) for row in left])
-            machine = _shared(centers - levels, shares, _spreads(left - levels))
-    return machine, shares.tolist()
+def _own(changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequence[Moved]) -> Iterator[ChangePoint]:
+    """What is left when a series' part in the steps of the machine is taken out."""
+    for change in changes:
+        own: ChangePoint | None = change
+        for step in (moved.change for moved in steps if change.kind == "level"):
+            if own is not None and _is_remainder(own, step):
+                own = None
+            elif own is not None and not sure and own.earliest <= step.latest and own.latest >= step.earliest:
+                own = _beyond(own, share * step.size, step.size)
+        if own is not None:
+            yield own
 
 
-def _middle(row: Floats) -> float:
-    there = row[np.isfinite(row)]
-    return median(there) if len(there) else 0.0
-
-
-def _share(row: Floats, machine: Floats) -> float:
-    """The slope of a series' differences over those of the machine, by least squares, once more without what
-    lies far off. No series moves against the machine."""
-    known = np.flatnonzero(np.isfinite(row))
-    own, common = np.diff(row[known]), np.diff(machine[known])
-    power = float(common @ common)
-    if not power:
-        return 0.0
-    share = float(own @ common) / power
-    for _ in range(2):
-        left = np.abs(own - share * common)
-        weight = np.minimum(1.0, 3 * NORMAL * median(left) / np.maximum(left, 1e-300))
-        power = float((weight * common) @ common)
-        share = float((weight * own) @ common) / power if power else 0.0
-    return min(max(share, 0.0), 3.0)
-
-
-def _levels(row: Floats, penalty: float) -> Floats:
-    """The level of a series at every version, found quickly."""
-    points = read(Runs.of(row.tolist()))
-    if points is None or len(points) < detection.SHORTEST:
-        return np.full(len(row), _middle(row))
-    starts = points.where[model.quick(points, penalty)]
-    bounds = [0, *starts.tolist(), len(row)]
-    levels = [_middle(row[start:end]) for start, end in pairwise(bounds)]
-    return np.repeat(levels, np.diff(bounds))
-
-
-def _spreads(left: Floats) -> Floats:
-    """The noise of every series; none is taken for much more exact than most, or it would be the machine."""
-    spreads = np.array([_middle(np.abs(row)) for row in left]) * NORMAL
-    return np.maximum(spreads, max(0.5 * median(spreads), 1e-12))
-
-
-def _shared(left: Floats, shares: Floats, spreads: Floats) -> Floats:
-    """The machine, from what the levels leave open."""
-    shares = np.maximum(shares, 1e-3)
-    machine = _weighted_medians(left / shares[:, None], shares / spreads)
-    there = np.isfinite(left)
-    known = np.where(there, left, 0.0)
-    for _ in range(3):
-        off = np.abs(known - shares[:, None] * machine) / spreads[:, None]
-        weight = there * np.minimum(1.0, _HUBER / np.maximum(off, 1e-300)) * (off < 6)
-        parts = weight * (shares / spreads**2)[:, None]
-        total = (parts * shares[:, None]).sum(axis=0)
-        machine = np.where(total > 0, (parts * known).sum(axis=0) / np.maximum(total, 1e-300), machine)
-    machine[there.sum(axis=0) < FEWEST] = 0.0
-    return machine
-
-
-def _weighted_medians(values: Floats, weights: Floats) -> Floats:
-    """The median of every column, of what is there."""
-    there = np.isfinite(values)
-    known = np.where(there, values, np.inf)
-    order = known.argsort(axis=0)
-    sums = np.take_along_axis(there * weights[:, None], order, axis=0).cumsum(axis=0)
-    place = (sums >= sums[-1] / 2).argmax(axis=0)
-    medians = np.take_along_axis(known, np.take_along_axis(order, place[None], axis=0), axis=0)[0]
-    return np.where(np.isfinite(medians), medians, 0.0)
-
-
-def _own(found: Sequence[Sequence[ChangePoint]], replaced: Sequence[ChangePoint]) -> list[list[ChangePoint]]:
-    """What is left when changes are taken out that many series have at once, or that are a remainder of a change of
-    the machine at the same place."""
-    together = _together(found)
-    return [
-        [change for change in changes if change.index not in together and not _is_remainder(change, replaced)]
-        for changes in found
-    ]
-
-
-def _together(found: Sequence[Sequence[ChangePoint]]) -> set[int]:
-    if len(found) < FEWEST:
-        return set()
-    counted: dict[int, int] = {}
-    for changes in found:
-        for index in {change.index + by for change in changes for by in (-1, 0, 1)}:
-            counted[index] = counted.get(index, 0) + 1
-    return {index for index, count in counted.items() if count >= max(TOGETHER * len(found), 3)}
-
-
-def _is_remainder(change: ChangePoint, replaced: Sequence[ChangePoint]) -> bool:
+def _is_remainder(change: ChangePoint, step: ChangePoint) -> bool:
     """Whether a change may be at the place of a much larger one of the machine."""
-    return change.kind == "level" and any(
-        change.earliest - _BESIDE <= other.index <= change.latest + _BESIDE
-        and abs(change.size) < _LEAK * abs(other.size)
-        for other in replaced
-    )
+    near = change.earliest - _BESIDE <= step.index <= change.latest + _BESIDE
+    return near and abs(change.size) < _LEAK * abs(step.size)
+
+
+def _beyond(change: ChangePoint, taken: float, step: float) -> ChangePoint | None:
+    """What a series changed by beyond a step of the machine, of which it is not known how much it has, and `taken` is
+    out of it already. Nothing is its own where it moved as the machine did, by no more than that and some; one that
+    moved the other way did all of that itself."""
+    moved, doubt = change.size + taken, (change.high - change.low) / 2
+    along = moved if step > 0 else -moved
+    if -doubt <= along <= (1 + _LEAK) * abs(step):
+        return None
+    return _sized(change, moved if along < 0 else moved - step)
+
+
+def _sized(change: ChangePoint, size: float) -> ChangePoint:
+    more = size - change.size
+    return attrs.evolve(change, after=change.before + size, low=change.low + more, high=change.high + more)
 
 
 def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
@@ -261,19 +191,23 @@ def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
     return [[change for change in changes if change.p_value <= limit] for changes in found]
 
 
-def _described(machine: Floats, replaced: Sequence[ChangePoint]) -> Machine:
-    factors = tuple(map(_exp, machine.tolist()))
-    changes = (
-        attrs.evolve(c, before=_exp(c.before), after=_exp(c.after), low=_exp(c.low) - 1, high=_exp(c.high) - 1)
-        for c in replaced
+def _described(found: Common) -> Machine:
+    return Machine(
+        changes=tuple(_factors(moved.change) for moved in found.steps),
+        disturbed=found.disturbed,
+        factor=tuple(map(_exp, found.factor.tolist())),
+        moved=tuple(moved.series for moved in found.steps),
+        measured=tuple(moved.measured for moved in found.steps),
     )
-    return Machine(changes=tuple(changes), disturbed=tuple(_disturbed(machine, replaced)), factor=factors)
 
 
-def _disturbed(machine: Floats, replaced: Sequence[ChangePoint]) -> Iterator[int]:
-    """The versions whose machine is far from what it is in the versions around."""
-    bounds = [0, *(change.index for change in replaced), len(machine)]
-    levels = [_middle(machine[start:end]) for start, end in pairwise(bounds)]
-    off = np.abs(machine - np.repeat(levels, np.diff(bounds)))
-    if len(off):
-        yield from np.flatnonzero(off > max(_STRAY * NORMAL * median(off), 1e-9)).tolist()
+def _factors(change: ChangePoint) -> ChangePoint:
+    """A step of the machine as one of the factor on amounts."""
+    before = _exp(change.before)
+    return attrs.evolve(
+        change,
+        before=before,
+        after=_exp(change.after),
+        low=before * (_exp(change.low) - 1),
+        high=before * (_exp(change.high) - 1),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
@@ -129,6 +129,99 @@ def test_amounts_of_zero_and_less_are_told_in_amounts() -> None:
     ((change,),) = [changes for changes in found.changes if changes]
     assert change.index == 40
     assert change.size == pytest.approx(30, abs=5)
+
+
+def _small(
+    factors: Callable[[int, int], float], series: int = 10, seed: int = 1, versions: int = 24
+) -> list[list[list[float]]]:
+    """Commands of which one differs from the next by little, each run five times: `factors(series, version)`."""
+    random = np.random.default_rng(seed)
+    return [
+        [random.normal((100 + 10 * number) * factors(number, version), 1, 5).tolist() for version in range(versions)]
+        for number in range(series)
+    ]
+
+
+def _ratios(suite: Suite) -> dict[int, list[float]]:
+    return {number: [c.after / c.before for c in changes] for number, changes in enumerate(suite.changes) if changes}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize(("slower", "series"), [(3, 10), (4, 10), (3, 7), (2, 6)])
+def test_where_most_series_stay_nothing_is_the_machine(slower: int, series: int, seed: int) -> None:
+    found = detect_many(_small(lambda i, v: 1.2 if i < slower and v >= 12 else 1, series, seed))
+    assert _places(found) == {number: [12] for number in range(slower)}
+    assert [*_ratios(found).values()] == [[pytest.approx(1.2, abs=0.02)]] * slower
+    assert found.machine.changes == ()
+
+
+def test_changes_in_neighbouring_versions_are_several() -> None:
+    found = detect_many(_small(lambda i, v: 1.2 if i < 3 and v >= 11 + i else 1))
+    assert _places(found) == {0: [11], 1: [12], 2: [13]}
+    assert found.machine.changes == ()
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_what_a_series_moves_by_beyond_the_machine_is_its_own(seed: int) -> None:
+    """All by 10 %, three of them by another 20 %."""
+    found = detect_many(_small(lambda i, v: (1.1 if v >= 12 else 1) * (1.2 if i < 3 and v >= 12 else 1), seed=seed))
+    assert _places(found) == {number: [12] for number in range(3)}
+    assert [*_ratios(found).values()] == [[pytest.approx(1.2, abs=0.02)]] * 3
+    (change,) = found.machine.changes
+    assert (change.index, change.after / change.before) == (12, pytest.approx(1.1, abs=0.01))
+    assert (found.machine.moved, found.machine.measured) == ((tuple(range(10)),), (10,))
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_series_that_the_machine_leaves_alone_did_not_change(seed: int) -> None:
+    found = detect_many(_small(lambda i, v: 1.1 if i < 8 and v >= 12 else 1, seed=seed))
+    assert _places(found) == {}
+    assert (found.machine.moved, found.machine.measured) == ((tuple(range(8)),), (10,))
+
+
+def test_one_that_moves_against_the_machine_changed_by_all_of_that() -> None:
+    found = detect_many(_small(lambda i, v: 1 if v < 12 else 0.5 if i == 7 else 1.1, series=8))
+    assert _places(found) == {7: [12]}
+    assert _ratios(found)[7] == [pytest.approx(0.5, abs=0.01)]
+    assert found.machine.moved == ((0, 1, 2, 3, 4, 5, 6),)
+
+
+def test_exact_amounts_do_not_move_with_the_machine() -> None:
+    """Instructions of eight programs, all of them 10 % more from one version on: other flags of the compiler."""
+    for single in (True, False):
+        counts = [[(100.0 + i) * (1.1 if v >= 12 else 1) for v in range(24)] for i in range(8)]
+        found = detect_many([[value if single else [value] * 3 for value in values] for values in counts])
+        assert _places(found) == {number: [12] for number in range(8)}
+        assert found.machine.changes == ()
+
+
+def test_times_beside_exact_amounts_still_tell_the_machine() -> None:
+    suite = _small(lambda i, v: 1.1 if v >= 12 else 1, series=7)
+    found = detect_many([*suite, [[7.0] * 5] * 24, *[[[8.0 + (v >= 6)] * 5 for v in range(24)]] * 3])
+    assert _places(found) == {8: [6], 9: [6], 10: [6]}
+    assert (found.machine.moved, found.machine.measured) == ((tuple(range(7)),), (7,))
+
+
+@pytest.mark.parametrize("series", [6, 8])
+@pytest.mark.parametrize("place", [12, 13, 14])
+def test_the_machine_is_told_where_a_series_has_gaps(series: int, place: int) -> None:
+    """The last one was measured in every third version only."""
+    suite = _small(lambda i, v: 1.1 if v >= place else 1, series)
+    suite[-1] = [values if v % 3 == 0 else [] for v, values in enumerate(suite[-1])]
+    found = detect_many(suite)
+    assert _places(found) == {}
+    assert [change.index for change in found.machine.changes] == [place]
+    assert found.machine.measured == (series,)
+
+
+def test_where_too_few_were_measured_the_machine_is_as_before_and_after() -> None:
+    """One command in every version, the others in every third: what is between two of these is not known."""
+    suite = _small(lambda i, v: (1.1 if v >= 14 else 1) * (1.2 if i == 0 and v >= 22 else 1), versions=36)
+    suite[1:] = [[run if v % 3 == 0 else [] for v, run in enumerate(values)] for values in suite[1:]]
+    found = detect_many(suite)
+    assert _places(found) == {0: [22]}
+    assert [change.index for change in found.machine.changes] == [15]
+    assert [version for version, factor in enumerate(found.machine.factor) if math.isnan(factor)] == [13, 14]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,252 @@
+"""What series share that were measured on the same machines, version by version.
+
+The machine is a weighted mean over the series in which those that lie far off count for little (Huber, 1964, Annals of
+Mathematical Statistics 35(1)), so that changes of code in a minority of them stay out of it. Shares come from
+differences of neighbouring versions, which a change of the code touches once only. Levels come from a partition of the
+series without the machine; they in turn sharpen the machine's part, and so all of it is done a few times.
+
+A step of that mean is the machine's where the median of the steps of all series, of those that stayed as well, is at
+least half of it. Else some of them changed, and not the machine: then it is taken out of the mean again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from perfcore_check_changepoint import detection, model
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.series import NORMAL, median, read
+
+FEWEST = 6  # series that are needed to tell the machine from the code
+_NEEDED = 3  # of them in one version
+_ROUNDS = 4
+_HUBER = 1.345  # spreads from which on a series counts less: 95 % efficient for normal noise
+_STRAY = 4.0  # spreads from which on the machine was disturbed
+_MOVES = 6  # of the machine from which on a series' share in it is known
+_ALIKE = 0.3  # standard deviation of the shares of series, as far as is known beforehand
+_NEAR = 20  # versions on either side of a step that tell how large it is in a series
+_MOVED = 0.5  # share of a step of the machine from which on a series moved with it
+_SURE = 2.0  # standard deviations by which most series have to have moved
+
+
+@attrs.frozen(eq=False)
+class Moved:
+    """A step of the machine, as a change of its logarithm, and the series that moved with it, of so many that were
+    measured on both sides."""
+
+    change: ChangePoint
+    series: tuple[int, ...] = ()
+    measured: int = 0
+
+
+@attrs.frozen(eq=False)
+class Common:
+    """What series share: the logarithm of the machine's factor at every version, NaN where it may be that before or
+    that after a step; its part in every series (rows), as the others tell it; how much of it each has, and whether that
+    is known from many of its moves; its steps, and the versions in which it is far from its level."""
+
+    factor: Floats
+    parts: Floats
+    shares: Floats
+    sure: NDArray[np.bool_]
+    steps: tuple[Moved, ...] = ()
+    disturbed: tuple[int, ...] = ()
+
+
+def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidence: float) -> Common:
+    """Of series (rows) over versions (columns), by those that vote; the others have no share in it. Nothing where few
+    do, or in a version that few of them were measured in."""
+    count, versions = centers.shape
+    rows = centers[voting]
+    enough = np.isfinite(rows).sum(axis=0) >= min(FEWEST, max(_NEEDED, math.ceil(len(rows) / 2)))
+    known = np.flatnonzero(enough)
+    if len(rows) < FEWEST or len(known) < detection.SHORTEST:
+        return Common(np.zeros(versions), np.zeros(centers.shape), np.zeros(count), np.zeros(count, dtype=bool))
+    seen = rows[:, known]
+    factor, others, spreads = _estimated(seen, penalty)
+    found = _levels_changed(factor, penalty, confidence)
+    judged = [_judged(seen, spreads, change, start, end) for change, start, end in _between(found, len(known))]
+    kept = [moved for moved in judged if moved is not None]
+    for change, moved in zip(found, judged, strict=True):
+        if moved is None:
+            factor[change.index :] -= change.size
+            others[:, change.index :] -= change.size
+    shares, moves = np.zeros(count), np.zeros(count)
+    shares[voting], moves[voting] = _shares(seen, others)
+    numbers = np.flatnonzero(voting)
+    levels = _regimes(factor, [moved.change for moved in kept])
+    filled = _filled(factor, levels, known, versions)
+    factors = np.broadcast_to(filled, centers.shape).copy()
+    factors[np.ix_(voting, known)] = others
+    return Common(
+        factor=filled,
+        parts=shares[:, None] * factors,
+        shares=shares,
+        sure=moves >= _MOVES,
+        steps=tuple(_placed(moved, known, numbers) for moved in kept),
+        disturbed=tuple(known[_disturbed(factor, levels)].tolist()),
+    )
+
+
+def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
+    """The machine in versions in which it can be told, what all others say of it for each of the series, and the noise
+    of every series."""
+    own = np.array([middle(row) for row in rows])[:, None]
+    factor = _weighted_medians(rows - own, np.ones(len(rows)))
+    others = np.broadcast_to(factor, rows.shape)
+    spreads = np.ones(len(rows))
+    for _ in range(_ROUNDS):
+        shares = _shares(rows, others)[0]
+        left = rows - shares[:, None] * others
+        levels = np.array([_levels(row, penalty) for row in left])
+        spreads = _spreads(left - levels)
+        factor, others = _shared(rows - levels, shares, spreads)
+    return factor, others, spreads
+
+
+def _shares(rows: Floats, others: Floats) -> tuple[Floats, Floats]:
+    told = [_share(row, factor) for row, factor in zip(rows, others, strict=True)]
+    return np.array([share for share, _ in told]), np.array([moves for _, moves in told])
+
+
+def middle(row: Floats) -> float:
+    """The median of what is there."""
+    there = row[np.isfinite(row)]
+    return median(there) if len(there) else 0.0
+
+
+def _share(row: Floats, factor: Floats) -> tuple[float, float]:
+    """The slope of a series' differences over those of the machine, by least squares in which what lies far off counts
+    less, and how many moves of the machine tell it. Series are much alike, so that a share of 1 is believed until
+    several moves say another; or a change of code in a version in which the machine changed as well would make its own
+    share. No series moves against the machine."""
+    known = np.flatnonzero(np.isfinite(row))
+    own, common = np.diff(row[known]), np.diff(factor[known])
+    if not common.any():
+        return 1.0, 0.0
+    power, largest = float(common @ common), float((common**2).max())
+    share, moves = 1.0, power / largest
+    for _ in range(3):
+        left = np.abs(own - share * common)
+        spread = NORMAL * median(left)
+        weight = np.minimum(1.0, 3 * spread / np.maximum(left, 1e-300))
+        prior = (spread / _ALIKE) ** 2 + largest / moves
+        share = (float((weight * own) @ common) + prior) / (float((weight * common) @ common) + prior)
+    return min(max(share, 0.0), 3.0), moves
+
+
+def _levels(row: Floats, penalty: float) -> Floats:
+    """The level of a series at every version, found quickly."""
+    points = read(Runs.of(row.tolist()))
+    if points is None or len(points) < detection.SHORTEST:
+        return np.full(len(row), middle(row))
+    starts = points.where[model.quick(points, penalty)]
+    return _stepped(row, starts.tolist())
+
+
+def _stepped(row: Floats, starts: Sequence[int]) -> Floats:
+    """The median of every stretch, at all of its versions."""
+    bounds = [0, *starts, len(row)]
+    levels = [middle(row[start:end]) for start, end in pairwise(bounds)]
+    return np.repeat(levels, np.diff(bounds))
+
+
+def _spreads(left: Floats) -> Floats:
+    """The noise of every series; none is taken for much more exact than most, or it would be the machine."""
+    spreads = np.array([middle(np.abs(row)) for row in left]) * NORMAL
+    return np.maximum(spreads, max(0.5 * median(spreads), 1e-12))
+
+
+def _shared(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floats]:
+    """The machine, from what the levels leave open; and for every series what the others alone say, which does not have
+    its own noise in it."""
+    shares = np.maximum(shares, 1e-3)
+    factor = _weighted_medians(left / shares[:, None], shares / spreads)
+    there = np.isfinite(left)
+    known = np.where(there, left, 0.0)
+    for _ in range(3):
+        off = np.abs(known - shares[:, None] * factor) / spreads[:, None]
+        weight = there * np.minimum(1.0, _HUBER / np.maximum(off, 1e-300)) * (off < 6)
+        parts = weight * (shares / spreads**2)[:, None]
+        powers = parts * shares[:, None]
+        sums, total = (parts * known).sum(axis=0), powers.sum(axis=0)
+        factor = np.where(total > 0, sums / np.maximum(total, 1e-300), factor)
+    rest = total - powers
+    others = np.where(rest > 0, (sums - parts * known) / np.maximum(rest, 1e-300), factor)
+    return factor, others
+
+
+def _weighted_medians(values: Floats, weights: Floats) -> Floats:
+    """The median of every column, of what is there."""
+    there = np.isfinite(values)
+    known = np.where(there, values, np.inf)
+    order = known.argsort(axis=0)
+    sums = np.take_along_axis(there * weights[:, None], order, axis=0).cumsum(axis=0)
+    place = (sums >= sums[-1] / 2).argmax(axis=0)
+    medians = np.take_along_axis(known, np.take_along_axis(order, place[None], axis=0), axis=0)[0]
+    return np.where(np.isfinite(medians), medians, 0.0)
+
+
+def _levels_changed(factor: Floats, penalty: float, confidence: float) -> list[ChangePoint]:
+    found = detection.detect(factor.tolist(), penalty=penalty, confidence=confidence)
+    return [change for change in found if change.kind == "level"]
+
+
+def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[ChangePoint, int, int]]:
+    """Every change with where the stretch before it begins and the one after it ends."""
+    bounds = [0, *(change.index for change in found), versions]
+    return zip(found, bounds, bounds[2:], strict=False)
+
+
+def _judged(rows: Floats, spreads: Floats, change: ChangePoint, start: int, end: int) -> Moved | None:
+    """The step with the series that moved; None where most of them did not."""
+    before, after = rows[:, max(start, change.index - _NEAR) : change.index], rows[:, change.index : end][:, :_NEAR]
+    counts = np.array([np.isfinite(before).sum(axis=1), np.isfinite(after).sum(axis=1)])
+    both = np.flatnonzero(counts.all(axis=0))
+    if len(both) < _NEEDED:
+        return None
+    sign, size = math.copysign(1.0, change.size), abs(change.size)
+    steps = np.array([sign * (middle(after[row]) - middle(before[row])) for row in both])
+    errors = 1.25 * spreads[both] * np.sqrt((1 / counts[:, both]).sum(axis=0))
+    typical = float(_weighted_medians(steps[:, None], 1 / np.maximum(errors, size / 4))[0])
+    doubt = 1.25 * median(errors) / math.sqrt(len(both))
+    moved = both[steps >= _MOVED * size]
+    if typical < max(_MOVED * size, _SURE * doubt) or 2 * len(moved) <= len(both):
+        return None
+    return Moved(change, tuple(moved.tolist()), len(both))
+
+
+def _placed(moved: Moved, known: Indexes, numbers: Indexes) -> Moved:
+    """The step among all versions, and the series among all of them."""
+    change = moved.change
+    index, earliest, latest = known[[change.index, change.earliest, change.latest]].tolist()
+    placed = attrs.evolve(change, index=index, earliest=earliest, latest=latest)
+    return attrs.evolve(moved, change=placed, series=tuple(numbers[list(moved.series)].tolist()))
+
+
+def _regimes(factor: Floats, changes: Sequence[ChangePoint]) -> Floats:
+    return _stepped(factor, [change.index for change in changes])
+
+
+def _filled(factor: Floats, levels: Floats, known: Indexes, versions: int) -> Floats:
+    """The machine at every version; where it could not be told, the level that it has before and after."""
+    before = known.searchsorted(np.arange(versions), side="right") - 1
+    after = known.searchsorted(np.arange(versions))
+    ends = levels[before.clip(min=0)], levels[after.clip(max=len(known) - 1)]
+    filled = np.where(ends[0] == ends[1], ends[0], math.nan)
+    filled[known] = factor
+    return filled
+
+
+def _disturbed(factor: Floats, levels: Floats) -> Indexes:
+    """The versions whose machine is far from what it is in the versions around."""
+    off = np.abs(factor - levels)
+    return np.flatnonzero(off > max(_STRAY * NORMAL * median(off), 1e-9))
