@@ -62,7 +62,7 @@ KEYS: Mapping[str, Key] = {
     "check.apply": Key("text", "first", "Whether the `first` rule that holds is used, or `all`."),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
-    "check.fail_on": Key("texts", ["degradation"], "What a check fails on, as `perf check --fail-on` takes it."),
+    "check.fail_on": Key("texts", ["degradation"], "What else a check fails on, as `perf check --fail-on` takes it."),
     "check.notify": Key("texts", [], "Notifiers that are told about every check.", runs=True),
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),

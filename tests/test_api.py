@@ -207,7 +207,7 @@ def test_what_was_accepted_is_marked_and_fails_nothing(slowed: History, project:
 
 
 def test_what_fails_is_what_the_configuration_says(slowed: History, project: Project) -> None:
-    project.perf("config", "set", "check.fail_on", "degradation:wall")
+    project.perf("config", "set", "check.fail_on", "[never, degradation:wall]")
     again = open_repository(project.path)
     assert [change.metric for change in again.check().failing] == ["wall"]
 

@@ -54,6 +54,7 @@ def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, 
         rules=rules,
         conclusion="\n".join(found.conclusions),
         compared=found.compared,
+        metrics=found.metrics,
     )
     if store:
         _keep(repository, found.kept)
@@ -119,7 +120,10 @@ def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
     if scan and found:
         concluded = report.of_history(changes, len(found), history.versions(found))
         kept = of_scans(scan.phases.found.name, found)
-        made = Findings(changes=tuple(changes), conclusions=(concluded,), compared=len(found), kept=(kept,))
+        metrics = frozenset(one.series.metric for one in found)
+        made = Findings(
+            changes=tuple(changes), conclusions=(concluded,), compared=len(found), metrics=metrics, kept=(kept,)
+        )
     if short := {line.config_id for line in lines} - {line.config_id for line in long}:
         pairs = [p for p in _one_by_one(repository, asked, before) if p.config_id in short]
         if pairs or not made.conclusions:
@@ -159,6 +163,7 @@ def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: 
         unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
         conclusions=(report.conclusion(changes),),
         compared=report.decided(changes),
+        metrics=frozenset(change.metric for change in changes),
         kept=(of_pairs(found),) if registered else (),
     )
 

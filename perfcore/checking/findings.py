@@ -20,12 +20,13 @@ Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method;
 @attrs.frozen(kw_only=True)
 class Findings:
     """Changes in the order of their report, what could not be compared, lines that say what was looked at, how many
-    comparisons or series that were, and the results that belong to versions."""
+    comparisons or series that were, of which metrics, and the results that belong to versions."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     conclusions: tuple[str, ...] = ()
     compared: int = 0
+    metrics: frozenset[str] = frozenset()
     kept: tuple[Kept, ...] = ()
 
     def and_also(self, other: Findings) -> Findings:
@@ -34,6 +35,7 @@ class Findings:
             unpaired=(*self.unpaired, *other.unpaired),
             conclusions=(*self.conclusions, *other.conclusions),
             compared=self.compared + other.compared,
+            metrics=self.metrics | other.metrics,
             kept=(*self.kept, *other.kept),
         )
 

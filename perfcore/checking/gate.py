@@ -42,13 +42,10 @@ DEFAULT = (Rule("degradation"),)
 
 
 def parse_rules(words: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules in words such as `degradation`, `degradation:wall`, `any-degradation`, `cannot-tell`; `never`, which
-    stands alone, is none."""
-    if NEVER in words:
-        if len(set(words)) > 1:
-            raise UsageError("a check that fails never fails on nothing else", hint="--fail-on never stands alone")
-        return ()
-    return tuple(dict.fromkeys(map(_parse, words)))
+    """The rules in words such as `degradation:wall`, `any-degradation`, `cannot-tell`, which add to the default. With
+    `never` there is no default."""
+    said = [_parse(word) for word in words if word != NEVER]
+    return tuple(dict.fromkeys(said if NEVER in words else (*DEFAULT, *said)))
 
 
 def parse_thresholds(words: Iterable[str]) -> dict[str, float]:

@@ -23,8 +23,8 @@ SCHEMA = 1
 class Outcome:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
     `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
-    comparisons or series that were. `locations` are files of the repository for what is reported, where a report was
-    asked for that wants them."""
+    comparisons or series that were, and `metrics` of what. `locations` are files of the repository for what is
+    reported, where a report was asked for that wants them."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
@@ -32,6 +32,7 @@ class Outcome:
     rules: tuple[Rule, ...] = DEFAULT
     conclusion: str = ""
     compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
+    metrics: frozenset[str] = frozenset()
     locations: Mapping[Change | Unpaired, Location] = attrs.Factory(dict)
 
     def fails(self, change: Change) -> bool:
@@ -58,6 +59,12 @@ class Outcome:
         """Whether something that had to be told could not be, or was not compared at all."""
         missing = self.requires_all and bool(self.unpaired or not self.compared)
         return missing or any(change.kind == "cannot tell" for change in self.failing)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The metrics that rules name and nothing that was compared has; where nothing was, nobody knows."""
+        named = (rule.metric for rule in self.rules if rule.metric)
+        return tuple(metric for metric in named if self.metrics and metric not in self.metrics)
 
     @property
     def exit_code(self) -> int:

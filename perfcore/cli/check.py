@@ -19,9 +19,9 @@ from perfcore.cli import ack
 from perfcore.cli import calibrate as calibration
 from perfcore.cli.console import Console
 from perfcore.cli.reporting import TABLE, Wanted, deliver
-from perfcore.errors import UsageError
+from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
-from perfcore.text import printable
+from perfcore.text import brief, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -85,7 +85,8 @@ def check(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="degradation (default) or cannot-tell, with :METRIC of one metric; any-degradation; never; several.",
+            help="Besides degradation: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC; several. "
+            "never: nothing but what else is named.",
         ),
     ] = None,
     notify: Annotated[
@@ -134,8 +135,22 @@ def check(
     else:
         console.write(formats.render(wanted.format, outcome))
     deliver(console, outcome, wanted)
+    _refuse_unknown(console, outcome)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
+
+
+def _refuse_unknown(console: Console, outcome: Outcome) -> None:
+    """A metric that nothing has fails no build, whatever happens: who named it wants to know."""
+    if not outcome.unknown:
+        return
+    error = UsageError(
+        f"--fail-on or check.fail_on names {brief(outcome.unknown[0])}, which is no metric of what was compared",
+        hint=nearest(outcome.unknown[0], outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
+    )
+    if not outcome.exit_code:
+        raise error
+    console.warn(error.message)
 
 
 def _asked(console: Console, words: Sequence[str], every: bool) -> Asked:

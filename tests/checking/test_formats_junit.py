@@ -61,7 +61,7 @@ def test_only_what_fails_the_build_is_a_failure(every_kind: Outcome) -> None:
 
 
 def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: Outcome) -> None:
-    root = read(attrs.evolve(every_kind, rules=parse_rules(["cannot-tell"])))
+    root = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert {error.attrib["type"] for error in root.iter("error")} == {"cannot tell", "not compared"}
     assert list(root.iter("failure")) == []
 

@@ -78,7 +78,7 @@ def test_only_what_is_worse_or_fails_is_a_result(read: Read, every_kind: Outcome
         ("degradation", "error"),
         ("degradation", "note"),
     ]
-    strict = attrs.evolve(every_kind, rules=parse_rules(["cannot-tell"]))
+    strict = attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"]))
     assert [(r["ruleId"], r["level"]) for r in read(located(strict))["results"]] == [
         ("degradation", "warning"),
         ("cannot-tell", "error"),

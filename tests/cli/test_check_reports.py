@@ -97,8 +97,10 @@ def test_a_device_is_written_to_and_stays(slowed) -> None:
 
 def test_what_fails_is_a_choice(slowed) -> None:
     slowed.perf("check", "--fail-on", "never")
-    slowed.perf("check", "--fail-on", "degradation:max_rss")
-    slowed.perf("check", "--fail-on", "degradation:wall", code=1)
+    slowed.perf("check", "--fail-on", "never", "--fail-on", "degradation:max_rss")
+    slowed.perf("check", "--fail-on", "never", "--fail-on", "degradation:wall", code=1)
+    for word in ("degradation:max_rss", "cannot-tell", "any-degradation"):
+        slowed.perf("check", "--fail-on", word, code=1)
     slowed.perf("check", "--fail-on", "any-degradation", code=1)
     assert slowed.perf("check", "--fail-on", "never", "--json").json["degraded"] is False
     slowed.perf("config", "set", "check.fail_on", "[never]")
@@ -110,6 +112,16 @@ def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear) -> None:
     assert "1 that cannot be told" in unclear.perf("check").out
     unclear.perf("check", "--fail-on", "cannot-tell", code=8)
     unclear.perf("check", "--fail-on", "cannot-tell", "--fail-on", "degradation", code=8)
+
+
+def test_a_metric_that_nothing_has_is_an_error(slowed) -> None:
+    done = slowed.perf("check", "--threshold", "9", "--fail-on", "degradation:cpuu", code=2)
+    assert "names 'cpuu', which is no metric of what was compared" in done.err
+    assert "did you mean 'cpu'?" in done.err
+    assert "1 the same" in done.out
+    assert "names 'cpuu'" in slowed.perf("check", "--fail-on", "degradation:cpuu", code=1).err
+    slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:cpuu", code=2)
+    slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:wall")
 
 
 def test_a_gate_that_compared_nothing_can_be_made_to_fail(here) -> None:
