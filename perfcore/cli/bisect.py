@@ -75,7 +75,7 @@ def bisect(
     max_runs: Annotated[
         Optional[int],
         typer.Option(
-            "--max-runs", min=6, max=1_000_000, metavar="N", help=f"Stop after so many runs (default: {_MAX_RUNS})."
+            "--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after so many runs (default: {_MAX_RUNS})."
         ),
     ] = None,
     budget: Annotated[

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from perfcore.checking.bisect import bisection
-from perfcore.checking.bisect.bisection import Answer, Belief, Evidence, Question
+from perfcore.checking.bisect import bisection, drift
+from perfcore.checking.bisect.bisection import FIRST_RUNS, Answer, Belief, Evidence, Question
+from perfcore.checking.bisect.drift import Ends, Group
 
 COMMITS, STEP, NOISE = 64, 0.05, 0.03
 SHAPE = 0.6
@@ -88,6 +89,10 @@ def test_the_size_of_the_change_is_within_its_interval(ended) -> None:
     assert sum(one.belief.low <= math.log(1 + STEP) <= one.belief.high for one in ended) >= 34
 
 
+def test_a_machine_that_holds_still_is_rarely_said_to_drift(ended) -> None:
+    assert sum(one.belief.drifts for one in ended) <= 2
+
+
 def test_a_great_step_takes_little_more_than_its_steps() -> None:
     found = [simulate(f"great {number}", step=0.5) for number in range(5)]
     assert all(one.right for one in found)
@@ -99,6 +104,44 @@ def test_a_machine_that_drifts_twice_as_much_as_the_step_is_no_change() -> None:
     found = [simulate(f"drift {number}", commits=16, step=0.2, drift=0.1) for number in range(5)]
     assert sum(one.right for one in found) >= 4
     assert all(one.belief.drifts for one in found if one.runs > 40)
+
+
+SESSIONS = [Group(0, "first", (0.0, 0.01, -0.01)), Group(8, "first", (0.3, 0.31, 0.29))]
+
+
+DRIFTING = [0.1, -0.1, 0.05, 0.1, -0.08, 0.0, -0.1, 0.1]
+
+
+def offsets(sizes: list[float], first: list[Group] = SESSIONS) -> list[Group]:
+    return first + [Group(8 * (n % 2), f"{n}", (0.3 * (n % 2) + size,)) for n, size in enumerate(sizes)]
+
+
+def test_sessions_that_differ_more_than_runs_are_seen() -> None:
+    ends = Ends((0, 8), (0.0, 0.3), 0.01)
+    assert drift.seen(offsets([0.01, -0.01, 0.0, 0.01, -0.01, 0.0]), ends).probability < 0.05
+    assert drift.seen(offsets(DRIFTING), attrs.evolve(ends, scale=0.1)).probability > 0.5
+
+
+def test_how_high_a_spike_within_a_session_is_hides_no_drift() -> None:
+    ends = Ends((0, 8), (0.0, 0.3), 0.1)
+    spiky = [[SESSIONS[0], Group(8, "first", (0.3, 0.31, 0.29, height))] for height in (0.4, 0.8, 8.0)]
+    seen = [drift.seen(offsets(DRIFTING, first), ends).probability for first in spiky]
+    assert seen == pytest.approx([seen[0]] * 3)
+    assert seen[0] > 10 * drift.seen(offsets([0.0] * 8, spiky[0]), ends).probability
+
+
+def test_only_the_ends_tell_of_a_drift() -> None:
+    """A version whose amounts contradict what is believed of it would be explained away by it."""
+    ends, steady = Ends((0, 8), (0.0, 0.3), 0.01), offsets([0.01, -0.01, 0.0, 0.01, -0.01, 0.0])
+    odd = [Group(4, f"{n}", (0.3 * (n % 3),)) for n in range(6)]
+    assert drift.seen(steady + odd, ends) == drift.seen(steady, ends)
+
+
+def test_what_a_session_did_is_taken_out() -> None:
+    groups = [*offsets(DRIFTING), Group(4, "0", (0.1,)), Group(4, "1", (-0.1,))]
+    seen = drift.seen(groups, Ends((0, 8), (0.0, 0.3), 0.1))
+    *_, one, other = (group.amounts[0] for group in drift.settle(groups, seen).groups)
+    assert abs(one - other) < 0.05
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +171,7 @@ def ends(good: tuple[float, ...], bad: tuple[float, ...], smallest: float = 0.01
 
 @pytest.mark.parametrize("level", [1.0, 100.0, 1e-9, 1e12])
 def test_ends_without_noise_that_differ_are_known_to(level) -> None:
-    belief = ends((level,) * 3, (1.03 * level,) * 3)
+    belief = ends((level,) * FIRST_RUNS, (1.03 * level,) * FIRST_RUNS)
     assert belief.gap is not None
     assert belief.gap.beyond > 0.999
     assert math.exp(belief.gap.value) == pytest.approx(1.03, abs=0.001)
@@ -138,15 +181,17 @@ def test_ends_without_noise_that_differ_are_known_to(level) -> None:
     assert 0 < chosen.place < 8
 
 
-@pytest.mark.parametrize("amounts", [(100.0,) * 3, (0.0,) * 3, (-4.0,) * 3, (5e-324,) * 3])
+@pytest.mark.parametrize(
+    "amounts", [(100.0,) * FIRST_RUNS, (0.0,) * FIRST_RUNS, (-4.0,) * FIRST_RUNS, (5e-324,) * FIRST_RUNS]
+)
 def test_ends_without_noise_that_are_the_same_are_known_to_be(amounts) -> None:
     assert bisection.alike(ends(amounts, amounts), 120)
     assert bisection.alike(ends(amounts, amounts, smallest=0.0), 120)
 
 
 def test_a_step_that_is_smaller_than_what_matters_is_none_however_sure() -> None:
-    assert bisection.alike(ends((100.0,) * 3, (100.3,) * 3), 120)
-    assert not bisection.alike(ends((100.0,) * 3, (100.3,) * 3, smallest=0.001), 120)
+    assert bisection.alike(ends((100.0,) * FIRST_RUNS, (100.3,) * FIRST_RUNS), 120)
+    assert not bisection.alike(ends((100.0,) * FIRST_RUNS, (100.3,) * FIRST_RUNS, smallest=0.001), 120)
 
 
 @pytest.mark.parametrize(("good", "bad"), [(0.0, 7.0), (7.0, 0.0), (0.0, 1e-30), (-1.0, 1.0)])
@@ -277,7 +322,7 @@ def test_ends_that_are_alike_are_measured_again() -> None:
 
 
 def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> None:
-    question, random_ = Question(places=2), random.Random(4)
+    question, random_ = Question(places=2), random.Random(5)
     evidence: list[Evidence] = []
     belief = bisection.believe(question, evidence)
     while bisection.answer(question, belief).probability < 0.999:
@@ -288,7 +333,7 @@ def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> N
             amounts = tuple(skewed(random_, 1 + STEP * (place == 1)) for _ in range(times))
             evidence.append(Evidence(place, amounts, f"session {len(evidence) // 2}"))
         belief = bisection.believe(question, evidence)
-    assert belief.runs[2] > 2 * bisection.FIRST_RUNS
+    assert belief.runs[2] > 2 * FIRST_RUNS
     assert bisection.answer(question, belief).places == (1,)
 
 

@@ -276,7 +276,7 @@ def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history) ->
     here = history.here
     for word in ("version 5", "version 10"):
         here.perf("collect", "work", "--add", "--version", history.ids[word], *COMMAND)
-    done = here.perf("bisect", "--auto", "--max-runs", "6", "--json", code=None)
+    done = here.perf("bisect", "--auto", "--max-runs", "8", "--json", code=None)
     assert done.json["ends_from"] == "step"
     first, second = (line for line in done.err.splitlines() if line.startswith("note: "))
     ends = f"from {history.ids['version 5'][:10]} to {history.ids['version 10'][:10]}"
@@ -334,11 +334,11 @@ def test_a_killed_bisection_goes_on(history) -> None:
 
 def test_the_same_question_goes_on(history) -> None:
     here = history.here
-    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
-    assert "cannot tell after 6 runs" in done.out
-    assert "perf bisect --max-runs 12" in done.out
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
+    assert "cannot tell after 8 runs" in done.out
+    assert "perf bisect --max-runs 16" in done.out
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "100", *COMMAND)
-    assert "6 runs taken already" in done.out
+    assert "8 runs taken already" in done.out
     assert history.ids["version 9"] in done.out
 
 
@@ -381,7 +381,7 @@ def test_ends_that_do_not_differ_are_told(here) -> None:
         made.ids[word] = here.commit(word, work__py=f"print('main 100') # {number}\n")
     here.perf("config", "trust", "--yes")
     done = here.perf(*BISECT, "HEAD~3", "HEAD", *COMMAND, code=8)
-    assert "differ by 0.0 %, less than 1 %; 6 runs" in done.out
+    assert "differ by 0.0 %, less than 1 %; 8 runs" in done.out
     assert {reading["version"] for reading in journal(here)["readings"]} == {made.ids["first"], made.ids["last"]}
 
 
@@ -399,7 +399,7 @@ def little(here) -> History:
 def test_a_step_that_is_smaller_than_what_matters_is_not_looked_for(little) -> None:
     here = little.here
     done = here.perf(*BISECT, "HEAD~5", "HEAD", *COMMAND, code=8)
-    assert "differ by +0.5 %, less than 1 %; 6 runs" in done.out
+    assert "differ by +0.5 %, less than 1 %; 8 runs" in done.out
     assert "--threshold" in done.out
     done = here.perf("bisect", "--threshold", "0.002", "--json")
     assert [one["id"] for one in done.json["found"]] == [little.ids["version 3"]]
@@ -430,14 +430,14 @@ def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here, tmp_path)
     here.perf("config", "trust", "--yes")
     turns = ("--env", f"TURNS={tmp_path / 'turns'}")
     done = here.perf(*BISECT, "HEAD~2", "HEAD", "--max-runs", "12", *turns, *COMMAND, code=8)
-    assert "which is not surely more than 1 %; 6 runs" in done.out
+    assert "which is not surely more than 1 %; 8 runs" in done.out
     assert "lie further apart" in done.out
 
 
 def test_forgetting(history) -> None:
     here = history.here
     assert "there is no bisection" in here.perf("bisect", "--reset").err
-    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     assert "is forgotten" in here.perf("bisect", "--reset").err
     assert "say between which versions" in here.perf("bisect", code=2).err
 
@@ -462,7 +462,7 @@ def test_a_newer_journal_is_left_alone(here) -> None:
 
 def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
     here = history.here
-    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "6", *COMMAND, code=8)
+    here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     before = journal(here)
     assert "whole" in here.perf("fsck").out + here.perf("fsck").err
     here.perf("gc")

@@ -36,13 +36,14 @@ from perfcore.checking.bisect import gap as gaps
 from perfcore.checking.bisect.drift import Group, Settled
 from perfcore.checking.bisect.gap import LEVEL, Gap
 
-FIRST_RUNS = 3  # of each end
+FIRST_RUNS = 4  # of each end
 MORE_RUNS = 2
 SMALLEST = 0.01  # the smallest relative change that matters
 SURE = 0.95
 _PRIOR_NOTHING = 0.05
 _DOUBT = 0.05  # about the side of a version that is used to know what the levels are about
 _TIMES = (1, 2, 3, 4, 6, 8)
+_UNHEARD = 0.15  # the probability of a drift below which nobody asks what it would mean
 _NEGLIGIBLE = 12.0  # nats below the best explanation of the noise
 _FINEST = 40.0  # scales in a step beyond which noise is not looked at any finer
 _ENDS_SHARE = 0.5  # of all runs, for finding out whether the ends differ at all
@@ -157,27 +158,47 @@ def believe(question: Question, evidence: Sequence[Evidence], smallest: float = 
     if any(not any(group.place == end for group in groups) for end in ends):
         left = 1 - _PRIOR_NOTHING
         return Belief(probabilities=tuple(left * p for p in shares), nothing=_PRIOR_NOTHING, logarithmic=logarithmic)
+    levels = _Levels.of(groups, {0: 0.0, ends[1]: 1.0})
+    belief = _of_settled(question, drift.still(groups), smallest, logarithmic)
+    seen = drift.seen(groups, drift.Ends(ends, levels.centres, levels.scale))
+    if seen.probability > _UNHEARD:
+        moving = _of_settled(question, drift.settle(groups, seen), smallest, logarithmic)
+        belief = _mixed(belief, moving, seen.probability)
+    belief = attrs.evolve(belief, runs=_counts(groups, ends), sessions=_sessions(groups, ends))
+    return belief if unit is None else _in_unit(belief, unit)
+
+
+def _of_settled(question: Question, settled: Settled, smallest: float, logarithmic: bool) -> Belief:
+    """What groups say whose sessions do not differ any more."""
+    shares, ends = question.shares(), (0, question.places - 1)
     sides = {0: 0.0, ends[1]: 1.0}
-    believed = _Levels.of(groups, sides)
+    levels = _Levels.of(settled.groups, sides)
     for _ in range(2):
-        settled = drift.settle(groups, {p: believed.centres[side > 0.5] for p, side in sides.items()}, believed.scale)
-        posterior = _Posterior.of(settled, believed, question)
+        posterior = _Posterior.of(settled, levels, question)
         probabilities, nothing = posterior.probabilities(shares)
         rest = max(1 - nothing, _LEAST)
         bad = [p / rest for p in question.sums(probabilities)]
         sides = {place: p for place, p in enumerate(bad) if not _DOUBT < p < 1 - _DOUBT} | {0: 0.0, ends[1]: 1.0}
         again = _Levels.of(settled.groups, sides)
-        if again == believed:
+        if again == levels:
             break
-        believed = again
-    belief = attrs.evolve(
-        posterior.belief(shares),
-        gap=posterior.gap(smallest, logarithmic),
-        runs=_counts(groups, ends),
-        sessions=_sessions(groups, ends),
-        drifts=settled.drifts,
+        levels = again
+    return attrs.evolve(posterior.belief(shares), gap=posterior.gap(smallest, logarithmic))
+
+
+def _mixed(still: Belief, moving: Belief, share: float) -> Belief:
+    """Of two beliefs, the second of which has this probability."""
+    assert still.gap is not None
+    assert moving.gap is not None
+    likelier = attrs.evolve(moving, drifts=True) if share > 0.5 else still
+    beyond = (1 - share) * still.gap.beyond + share * moving.gap.beyond
+    both = zip(still.probabilities, moving.probabilities, strict=True)
+    return attrs.evolve(
+        likelier,
+        probabilities=tuple((1 - share) * one + share * other for one, other in both),
+        nothing=(1 - share) * still.nothing + share * moving.nothing,
+        gap=attrs.evolve(moving.gap if share > 0.5 else still.gap, beyond=beyond),
     )
-    return belief if unit is None else _in_unit(belief, unit)
 
 
 def _in_unit(belief: Belief, unit: float) -> Belief:
