@@ -99,10 +99,14 @@ class Git:
         return self._revisions.commit(version)
 
     def last_release(self, version: str) -> str | None:
-        """The commit of the newest tag that a version contains and that is not its own."""
+        """The commit of the newest tag that a version contains and that is not its own. VersionError where there may
+        be one in the history that a shallow clone lacks."""
         form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
         out = self._runner.run("for-each-ref", "--sort=-creatordate", f"--merged={version}", form, "refs/tags")
-        return next((id for id in out.decode("ascii").split() if id != version), None)
+        found = next((id for id in out.decode("ascii").split() if id != version), None)
+        if found is None and (cut := self._revisions.unshallow()):
+            raise VersionError("no release before this version is here", hint=cut)
+        return found
 
     def author(self) -> str:
         """The author of a commit that were made now, without its time."""

@@ -110,14 +110,15 @@ class Revisions:
     def _not_here(self, text: str) -> VersionError:
         shown = printable(text)
         if is_full_id(text):
-            return VersionError(f"version {text} is not in this repository", hint=self._unshallow())
+            return VersionError(f"version {text} is not in this repository", hint=self.unshallow())
         base = _base(text)
         if base and base != text and self._kind(base) is not None:
-            return VersionError(f"'{shown}' names no version, though '{printable(base)}' does", hint=self._unshallow())
+            return VersionError(f"'{shown}' names no version, though '{printable(base)}' does", hint=self.unshallow())
         hint = nearest(text, self._names())
-        return VersionError(f"there is no version '{shown}'", hint=printable(hint) if hint else self._unshallow())
+        return VersionError(f"there is no version '{shown}'", hint=printable(hint) if hint else self.unshallow())
 
-    def _unshallow(self) -> str | None:
+    def unshallow(self) -> str | None:
+        """What to do where the history of this clone was cut; None where all of it is here."""
         if not self._boundary():
             return None
         return "this clone is shallow, its older history is not here: git fetch --unshallow"

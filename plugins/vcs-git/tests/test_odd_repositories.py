@@ -136,6 +136,18 @@ def test_what_a_shallow_clone_has_not_is_told_with_what_to_do(shallow: tuple[lis
     assert driver.massage_parameter("HEAD~5") == ids[0]
 
 
+def test_a_shallow_clone_knows_only_the_releases_it_has(shallow: tuple[list[str], Git]) -> None:
+    ids, driver = shallow
+    with pytest.raises(VersionError, match="no release before this version is here") as caught:
+        driver.last_release(ids[-1])
+    assert "git fetch --unshallow" in (caught.value.hint or "")
+    git(driver.root, "tag", "v1", ids[-2])
+    assert driver.last_release(ids[-1]) == ids[-2]
+    git(driver.root, "tag", "-d", "v1")
+    git(driver.root, "fetch", "-q", "--unshallow")
+    assert driver.last_release(ids[-1]) is None
+
+
 # --- bare
 
 
