@@ -284,6 +284,26 @@ def test_what_nobody_accepted_stands_first_in_a_line(history) -> None:
     assert history.perf("log", "--short").lines[0].endswith("; ✗ broken memory <= 1 KiB ./parse big and 1 more")
 
 
+@pytest.mark.parametrize(
+    ("sentence", "kind", "evidence"),
+    [
+        ("memory <= 64 MiB", "same", "at most 9 MiB of 64 MiB; 0 of 4 runs beyond it"),
+        ("memory <= 10 MiB", "same", "at most 9 MiB of 10 MiB; 1 of 4 runs beyond it"),
+        ("memory <= 10 MiB at p95", "cannot tell", "20 MiB of 10 MiB; 1 of 4 runs beyond it"),
+        ("memory <= 5 MiB", "cannot tell", "20 MiB of 5 MiB; 1 of 1 run beyond it"),
+        ("memory >= 1 MiB", "same", "20 MiB of 1 MiB; 0 of 1 run beyond it"),
+    ],
+)
+def test_amounts_of_which_only_a_bound_is_known_keep_a_budget_above_it(here, sentence, kind, evidence) -> None:
+    profile = _profile([10.0] * 4)
+    hidden = column("max_rss", [None, None, 20 << 20, None], dtype="i64", unit="B", role="value")
+    columns = [*list(profile.tables["resources"].columns)[:2], hidden]
+    collector = attrs.evolve(profile.collector, sampling={"max_rss_floor": 9 << 20})
+    here.register(attrs.evolve(profile, collector=collector).replace_tables(resources=table("resources", columns)))
+    (change,) = _check(here, sentence).values()
+    assert (change["kind"], change["evidence"]) == (kind, evidence)
+
+
 def test_contracts_of_what_is_not_kept_are_not_kept(history) -> None:
     history.write(".perfcontract.yml", "parse: [cpu <= 7 ms]\n")
     before = history.snapshot()

@@ -37,8 +37,9 @@ class Tally:
     def take(self, result: Result, cpus: int, warmup: bool) -> tuple[Mapping[str, int | None], bool]:
         """(the row of a run, whether it was disturbed)."""
         row = dict(result.numbers)
-        self.floor = max(self.floor, result.floor)
-        if (row["max_rss"] or 0) <= result.floor + result.floor // FLOOR_MARGIN:
+        floor = result.floor + result.floor // FLOOR_MARGIN
+        self.floor = max(self.floor, floor)
+        if (row["max_rss"] or 0) <= floor:
             row["max_rss"] = None
         bothered = disturbed(row, cpus)
         self.left += result.left
