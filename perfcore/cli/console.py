@@ -108,6 +108,8 @@ class Console:
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name. On a terminal, a file of this name anywhere in the tree is offered when there is
         nothing else."""
+        from perfcore.store.lookup import Ref
+
         try:
             return self.repository.find(name, unregistered=unregistered)
         except NotFoundError:
