@@ -18,7 +18,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import attrs
 
@@ -34,8 +34,7 @@ _QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*",
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
-@attrs.frozen
-class OptionInfo:
+class OptionInfo(NamedTuple):
     """What an option says about itself; `Option.info`."""
 
     help: str
@@ -49,8 +48,7 @@ class OptionInfo:
     metavar: str | None = None
 
 
-@attrs.frozen
-class Option:
+class Option(NamedTuple):
     """One field of a Settings class, resolved: its key, type, default and what it says about itself."""
 
     name: str

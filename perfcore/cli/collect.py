@@ -63,7 +63,7 @@ def _options(found: Found, driver: type[Any]) -> list[Option]:
     settings = settings_of(driver)
     with guard(found, "schedule"):
         defaults = dict(getattr(driver, "schedule", {}))
-    schedule = [attrs.evolve(o, default=defaults.get(o.name, o.default)) for o in options_of(Schedule)]
+    schedule = [o._replace(default=defaults.get(o.name, o.default)) for o in options_of(Schedule)]
     return [*schedule, *(options_of(settings) if settings else ())]
 
 
