@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.checking import history
+from perfcore.checking import checks, history
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.calibration import gates
 from perfcore.checking.calibration import trial as calibration
 from perfcore.checking.calibration.gates import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
-from perfcore.checking.history import Scan
+from perfcore.checking.checks import How
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.text import align, clip, printable
@@ -21,9 +21,12 @@ from perfcore.text import align, clip, printable
 SCHEMA = 1
 
 
-def calibrate(console: Console, scan: Scan | None, method: str | None, *, store: bool, as_json: bool) -> None:
-    """Try the checks on the history of the branch, print what they see, and keep it for `status`."""
+def calibrate(console: Console, how: How, *, store: bool, as_json: bool) -> None:
+    """Try the checks on the history of the branch, print what they see, and keep it for `status`. Where a check that
+    compares two versions is tried, that of histories says which of them differ."""
     repository = console.repository
+    scan = checks.scanning(repository, how)
+    stretches = scan or (checks.scanning(repository, attrs.evolve(how, method=None)) if how.method else None)
     lines = histories.lines(repository, repository.version())
     found = history.wanted(repository, [line for line in lines if len(line.places) > 1])
     if not found:
@@ -31,19 +34,22 @@ def calibrate(console: Console, scan: Scan | None, method: str | None, *, store:
             "no command was measured for two versions: there is nothing to try the checks on",
             hint="perf collect time --all --add -- COMMAND",
         )
-    if scan is not None:
-        found = history.scanned(repository, found, scan, pairings.thresholds_of(repository))
-    results = calibration.calibrate(repository, found, scan, method, console.progress)
+    if stretches is not None:
+        found = history.scanned(repository, found, stretches, pairings.thresholds_of(repository))
+    results = calibration.calibrate(repository, found, scan, None if scan else how.method, console.progress)
     console.clear_progress()
     if store:
         try:
-            gates.keep(repository.store, Calibration(time=time.time_ns(), results=tuple(results)))
+            made = Calibration(time=time.time_ns(), results=tuple(results), method=how.method or "")
+            gates.keep(repository.store, made)
         except StorageError as error:
             console.warn(f"the result is not kept: {error.message}")
     if as_json:
         console.json({"schema": SCHEMA, "calibration": [attrs.asdict(each) for each in results]})
     else:
         _print(console, results)
+    if stretches is None:
+        console.say("note: no check of histories says where it changed, so that real changes count as false alarms")
 
 
 def _print(console: Console, results: Sequence[Calibrated]) -> None:

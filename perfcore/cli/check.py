@@ -122,8 +122,7 @@ def check(
     if calibrate:
         if words or every:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        scan = checks.scanning(console.repository, how)
-        calibration.calibrate(console, scan, method if scan is None else None, store=not no_store, as_json=as_json)
+        calibration.calibrate(console, how, store=not no_store, as_json=as_json)
         return
     question = _asked(console, words, every)
     outcome = checks.check(console.repository, question, how, rules=wanted.rules, store=not no_store)

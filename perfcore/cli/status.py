@@ -95,16 +95,19 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
     from perfcore.checking.calibration import gates
 
     try:
-        calibration = gates.newest(console.repository.store)
+        calibrations = gates.newest(console.repository.store)
     except FormatError as error:
         console.warn(f"{error.message} (left out; `perf fsck` tells more)")
         return
-    found = gates.decisive(calibration.results, config_ids) if calibration is not None else []
-    if calibration is not None and found:
+    for calibration in calibrations:
+        found = list(filter(None, map(gates.summary, gates.decisive(calibration.results, config_ids))))
+        if not found:
+            continue
         console.line()
-        console.line(f"what the checks see, as tried {listing.moment(calibration.time)}:")
-        for each in found:
-            console.line(f"  {gates.summary(each)}")
+        who = f"the check {printable(calibration.method)} sees" if calibration.method else "the checks see"
+        console.line(f"what {who}, as tried {listing.moment(calibration.time)}:")
+        for line in found:
+            console.line(f"  {line}")
 
 
 def _as_json(console: Console) -> dict[str, Any]:

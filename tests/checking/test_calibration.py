@@ -97,11 +97,12 @@ def test_what_was_found_last_is_kept(repository: Repository) -> None:
     result = Calibrated(
         config_id="1:a", label="sort", metric="cpu", primary=True, single=Gate(tried=1, alarms=0, sees=None)
     )
-    assert gates.newest(repository.store) is None
-    for time in (2, 3, 1):
-        gates.keep(repository.store, Calibration(time=time, results=(attrs.evolve(result, label=f"sort {time}"),)))
-    found = gates.newest(repository.store)
-    assert found is not None
+    assert gates.newest(repository.store) == []
+    for time, method in ((2, ""), (3, ""), (4, "pair"), (1, ""), (5, "pair")):
+        results = (attrs.evolve(result, label=f"sort {time}"),)
+        gates.keep(repository.store, Calibration(time=time, results=results, method=method))
+    found, other = gates.newest(repository.store)
+    assert [each.label for each in other.results] == ["sort 5"], "those of a method replace no others"
     assert [each.label for each in found.results] == ["sort 3"]
     assert gates.decisive(found.results, {"1:a"}) == list(found.results)
     assert gates.decisive(found.results, {"1:b"}) == []
@@ -118,6 +119,6 @@ def test_a_gate_in_words() -> None:
     single, many = Gate(tried=40, alarms=1, sees=0.05), Gate(tried=1000, alarms=1, sees=None)
     result = Calibrated(config_id="", label="sort \x1b[31m", metric="cpu", primary=True, single=single, history=many)
     assert gates.summary(result) == (
-        "cpu of sort \\x1b[31m: one version is seen from 5 % (1 of 40 false alarms), "
-        "a history from nothing (1.0 in 1,000)"
+        "cpu of sort \\x1b[31m: one version shows changes from 5 % (1 false alarm in 40 tries), "
+        "a history shows no change, however large (1.0 false alarms in 1,000)"
     )

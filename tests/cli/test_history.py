@@ -152,6 +152,16 @@ def test_calibration_says_what_the_checks_see_and_status_shows_it(history) -> No
     assert "takes no version" in history.perf("check", "HEAD", "--calibrate", code=2).err
 
 
+def test_the_check_of_two_versions_is_tried_where_nothing_changed_and_its_result_replaces_no_other(history) -> None:
+    history.perf("check", "--calibrate")
+    before = [line for line in history.perf("status").lines if "shows changes" in line]
+    (cpu, _) = history.perf("check", "--calibrate", "--method", "pair", "--json").json["calibration"]
+    assert (cpu["single"]["tried"], cpu["single"]["alarms"]) == (14, 0), "the one real change is no false alarm"
+    status = history.perf("status").lines
+    assert "what the check pair sees, as tried" in "\n".join(status)
+    assert [line for line in status if "shows changes" in line][: len(before)] == before
+
+
 def test_calibration_of_one_version_says_what_lacks(here) -> None:
     here.register(_profile(1, 5e6))
     assert "no command was measured for two versions" in here.perf("check", "--calibrate", code=3).err

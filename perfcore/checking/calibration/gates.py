@@ -11,7 +11,7 @@ from perfcore.checking.subjects import CALIBRATION
 from perfcore.errors import FormatError
 from perfcore.store import notes
 from perfcore.store.store import Store
-from perfcore.text import clip, printable
+from perfcore.text import clip, plural, printable
 
 FORMAT = 1
 SUBJECT, TYPE = CALIBRATION, "calibration"
@@ -43,11 +43,13 @@ class Calibrated:
 
 @attrs.frozen(kw_only=True)
 class Calibration:
-    """All that was found at a time (ns since 1970 UTC)."""
+    """All that was found at a time (ns since 1970 UTC): of the check that was asked for, or else of those that are
+    configured."""
 
     time: int
     results: tuple[Calibrated, ...]
     format: int = FORMAT
+    method: str = ""
 
 
 def keep(store: Store, calibration: Calibration) -> str:
@@ -55,10 +57,11 @@ def keep(store: Store, calibration: Calibration) -> str:
     return notes.add(store, SUBJECT, TYPE, msgspec.json.encode(calibration))
 
 
-def newest(store: Store) -> Calibration | None:
-    """What was found last."""
+def newest(store: Store) -> list[Calibration]:
+    """What was found last of every method, of those that are configured first."""
     found = [_decode(note.content) for note in notes.read(store, SUBJECT)]
-    return max(found, key=lambda each: (each.time, msgspec.json.encode(each)), default=None)
+    last = {each.method: each for each in sorted(found, key=lambda each: (each.time, msgspec.json.encode(each)))}
+    return [last[method] for method in sorted(last)]
 
 
 def decisive(results: Sequence[Calibrated], config_ids: Container[str]) -> list[Calibrated]:
@@ -67,13 +70,18 @@ def decisive(results: Sequence[Calibrated], config_ids: Container[str]) -> list[
 
 
 def summary(each: Calibrated) -> str:
-    """`cpu of sort: one version is seen from 5 % (0 of 40 false alarms), a history from 2 % (0.4 in 1,000)`."""
+    """`cpu of sort: one version shows changes from 5 % (0 false alarms in 40 tries), a history shows …`."""
     parts = []
     if each.single is not None:
-        parts.append(f"one version is seen from {sees(each.single)} ({of_pairs(each.single)} false alarms)")
+        alarms, tries = plural(each.single.alarms, "false alarm"), plural(each.single.tried, "try", "tries")
+        parts.append(f"one version shows {_shown(each.single)} ({alarms} in {tries})")
     if each.history is not None:
-        parts.append(f"a history from {sees(each.history)} ({per_thousand(each.history)} in 1,000)")
+        parts.append(f"a history shows {_shown(each.history)} ({per_thousand(each.history)} false alarms in 1,000)")
     return f"{printable(each.metric)} of {clip(printable(each.label), LABEL)}: {', '.join(parts)}" if parts else ""
+
+
+def _shown(gate: Gate) -> str:
+    return "no change, however large" if gate.sees is None else f"changes from {sees(gate)}"
 
 
 def sees(gate: Gate) -> str:
