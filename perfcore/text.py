@@ -11,6 +11,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "B": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
     "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")),
 }
+_LONG = 1e12  # where digits that nobody counts give way to an exponent
 _PLAIN = 10_000
 
 
@@ -108,6 +109,18 @@ def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "
     return lines
 
 
+def fitted(rows: Sequence[Sequence[str]], columns: int | None, cut: Sequence[int], least: int = 16) -> list[list[str]]:
+    """Rows of a table that `align` makes no wider than so many columns, by cutting the cells of these numbers: the first
+    of them as far as it takes, but to `least`, then the next. None is a line without an end."""
+    kept = [list(row) for row in rows]
+    for number in cut if columns is not None else ():
+        over = max(map(width, align(kept)), default=0) - (columns or 0)
+        room = max(least, max((width(row[number]) for row in kept), default=0) - over)
+        for row in kept if over > 0 else ():
+            row[number] = clip(row[number], room)
+    return kept
+
+
 def plural(count: int, noun: str, many: str | None = None) -> str:
     """`1 profile`, `2 profiles`."""
     return f"{count:,} {noun if count == 1 else many or noun + 's'}"
@@ -119,7 +132,7 @@ def _digits(value: float, digits: int) -> str:
         if abs(whole) < 10 ** (digits + 3):
             return str(whole)
     shown = f"{value:.{digits}g}"
-    if "e" in shown and abs(value) >= 1:
+    if "e" in shown and 1 <= abs(value) < _LONG:
         return f"{value:.0f}"
     return shown
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from perfcore.text import align, clip, printable, printable_json, quantity, width
+from perfcore.text import align, clip, fitted, printable, printable_json, quantity, width
 
 
 @pytest.mark.parametrize(
@@ -26,12 +26,26 @@ from perfcore.text import align, clip, printable, printable_json, quantity, widt
         (0.5, "1", "0.5"),
         (50, "%", "50 %"),
         (3, "widgets", "3 widgets"),
+        (123_456_789_012, "widgets", "123456789012 widgets"),
+        (1e308, "ns", "1e+299 s"),
+        (-1e308, "", "-1e+296T"),
         (float("nan"), "ns", "nan ns"),
         (None, "ns", "-"),
     ],
 )
 def test_quantities_are_in_the_unit_that_fits(value: float | None, unit: str, shown: str) -> None:
     assert quantity(value, unit) == shown
+
+
+def test_a_table_is_cut_to_a_terminal_where_its_names_are_long() -> None:
+    rows = [("slower", "m" * 30, "command " * 10, "+5 %"), ("same", "cpu", "short", "-")]
+    assert fitted(rows, None, cut=(2, 1)) == [list(row) for row in rows]
+    assert fitted(rows, 200, cut=(2, 1)) == [list(row) for row in rows]
+    lines = align(fitted(rows, 70, cut=(2, 1)))
+    assert [width(lines[0]), "…" in lines[0], "m" * 30 in lines[0]] == [70, True, True]
+    lines = align(fitted(rows, 50, cut=(2, 1)))
+    assert [width(lines[0]), lines[0].count("…"), "short" in lines[1]] == [50, 2, True]
+    assert fitted([], 50, cut=(2,)) == []
 
 
 def test_what_moves_the_cursor_is_shown_as_an_escape() -> None:

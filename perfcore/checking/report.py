@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from perfcore.checking.acceptance import Acceptance
 from perfcore.checking.pairing import Unpaired
 from perfcore.model import EMPTY, Change
-from perfcore.text import align, percent, plural, printable, quantity
+from perfcore.text import align, fitted, percent, plural, printable, quantity
 
 _ID = 10
+_ENVIRONMENT = 12  # characters that people tell environments by
 _WORDS = {
     "degradation": "slower",
     "optimization": "faster",
@@ -45,19 +46,20 @@ def lines(
     *,
     everything: bool,
     accepted: Mapping[str, Acceptance] = EMPTY,
+    columns: int | None = None,
 ) -> list[str]:
     """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
-    An id is that by which people accept a change."""
+    An id is that by which people accept a change. Long names are cut where a terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
     shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in _CHANGED)]
     named = [c.id for c in shown if everything or (c.kind in _CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
     rows += [_row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in shown]
-    text = align(rows, right=(3, 5, 6)) if len(rows) > 1 else []
+    text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
-    return text + ([""] if text and agreed else []) + align(agreed)
+    return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
 
 
 def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
@@ -95,14 +97,24 @@ def of_history(changes: Sequence[Change], series: int, versions: int) -> str:
     looked = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
     changed = [change for change in changes if change.kind in ("degradation", "optimization")]
     found = [change for change in changed if change.primary]
+    machines = sum(change.kind == "machine" for change in changes)
+    more = f", {plural(machines, 'change')} of the machine" if machines else ""
     if not found:
-        return f"{looked}: no change" + (" of a metric that decides" if changed else "")
+        return f"{looked}: no change" + (" of a metric that decides" if changed else "") + more
     counts = [
         plural(sum(change.kind == kind and not change.undone for change in found), kind)
         for kind in ("degradation", "optimization")
     ]
     undone = sum(bool(change.undone) for change in found)
-    return f"{looked}: {', '.join(counts)}" + (f", {undone} that did not last" if undone else "")
+    return f"{looked}: {', '.join(counts)}" + (f", {undone} that did not last" if undone else "") + more
+
+
+def machine(change: Change) -> str:
+    """What a change of the machine means for the amounts."""
+    if change.moved is not None:
+        return "moved together: not the code"
+    names = [printable(name[:_ENVIRONMENT]) or "unknown" for name in change.environments]
+    return f"another environment ({' → '.join(names)}): not compared" if names else ""
 
 
 def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, ...]:
@@ -136,6 +148,8 @@ def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
 
 
 def _remark(change: Change, acceptance: Acceptance | None) -> str:
+    if change.kind == "machine":
+        return machine(change)
     undone = f"undone in {change.undone[:10]}" if change.undone else ""
     if acceptance is None:
         return undone

@@ -159,7 +159,10 @@ def _asked(console: Console, words: Sequence[str], every: bool) -> Asked:
 
 
 def _print(console: Console, outcome: Outcome, verbose: bool) -> None:
-    for line in report.lines(outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted):
+    table = report.lines(
+        outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted, columns=console.width
+    )
+    for line in table:
         console.line(_painted(console, line))
     if verbose:
         for line in _evidence(outcome.changes):
