@@ -68,10 +68,14 @@ def compare(
         ),
     ] = None,
     budget: Annotated[
-        str, typer.Option("--budget", "-t", metavar="SECONDS", help="Measure no longer than this.")
+        str,
+        typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
     ] = "60s",
     most: Annotated[
-        int, typer.Option("--max-pairs", min=2, max=100_000, metavar="N", help="Measure no more pairs than this.")
+        int,
+        typer.Option(
+            "--max-pairs", min=2, max=100_000, metavar="N", help="Measure no more pairs than this, repeats included."
+        ),
     ] = 200,
     again: Annotated[
         bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +25,7 @@ from perfcore.jobs.building import Building
 from perfcore.jobs.identity import fingerprint
 from perfcore.jobs.runner import Context
 from perfcore.jobs.trees import Trees
-from perfcore.model import Change, Job, Measured, Pairing, Plan
+from perfcore.model import Change, Job, Measured, Pairing, Plan, Profile
 from perfcore.plugins import Phases
 from perfcore.repository import Repository
 from perfcore.text import printable
@@ -141,9 +142,14 @@ def measured(
             return Answer(sides=sides, identical=True)
         jobs = first.job, second.job
         bench = _Bench(console, surroundings, programs, (first, second), effort)
-        look = bench.last(comparing.compare(jobs, bench, judge, effort, time.monotonic))
+        try:
+            look = bench.last(comparing.compare(jobs, bench, judge, effort, time.monotonic))
+        except KeyboardInterrupt:
+            if repository is not None:
+                _keep(console, repository, bench, bench.complete)
+            raise
     if repository is not None:
-        _keep(console, repository, look, jobs)
+        _keep(console, repository, bench, [sample.profiles for sample in look.samples])
     return Answer(
         sides=sides,
         changes=look.changes,
@@ -164,15 +170,26 @@ class _Bench:
     programs: tuple[Program, Program]
     placed: tuple[_Placed, _Placed]
     effort: Effort
+    until: float = math.inf
     seen: str = ""
     taken: int = 0
     shown: int = 0
+    batches: list[list[Profile]] = attrs.field(factory=list)
 
     def __call__(self, schedule: Mapping[str, Any]) -> list[Measured]:
-        surroundings = attrs.evolve(self.surroundings, progress=self._progress)
+        if self.until == math.inf:
+            self.until = time.monotonic() + self.effort.seconds
+        surroundings = attrs.evolve(self.surroundings, progress=self._progress, until=self.until)
         plan = Plan(jobs=tuple(one.job for one in self.placed), schedule=schedule, context=surroundings)
         done = submit(self.console, plan)
-        return [self._told(*one) for one in zip(done, self.programs, self.placed, strict=True)]
+        told = [self._told(*one) for one in zip(done, self.programs, self.placed, strict=True)]
+        self.batches.append([one.profile for one in told if one.profile is not None])
+        return told
+
+    @property
+    def complete(self) -> list[list[Profile]]:
+        """The profiles of either side, without the pair that warmed up."""
+        return [[batch[side] for batch in self.batches[1:] if len(batch) == 2] for side in (0, 1)]
 
     def _told(self, one: Measured, program: Program, placed: _Placed) -> Measured:
         """An error says of which side it is."""
@@ -266,12 +283,13 @@ def _with_options(options: Callable[[str, str], Mapping[str, Any]], job: Job) ->
     return attrs.evolve(job, collector=attrs.evolve(step, params=params))
 
 
-def _keep(console: Console, repository: Repository, look: Look, jobs: tuple[Job, Job]) -> None:
-    """Pending profiles of what was measured, in batches as it was."""
-    names = []
-    for sample, job in zip(look.samples, jobs, strict=True):
-        for profile in sample.profiles:
+def _keep(console: Console, repository: Repository, bench: _Bench, profiles: Sequence[Sequence[Profile]]) -> None:
+    """Pending profiles of what was measured, in batches as it was, with a word on which side they are of."""
+    console.clear_progress()
+    for letter, program, placed, batches in zip("AB", bench.programs, bench.placed, profiles, strict=True):
+        names = []
+        for profile in batches:
             names.append(repository.save(profile).name)
-            console.plugins.emit("profile_collected", profile=profile, job=job)
-    for name in names:
-        console.say(f"kept {name}")
+            console.plugins.emit("profile_collected", profile=profile, job=placed.job)
+        if names:
+            console.say(f"kept of {letter}, {printable(program.name)}: {' '.join(names)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import math
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +31,8 @@ Options = Callable[[str, str], Mapping[str, Any]]
 @attrs.frozen(kw_only=True)
 class Context:
     """What the runner needs of the repository. `options(kind, name)` are a plugin's configured options, `place` is
-    where folders for the files of a plan are made."""
+    where folders for the files of a plan are made. After `until`, in seconds of `time.monotonic`, no block begins but
+    the first that counts."""
 
     plugins: Plugins
     options: Options
@@ -38,6 +40,7 @@ class Context:
     schedule: Mapping[str, Any] = {}
     progress: Progress = lambda done, total, text: None
     place: Path | None = None
+    until: float = math.inf
 
 
 @attrs.define
@@ -166,6 +169,8 @@ def _take_turns(arms: list[_Arm], context: Context, session: str) -> None:
     budgeted = any(arm.schedule.budget for arm in arms)
     turns = schedules.turns([arm.schedule for arm in arms], time.monotonic)
     for done, turn in enumerate(turns):
+        if _is_over(arms, turn, context):
+            break
         arm = arms[turn.job]
         if arm.error is None:
             context.progress(done, 0 if budgeted else total, arm.job.label)
@@ -175,11 +180,19 @@ def _take_turns(arms: list[_Arm], context: Context, session: str) -> None:
     _take_again(arms, context, session)
 
 
+def _is_over(arms: list[_Arm], turn: schedules.Turn, context: Context) -> bool:
+    """Whether the time is over before a block; runs that begin one have their partners still."""
+    begins = turn.position == 0 and all(arm.error or arm.counted for arm in arms)
+    return begins and time.monotonic() >= context.until
+
+
 def _take_again(arms: list[_Arm], context: Context, session: str) -> None:
     """As many blocks more as the job that was disturbed most wants, of all jobs: a run needs its partners."""
     wanted = max((min(arm.disturbed, arm.schedule.retry_disturbed) for arm in arms if arm.error is None), default=0)
     first = max((arm.block for arm in arms), default=0) + 1
     for number in range(wanted):
+        if time.monotonic() >= context.until:
+            return
         context.progress(number, wanted, "again, for disturbed runs")
         for turn in schedules.again([i for i, arm in enumerate(arms) if arm.error is None], first + number):
             _take(arms[turn.job], turn, session)

@@ -114,8 +114,8 @@ def test_batches_grow_until_the_verdict_settles() -> None:
     assert [look.pairs for look in found] == [12, 18]
     assert [look.stopped for look in found] == [None, "decided"]
     assert [look.number for look in found] == [1, 2]
-    assert found[-1].seconds == 36
-    assert [schedule["repeat"] for schedule in bench.schedules] == [2, 10, 6]
+    assert found[-1].seconds == 38
+    assert [schedule["repeat"] for schedule in bench.schedules] == [1, 12, 6]  # the first pair does not count
 
 
 def test_without_a_verdict_every_look_is_taken_and_the_whole_chance_is_spent() -> None:
@@ -135,7 +135,7 @@ def test_a_difference_that_may_be_smaller_than_matters_counts_at_the_end_only() 
 def test_an_empty_purse_ends_it_with_all_that_was_not_spent() -> None:
     bench = Bench()
     found = bench.compare(lambda pairs: UNKNOWN, seconds=30)
-    assert [look.pairs for look in found] == [12, 15]
+    assert [look.pairs for look in found] == [12, 14]
     assert found[-1].stopped == "budget"
     assert found[-1].share == pytest.approx(1)
     assert bench.now <= 30
@@ -143,7 +143,15 @@ def test_an_empty_purse_ends_it_with_all_that_was_not_spent() -> None:
 
 def test_a_budget_of_nothing_still_has_an_answer() -> None:
     (look,) = Bench().compare(lambda pairs: UNKNOWN, seconds=0)
-    assert (look.pairs, look.stopped, look.share) == (2, "budget", 1)
+    assert (look.pairs, look.stopped, look.share) == (1, "budget", 1)
+
+
+@pytest.mark.parametrize(("seconds", "pairs"), [(0.5, 1), (3.9, 1), (4, 1), (6, 2), (9, 3)])
+def test_the_first_pair_counts_only_where_there_is_no_time_for_another(seconds: float, pairs: int) -> None:
+    bench = Bench()
+    (look,) = bench.compare(lambda pairs: UNKNOWN, seconds=seconds)
+    assert look.pairs == pairs
+    assert bench.now <= max(2, seconds)
 
 
 @given(st.integers(2, 300), st.floats(0, 2000), st.integers(0, 5), st.floats(0.001, 10))
@@ -156,16 +164,25 @@ def test_whatever_the_effort_there_is_one_last_look_and_one_chance(
     assert found[-1].share == pytest.approx(1)
     assert sum(share for _, share in bench.decided) == pytest.approx(1)
     assert all(a.pairs <= b.pairs for a, b in itertools.pairwise(found))
+    assert found[-1].pairs <= pairs
 
 
 def test_disturbed_runs_are_taken_again_up_to_a_quarter() -> None:
     bench = Bench(disturbed=100)
     bench.compare(lambda pairs: SAME)
-    assert [(schedule["repeat"], schedule["retry_disturbed"]) for schedule in bench.schedules] == [(2, 1), (9, 2)]
+    assert [(schedule["repeat"], schedule["retry_disturbed"]) for schedule in bench.schedules] == [(1, 0), (12, 3)]
+
+
+@pytest.mark.parametrize(("most", "again"), [(12, [0]), (13, [1]), (14, [2]), (18, [3, 0])])
+def test_runs_that_are_taken_again_count_among_the_pairs_that_are_allowed(most: int, again: list[int]) -> None:
+    bench = Bench(disturbed=100)
+    found = bench.compare(lambda pairs: UNKNOWN, pairs=most)
+    assert [schedule["retry_disturbed"] for schedule in bench.schedules[1:]] == again
+    assert found[-1].pairs == most
 
 
 def test_short_programs_are_warmed_up_in_every_batch_and_long_ones_once() -> None:
-    for seconds, warmups in ((0.01, [None, 1]), (10, [None, 0])):
+    for seconds, warmups in ((0.01, [0, 1]), (10, [0, 0])):
         bench = Bench(seconds=seconds)
         bench.compare(lambda pairs: SAME)
         assert [schedule.get("warmup") for schedule in bench.schedules] == warmups
@@ -176,7 +193,7 @@ def test_samples_have_the_versions_of_their_jobs() -> None:
     first, second = bench.compare(lambda pairs: SAME)[-1].samples
     assert (first.version, first.dirty) == (None, False)
     assert (second.version, second.dirty) == ("v" * 40, True)
-    assert len(first.profiles) == len(second.profiles) == len(bench.schedules)
+    assert len(first.profiles) == len(second.profiles) == len(bench.schedules) - 1
 
 
 def test_a_job_that_fails_ends_it_with_its_error() -> None:

@@ -12,6 +12,7 @@ import time
 import pytest
 
 from perfcore.testing.check import measured, noisy
+from perfcore.text import printable
 
 SLOW, QUICK = 600_000, 150_000
 WORK = "total = 0\nfor i in range({}): total += i * i"
@@ -115,23 +116,25 @@ def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here, work) -> Non
     assert "about 6 pairs would tell: --budget" in done.out
     found = here.perf(*words, "--json", code=8).json
     assert (found["answer"], found["stopped"], found["needed"]) == ("cannot tell", "budget", 6)
+    assert found["pairs"] == 1
 
 
 def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here, work) -> None:
     words = ("compare", "--again", "--max-pairs", "6", "--threshold", "0", "-c", work(1000), "-c", work(1000))
     found = here.perf(*words, "--json", code=None).json
-    assert found["pairs"] >= 6
+    assert found["pairs"] == 6
     assert found["stopped"] in ("pairs", "decided")
     assert (found["answer"] == "cannot tell") == (found["stopped"] == "pairs")
 
 
 def test_what_was_measured_can_be_kept_and_compared_again(here, work) -> None:
-    here.perf("compare", "--keep", "--max-pairs", "8", "-c", work(QUICK), "-c", work(SLOW), code=1)
+    done = here.perf("compare", "--keep", "--max-pairs", "8", "-c", work(QUICK), "-c", work(SLOW), code=1)
     pending = here.perf("status", "--json").json["pending"]
-    assert len(pending) == 4  # two batches of two programs
     sides = [[row["name"] for row in pending if str(rounds) in row["cmd"] + row["args"]] for rounds in (QUICK, SLOW)]
-    assert [len(side) for side in sides] == [2, 2]
-    assert here.perf("compare", sides[0][0], sides[1][0], "--json", code=8).json["needed"] == 6
+    assert [len(side) for side in sides] == [1, 1]
+    for letter, text, (name,) in zip("AB", (work(QUICK), work(SLOW)), sides, strict=True):
+        assert f"kept of {letter}, {printable(text)}: {name}" in done.err
+    assert here.perf("compare", sides[0][0], sides[1][0], "--json", code=1).json["pairs"] == 8
 
 
 def test_another_metric_can_decide(here, work) -> None:
@@ -333,3 +336,23 @@ def test_an_interrupt_leaves_nothing_behind(here, work) -> None:
     assert "interrupted" in err
     assert list((here.path / ".perf" / "jobs").iterdir()) == []
     assert here.perf("status", "--json").json["pending"] == []
+
+
+def test_an_interrupt_keeps_what_is_complete(here, python) -> None:
+    """It comes in the second batch that counts, or a later one: the first takes no more than 34 runs."""
+    count = here.path.parent / "count"
+    text = shlex.join(python(f"import time; open({str(count)!r}, 'a').write('.'); time.sleep(0.03)"))
+    words = ("compare", "--keep", "--threshold", "0", "-c", text, "-c", f"{text} x")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "perfcore", *words], cwd=here.path, env=here.env, stderr=subprocess.PIPE, text=True
+    )
+    end = time.monotonic() + 120
+    while (not count.exists() or count.stat().st_size < 36) and time.monotonic() < end:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert err.count("kept of A, ") == err.count("kept of B, ") == 1
+    pending = here.perf("status", "--json").json["pending"]
+    assert len(pending) in (2, 4, 6)
+    assert all(row["name"] in err for row in pending)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,15 @@ def test_runs_of_several_jobs_share_blocks_and_one_session(tmp_path: Path) -> No
     assert [list(table["warmup"]) for table in tables] == [[True, False, False, False]] * 2
     assert len({session for table in tables for session in table["session"]}) == 1
     assert list(tables[0]["position"]) != list(tables[1]["position"])
+
+
+def test_after_the_time_no_block_begins_but_the_first_and_runs_keep_their_partners(tmp_path: Path) -> None:
+    jobs = (_job(tmp_path, "1"), _job(tmp_path, "2"))
+    for warmup, warmups in ((0, [False]), (2, [True, True, False])):
+        schedule = {"repeat": 5, "warmup": warmup, "retry_disturbed": 5}
+        plan = Plan(jobs=jobs, schedule=schedule, context=_context(until=time.monotonic()))
+        tables = [measured.profile.tables["runs"] for measured in LocalExecutor().submit(plan) if measured.profile]
+        assert [list(table["warmup"]) for table in tables] == [warmups] * 2
 
 
 def test_the_plan_outweighs_the_job_and_the_job_the_configuration(tmp_path: Path) -> None:

@@ -21,7 +21,6 @@ Samples = tuple[Sample, Sample]
 Decide = Callable[[Samples, float], tuple[Sequence[Change], float]]
 Reason = Literal["decided", "hopeless", "pairs", "budget"]
 
-TRIED = 2  # pairs that show how long a pair takes
 SHORT = 0.5  # seconds of a pair below which every batch is warmed up, for it begins after a pause
 _DECIDED = ("degradation", "optimization", "same")
 
@@ -61,10 +60,12 @@ def compare(
     which decides first, and the smallest change of it that matters. `clock` gives seconds.
     """
     start, spent, taken = clock(), 0.0, _Taken(jobs)
+    tried = measure(_schedule(1))  # warms both up, and shows how long a pair takes
+    taken.try_out(tried, counts=2 * (clock() - start) > effort.seconds)
     planned = sequential.looks(effort.pairs)
     for number, (pairs, share) in enumerate(zip(planned, sequential.shares(len(planned)), strict=True), 1):
         while taken.pairs < pairs:
-            batch = _batch(pairs - taken.pairs, taken.pairs, clock() - start, effort)
+            batch = _batch(pairs - taken.pairs, taken, clock() - start, effort)
             if not batch:
                 break
             taken.add(measure(batch))
@@ -95,6 +96,15 @@ class _Taken:
     jobs: tuple[Job, Job]
     profiles: tuple[tuple[Profile, ...], tuple[Profile, ...]] = ((), ())
     pairs: int = 0
+    left_out: int = 0
+
+    def try_out(self, measured: Sequence[Measured], *, counts: bool) -> None:
+        """The first pair, which counts only where there is no time for another."""
+        if counts:
+            self.add(measured)
+        self.left_out = int(not counts)
+        for one in measured:
+            _profile(one)
 
     def add(self, measured: Sequence[Measured]) -> None:
         first, second = (_profile(one) for one in measured)
@@ -116,19 +126,26 @@ def _profile(measured: Measured) -> Profile:
     return measured.profile
 
 
-def _batch(wanted: int, done: int, elapsed: float, effort: Effort) -> dict[str, Any]:
-    """The schedule of the next batch; empty where the time is over. How long a pair takes is known only after the
-    first ones, which are few."""
-    options: dict[str, Any] = {"order": "interleaved", "budget": None}
-    if not done:
-        return {**options, "repeat": min(wanted, TRIED), "retry_disturbed": 1}
-    each, left = elapsed / done, effort.seconds - elapsed
+def _batch(wanted: int, taken: _Taken, elapsed: float, effort: Effort) -> dict[str, Any]:
+    """The schedule of the next batch; empty where the time is over. Disturbed runs are taken again as long as there are
+    no more pairs than allowed."""
+    each, left = elapsed / (taken.pairs + taken.left_out), effort.seconds - elapsed
     possible = int(left / each) if each > 0 else 2 * wanted
     count = min(wanted, possible)
     if count < 1:
         return {}
-    again = min(max(1, count // 4), possible - count)
-    return {**options, "repeat": count, "retry_disturbed": again, "warmup": int(each < SHORT)}
+    again = min(max(1, count // 4), possible - count, effort.pairs - taken.pairs - count)
+    return _schedule(count, retry_disturbed=again, warmup=int(each < SHORT))
+
+
+def _schedule(repeat: int, retry_disturbed: int = 0, warmup: int = 0) -> dict[str, Any]:
+    return {
+        "order": "interleaved",
+        "budget": None,
+        "repeat": repeat,
+        "retry_disturbed": retry_disturbed,
+        "warmup": warmup,
+    }
 
 
 def reason(changes: Sequence[Change], smallest: float, *, late: bool, last: bool) -> Reason | None:
