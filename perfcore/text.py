@@ -110,8 +110,8 @@ def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "
 
 
 def fitted(rows: Sequence[Sequence[str]], columns: int | None, cut: Sequence[int], least: int = 16) -> list[list[str]]:
-    """Rows of a table that `align` makes no wider than so many columns, by cutting the cells of these numbers: the first
-    of them as far as it takes, but to `least`, then the next. None is a line without an end."""
+    """Rows of a table that `align` makes no wider than so many columns, by cutting the cells of these numbers: the
+    first of them as far as it takes, but to `least`, then the next. None is a line without an end."""
     kept = [list(row) for row in rows]
     for number in cut if columns is not None else ():
         over = max(map(width, align(kept)), default=0) - (columns or 0)
