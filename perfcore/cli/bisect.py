@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from pathlib import Path
 from typing import Annotated, Optional
@@ -17,7 +16,7 @@ from perfcore.cli import bisect_report as report
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, WithCommand
+from perfcore.cli.options import COMMAND, WithCommand, check_threshold
 from perfcore.errors import PerfError, UsageError
 from perfcore.locks import Lock
 from perfcore.settings import parse_seconds
@@ -113,10 +112,7 @@ def bisect(
     if reset and not (words or auto):
         console.say("the bisection is forgotten" if journal.remove(perf) else "there is no bisection to forget")
         return
-    if threshold is not None and not math.isfinite(threshold):
-        raise UsageError(
-            f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
-        )
+    check_threshold(threshold)
     (perf / "locks").mkdir(exist_ok=True)
     busy = PerfError("another `perf bisect` is at work here", hint="wait for it, or end it")
     with Lock(perf / "locks" / "bisect").hold(0.0, busy):

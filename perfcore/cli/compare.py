@@ -19,7 +19,7 @@ from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured
 from perfcore.cli.measuring import standing
-from perfcore.cli.options import COMMAND, WithCommand
+from perfcore.cli.options import COMMAND, WithCommand, check_threshold
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.jobs import matrix
 from perfcore.model import Job, Sample, Step
@@ -100,6 +100,7 @@ def compare(
     """
     console: Console = ctx.obj
     words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
+    check_threshold(threshold)
     effort = Effort(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
         answer = _of_profiles(console, words, metric, threshold)
@@ -135,6 +136,8 @@ def _of_texts(
     if len(texts) != 2 or words or argv is not None:
         raise UsageError("two programs are compared: give --command twice, and nothing beside it")
     commands = [[text] if shell else matrix.split(text, "--command") for text in texts]
+    if empty := [f"--command {number}" for number, text in enumerate(texts, 1) if not text.strip()]:
+        raise UsageError(f"{' and '.join(empty)} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
     repository = console.repository_if_any
     place = (cwd or Path()) if repository is None else standing(repository, cwd)
     first, second = (

@@ -23,7 +23,7 @@ from perfcore.cli.measuring import building, context, here, inside, submit
 from perfcore.errors import PerfError, PluginError, UsageError
 from perfcore.jobs.building import Building
 from perfcore.jobs.identity import fingerprint
-from perfcore.jobs.runner import Context
+from perfcore.jobs.runner import Context, metrics
 from perfcore.jobs.trees import Trees
 from perfcore.model import Change, Job, Measured, Pairing, Plan, Profile
 from perfcore.plugins import Phases
@@ -138,7 +138,8 @@ def measured(
         surroundings = _surroundings(console)
         first, second = _placed(console, stack, programs, build)
         sides = _side(programs[0], first), _side(programs[1], second)
-        if not again and _identical(surroundings, first, second):
+        known = judge.metric is None or judge.metric in metrics(first.job, surroundings)
+        if not again and known and _identical(surroundings, first, second):
             return Answer(sides=sides, identical=True)
         jobs = first.job, second.job
         bench = _Bench(console, surroundings, programs, (first, second), effort)

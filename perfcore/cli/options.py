@@ -4,6 +4,7 @@ command behind `--`."""
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Optional
 
@@ -30,6 +31,14 @@ class WithCommand(TyperCommand):
             place = args.index("--")
             ctx.meta[COMMAND], args = args[place + 1 :], args[:place]
         return super().parse_args(ctx, args)
+
+
+def check_threshold(threshold: float | None) -> None:
+    """UsageError for one that is no size."""
+    if threshold is not None and not math.isfinite(threshold):
+        raise UsageError(
+            f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
+        )
 
 
 def with_options(function: Callable[..., Any], options: Sequence[Option], found: Found) -> Callable[..., Any]:

@@ -79,6 +79,17 @@ def run(plan: Plan, context: Context) -> list[Measured]:
     return [_finish(arm, context) for arm in arms]
 
 
+def metrics(job: Job, context: Context) -> frozenset[str]:
+    """What the collector of a job announces before anything runs; it may measure more. None where it cannot begin."""
+    arm = _arm(job, Plan(jobs=(job,)), context)
+    with workspace(context.place) as folder:
+        _before(arm, folder / "00000")
+        _after_all([arm], "ok")
+    if arm.session is None:
+        return frozenset()
+    return frozenset(column.name for column in arm.session.tables["resources"].build().values())
+
+
 def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, options: Options) -> Profile:
     """The profile after these postprocessors, each entered in it with its version and options."""
     for step in steps:

@@ -145,6 +145,15 @@ def test_another_metric_can_decide(here, work) -> None:
     assert "wall" in done.err
 
 
+def test_a_metric_that_nobody_measures_is_told_although_both_sides_are_the_same(here) -> None:
+    same = ("-c", "touch ran", "-c", "touch ran")
+    done = here.perf("compare", "--metric", "wal", *same, code=2)
+    assert "nothing was measured of 'wal'" in done.err
+    (here.path / "ran").unlink()
+    assert "nothing was measured" in here.perf("compare", "--metric", "wall", *same).out
+    assert not (here.path / "ran").exists()
+
+
 def test_all_metrics_and_their_evidence_are_told_on_demand(here, work) -> None:
     done = here.perf("compare", "--verbose", "-c", work(QUICK), "-c", work(SLOW), code=1)
     assert "minor_faults" in done.out
@@ -221,6 +230,10 @@ def test_the_first_check_that_the_rules_name_decides(here, words) -> None:
         (("-c", "true", "-c", "true", "HEAD"), "nothing beside it"),
         (("-c", "true", "-c", "true", "--", "true"), "nothing beside it"),
         (("-c", "true", "-c", "a > b"), "needs a shell"),
+        (("-c", "", "-c", "true"), "--command 1 of 2 is empty"),
+        (("-c", "true", "-c", "  ", "--shell"), "--command 2 of 2 is empty"),
+        (("--threshold", "nan", "-c", "true", "-c", "true"), "the threshold is nan"),
+        (("--threshold", "inf", "-c", "true", "-c", "true"), "the threshold is inf"),
         (("a", "b", "c", "--", "true"), "two versions are compared, and 3 are named"),
         (("HEAD", "--"), "no command to measure"),
         (("--budget", "soon", "--", "true"), "--budget: 'soon'"),
