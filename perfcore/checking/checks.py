@@ -8,7 +8,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 
 import attrs
 
-from perfcore.checking import acceptance, history, report
+from perfcore.checking import acceptance, history, lately, report
 from perfcore.checking import pairing as pairings
 from perfcore.checking import series as histories
 from perfcore.checking.asked import Asked, Profiles, Range, Two, Version
@@ -58,6 +58,8 @@ def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, 
     )
     if store:
         _keep(repository, found.kept)
+        if (version := _version_of(repository, asked)) is not None:
+            lately.remember(repository, version, time.time_ns())
     repository.plugins.emit("check_done", changes=outcome.changes)
     return outcome
 
@@ -193,6 +195,13 @@ def _of_two(repository: Repository, asked: Two, how: How) -> Pairing:
     if unlike := pairings.unlike(asked.baseline.profiles[0], asked.target.profiles[0]):
         how.note(f"these were not measured alike: {unlike}")
     return pairings.of_profiles(repository, asked.baseline, asked.target)
+
+
+def _version_of(repository: Repository, asked: Asked) -> str | None:
+    """The version that was asked for, or the last one of a history."""
+    if isinstance(asked, Range):
+        return repository.version(asked.end or None)
+    return asked.id if isinstance(asked, Version) else None
 
 
 def _keep(repository: Repository, found: Sequence[Kept]) -> None:

@@ -68,7 +68,9 @@ def _print_checks(console: Console, head: str) -> None:
     if marks is None or not results:
         return
     console.line()
-    when = listing.moment(max(result.time for result in results))
+    from perfcore.checking import lately
+
+    when = listing.moment(max(lately.checked(console.repository, head), *(result.time for result in results)))
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
     doubt = any(change.kind == "cannot tell" for change in primary)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 import pytest
 
+from perfcore.checking import lately
 from perfcore.profile.table import column, table
 from perfcore.testing import profiles
 
@@ -229,11 +230,15 @@ def test_a_broken_contract_can_be_accepted(history) -> None:
     assert _check(history, "cpu <= 7 ms")["cpu <= 7 ms"]["accepted"]["why"] == "known"
 
 
+def _objects(here) -> set[str]:
+    return {name for name in here.snapshot() if "/objects/" in name}
+
+
 def test_a_broken_contract_is_kept_and_shown(history) -> None:
     broken = _check(history, "cpu <= 7 ms", "memory <= 1 TiB", code=1)["cpu <= 7 ms"]
-    kept = history.snapshot()
+    kept = _objects(history)
     _check(history, "cpu <= 7 ms", "memory <= 1 TiB", code=1)
-    assert history.snapshot() == kept, "what is said again is not kept again"
+    assert _objects(history) == kept, "what is said again is not kept again"
     status = history.perf("status").out.split("checked ")[1].split("\n")[1:-1]
     assert status == [
         "  ▼ faster  -20.0 %  cpu          ./parse big",
@@ -248,6 +253,28 @@ def test_a_broken_contract_is_kept_and_shown(history) -> None:
     assert len(history.perf("log", "--changes", "--short").lines) == 1
     done = history.real.perf("status", env={"PYTHONIOENCODING": "ascii"})
     assert "  broken           cpu <= 7 ms  ./parse big" in done.out
+
+
+def test_status_tells_of_the_newest_check_even_where_it_found_nothing_new(history) -> None:
+    def shown() -> str:
+        (line,) = (line for line in history.perf("status").lines if line.startswith("checked "))
+        return line.removeprefix("checked ")[:4]
+
+    _check(history, "cpu <= 7 ms", code=1)
+    now, later = shown(), 4_000_000_000 * 10**9
+    lately.remember(history.repository, history.head, later)
+    assert shown() == "2096"
+    history.perf("check", "--no-store", code=1)
+    assert shown() == "2096"
+    history.perf("check", "all", code=None)
+    assert shown() == now
+    for content in (b"damaged", b""):
+        (history.path / ".perf" / "cache" / "checked").write_bytes(content)
+        assert shown() == now, "what is kept with the version says it too"
+    for number in range(300):
+        lately.remember(history.repository, f"{number:040}", number)
+    assert lately.checked(history.repository, f"{0:040}") == 0
+    assert lately.checked(history.repository, f"{299:040}") == 299
 
 
 def test_a_contract_that_is_kept_again_or_gone_is_shown_no_more(history) -> None:
@@ -306,10 +333,10 @@ def test_amounts_of_which_only_a_bound_is_known_keep_a_budget_above_it(here, sen
 
 def test_contracts_of_what_is_not_kept_are_not_kept(history) -> None:
     history.write(".perfcontract.yml", "parse: [cpu <= 7 ms]\n")
-    before = history.snapshot()
+    before = _objects(history)
     history.perf("check", "--no-store", code=1)
     assert "checked" not in history.perf("status").out
-    assert {name for name in history.snapshot() if "/objects/" in name} == {n for n in before if "/objects/" in n}
+    assert _objects(history) == before
 
 
 def test_contracts_are_of_versions_and_not_of_single_profiles(history) -> None:
