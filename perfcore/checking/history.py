@@ -150,12 +150,13 @@ def _place(place: Place) -> tuple[int, str, str]:
 
 def _over(one: Scanned, places: Sequence[tuple[int, str, str]]) -> Series:
     known = dict(zip(map(_place, one.line.places), one.series.values, strict=True))
+    told = dict(zip(map(_place, one.line.places), one.series.sessions, strict=False))
     return attrs.evolve(
         one.series,
         versions=tuple(version for _, version, _ in places),
         environments=tuple(environment for _, _, environment in places),
         values=tuple(known.get(place, ()) for place in places),
-        sessions=(),  # what the machine did is seen in what all series share
+        sessions=tuple(told.get(place, ()) for place in places) if told else (),
     )
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore_check_changepoint import detection, memory, suite, wording
+from perfcore_check_changepoint import detection, memory, sessions, suite, wording
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
@@ -101,6 +101,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series are not over the same versions, so what they share cannot be seen",
                 hint="give every series all versions, with no values where nothing was measured",
             )
+    many = [_in_one_session(series) for series in many]
     measured = [_measured(series) for series in many]
     found: list[list[_Found]] = [[] for _ in many]
     moved: list[tuple[_Found, float]] = []
@@ -116,6 +117,18 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         _in_order([*_shown(series, _once(mine), (), settings)[0], *_machines(series, parts), *_moved(series, moved)])
         for series, parts, mine in zip(many, measured, found, strict=True)
     ]
+
+
+def _in_one_session(series: Series) -> Series:
+    """The series without what the machine did between sessions: else it would do so in every version anew."""
+    values = list(series.values)
+    for one in _measured(series):
+        aligned = sessions.align(one.runs, 0)
+        if aligned is not None:
+            amounts = np.split(np.asarray(aligned.runs.amounts), aligned.runs.ends[1:-1])
+            for place, some in zip(one.places.tolist(), amounts, strict=True):
+                values[place] = tuple(some.tolist())
+    return attrs.evolve(series, values=tuple(values), sessions=())
 
 
 def _check(series: Series) -> None:

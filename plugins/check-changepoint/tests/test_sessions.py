@@ -181,3 +181,14 @@ def test_offsets_beyond_what_numbers_hold_are_left_alone() -> None:
         change.target in {version(number)[:10] for number in range(COUNT)}
         for change in _scan(attrs.evolve(given, values=wild))
     )
+
+
+def test_what_sessions_share_is_taken_out_of_series_that_are_scanned_together() -> None:
+    """Else the machine would be told anew wherever two sessions meet."""
+    many = [
+        attrs.evolve(_measured(TURNS, 100 + number, [(100, 0.04)] if number == 3 else []), metric=f"m{number}")
+        for number in range(8)
+    ]
+    found = ChangepointCheck(ChangepointSettings()).scan_many(many)
+    assert [len(some) for some in found] == [0, 0, 0, 1, 0, 0, 0, 0]
+    assert abs(_place(found[3][0]) - 100) <= 2
