@@ -10,11 +10,12 @@ import attrs
 
 from perfcore.checking import formats
 from perfcore.checking.gate import parse_rules
+from perfcore.checking.locations import Location
 from perfcore.checking.outcome import Outcome
 from perfcore.model import Change
 from perfcore.testing import hostile
 
-_COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)::([^\r\n]*)")
+_COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)(?:,file=[^:,\r\n]*,line=\d+)?::([^\r\n]*)")
 
 
 def read(outcome: Outcome) -> list[tuple[str, str, str]]:
@@ -32,6 +33,17 @@ def test_what_fails_is_an_error_and_stands_first(every_kind: Outcome) -> None:
     assert (level, title) == ("error", "cpu slower: +100.0 %")
     for part in ("sort big.txt", "+90.0 % to +110.0 %", "1 ms at aaaaaaaaaa", "12 pairs", "id of degradation"):
         assert part in message
+
+
+def test_what_is_worse_stands_in_a_file_and_what_is_a_hint_says_so(change: Callable[..., Change]) -> None:
+    slower, faster = change("degradation"), change("optimization")
+    place = Location(path="src/a:b,%\n.c", line=7, length=3, why="it changed most")
+    outcome = Outcome(changes=(slower, faster), locations={slower: place, faster: place})
+    worse, better, _ = formats.render("github", outcome).removesuffix("\n").split("\n")
+    assert ",file=src/a%3Ab%2C%25\\n.c,line=7::" in worse
+    assert worse.endswith("%0Athe place is a hint: it changed most")
+    assert "file=" not in better
+    assert len(read(outcome)) == 3
 
 
 def test_the_rest_is_less_grave(every_kind: Outcome, change: Callable[..., Change]) -> None:

@@ -17,7 +17,7 @@ FORMATS: Mapping[str, str] = {
     "markdown": "a summary for a pull request",
 }
 
-LOCATED = frozenset({"sarif"})  # formats that show every verdict in a file
+LOCATED = frozenset({"sarif", "github"})  # formats that show verdicts in files
 
 
 def render(name: str, outcome: Outcome) -> str:
