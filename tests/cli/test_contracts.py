@@ -101,6 +101,13 @@ def test_what_a_contract_allows_fails_nothing(here) -> None:
     assert [line.split()[0] for line in lines[1:] if line.strip()] == ["slower", "kept", "1"]
 
 
+def test_a_contract_takes_nothing_but_degradations_from_what_decides(history) -> None:
+    history.write(".perfcontract.yml", "parse: [time may grow 25 %]\n")
+    lines = history.perf("check", "--threshold", "0.01").lines
+    assert lines[-1] == "1 comparison: 0 degradations, 1 optimization, 0 the same; 1 contract: 0 broken"
+    assert lines[1].startswith("faster")
+
+
 def test_one_run_over_a_budget_cannot_tell(here) -> None:
     here.register(_profile([10.0]))
     (change,) = _check(here, "cpu <= 9 ms").values()

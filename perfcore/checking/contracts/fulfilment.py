@@ -44,7 +44,8 @@ def fulfilled(
         metric = case.metric(agreement.promise.metric)
         found = _judged(case, agreement, metric)
         if isinstance(agreement.promise, Growth) and found.kind == "same":
-            allowed |= {change.id for change in case.changes if change.metric == metric}
+            mine = (change for change in case.changes if change.metric == metric)
+            allowed |= {change.id for change in mine if change.kind == "degradation"}
         line = case.line
         judged.append(_named(found, agreement, version, metric, config_id=line.config_id, label=line.label))
     judged += _of_nothing(repository, version, agreed, [agreement for _, agreement in meant])
