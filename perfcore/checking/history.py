@@ -6,6 +6,7 @@ of them is not taken for their own change.
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import attrs
 
 from perfcore import files
+from perfcore.checking import machines
 from perfcore.checking import series as histories
 from perfcore.checking.series import Line, Place
 from perfcore.model import Change, Series
@@ -90,8 +92,12 @@ def scanned(
     results: dict[int, Sequence[Change]] = {}
     for group in together:
         progress(len(results), len(ready), ready[group[0]].series.metric)
-        many = check.phases.call("scan_many", series=_aligned([ready[place] for place in group]))
-        results |= dict(zip(group, many, strict=True))
+        some = [ready[place] for place in group]
+        many = check.phases.call("scan_many", series=_aligned(some))
+        numbers = {place.version.id[:10]: place.number for one in some for place in one.line.places}
+        for place, one, found_together in zip(group, some, many, strict=True):
+            on_line = (_on(one.line, change, numbers) for change in found_together)
+            results[place] = [change for change in on_line if change is not None]
     for place, one in enumerate(ready):
         if place not in results:
             progress(len(results), len(ready), one.line.label)
@@ -105,14 +111,8 @@ def scanned(
 def changes(found: Sequence[Scanned]) -> list[Change]:
     """All changes in the order of the branch, those of primary metrics first; a change of the machine is told once."""
     numbers = {place.version.id: place.number for one in found for place in one.line.places}
-    told: set[tuple[str, str]] = set()
-    kept = []
-    for change in (change for one in found for change in one.changes):
-        machine = (change.baseline, change.target)
-        if change.kind == "machine" and machine in told:
-            continue
-        told |= {machine} if change.kind == "machine" else set()
-        kept.append(change)
+    ranked = sorted(found, key=lambda one: not one.primary)
+    kept = machines.told((change for one in ranked for change in one.changes), numbers)
     return sorted(kept, key=lambda change: (numbers[change.latest], not change.primary))
 
 
@@ -124,6 +124,20 @@ def versions(found: Sequence[Scanned]) -> int:
 def _told(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:
     threshold = thresholds.get(series.metric, thresholds.get(""))
     return attrs.evolve(series, threshold=threshold, comparisons=max(1, comparisons))
+
+
+def _on(line: Line, change: Change, numbers: Mapping[str, int]) -> Change | None:
+    """The change as this line shows it: in its first version from there on, against its last one before. None where it
+    has none on one side. `numbers` has the places of all versions by the beginnings of their ids."""
+    shown = [place.number for place in line.places]
+    place = bisect.bisect_left(shown, numbers[change.target])
+    if not 0 < place < len(shown):
+        return None
+    before, after = line.places[place - 1].version.id, line.places[place].version.id
+    if (before[:10], after[:10]) == (change.baseline, change.target):
+        return change
+    latest = change.latest if numbers[change.latest[:10]] >= numbers[after[:10]] else after
+    return attrs.evolve(change, baseline=before[:10], target=after[:10], latest=latest)
 
 
 def _ranked(change: Change, primary: bool) -> Change:

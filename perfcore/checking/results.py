@@ -173,11 +173,13 @@ def _encode(note: _Note) -> bytes:
 
 def _plain(change: Change) -> dict[str, Any]:
     values = {name: getattr(change, name) for name in _DEFAULTS}
-    return {
-        name: encodable(value) if isinstance(value, str) else value
-        for name, value in values.items()
-        if value != _DEFAULTS[name]
-    }
+    return {name: _encodable(value) for name, value in values.items() if value != _DEFAULTS[name]}
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_encodable, value))
+    return encodable(value) if isinstance(value, str) else value
 
 
 def _decode(content: bytes) -> _Note:

@@ -91,7 +91,10 @@ class Change:
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
     that shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone`
     is the version that took it back, if one did; all three are full ids. `contract` is the sentence that this is
-    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed."""
+    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed.
+
+    Of a `machine`, `environments` are the ids of what measured before it and from it on. Where they are the same, the
+    machine changed without saying so: `moved` series of one metric, of `measured`, moved together by `ratio`."""
 
     id: str
     kind: ChangeKind
@@ -116,3 +119,6 @@ class Change:
     undone: str = ""
     contract: str = ""
     needed: int | None = None
+    environments: tuple[str, ...] = ()
+    moved: int | None = None
+    measured: int | None = None

@@ -9,7 +9,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from perfcore.checking import history, series
+from perfcore.checking import findings, history, report, series
 from perfcore.checking.bisect import ends
 from perfcore.checking.history import Scan, Scanned
 from perfcore.model import Profile
@@ -168,6 +168,34 @@ def test_what_all_share_is_the_machine(project: Project, repository: Repository)
         ("machine", versions[STEP][:10]),
     ]
     assert changes[0].label.endswith("3 'big file.txt'")
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["unsaid", "another environment"])
+def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_with_it(
+    project: Project, repository: Repository, known: bool
+) -> None:
+    versions = _versions(project, repository)
+    for number, version in enumerate(versions):
+        for config in range(7):
+            if config == 6 and number in (STEP, STEP + 1):
+                continue
+            profile = _noisy(100 * number + config, 5e6 * (1.2 if number >= STEP else 1))
+            machine = "1:b" if known and number >= STEP else "1:a"
+            _register(repository, version, profile, config_id=f"1:{config}", environment_id=machine)
+    scanned = _scan(repository, history.wanted(repository, series.lines(repository)))
+    (change,) = history.changes(scanned)
+    assert (change.kind, change.baseline, change.target) == ("machine", versions[STEP - 1][:10], versions[STEP][:10])
+    told = ("7 commands", None, ("1:a", "1:b")) if known else ("7 of 7 commands", 7, ("1:a", "1:a"))
+    assert (change.label, change.moved, change.environments) == told
+    assert (change.measured, change.config_id) == (7, "")
+    assert (change.ratio is None) == known
+    (last,) = scanned[6].changes
+    assert (last.baseline, last.target) == (versions[STEP - 1][:10], versions[STEP + 2][:10])
+    (kept,) = findings.of_scans("changepoint", scanned).values()
+    assert [changes for checked, changes in kept.items() if checked.version == versions[STEP + 2]][6] == [last]
+    row = report.lines([change], [], everything=False)[1]
+    assert ("another environment (1:a → 1:b): not compared" if known else "moved together: not the code") in row
+    assert (" +20." in row or " +19." in row) is not known
 
 
 def test_series_scanned_together_may_have_gaps(project: Project, repository: Repository) -> None:

@@ -197,7 +197,16 @@ def _weighted_medians(values: Floats, weights: Floats) -> Floats:
 
 def _levels_changed(factor: Floats, penalty: float, confidence: float) -> list[ChangePoint]:
     found = detection.detect(factor.tolist(), penalty=penalty, confidence=confidence)
-    return [change for change in found if change.kind == "level"]
+    return [_located(factor, change) for change in found if change.kind == "level"]
+
+
+def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
+    """At the first version that is nearer to the level after it, of those that it may have come with: one that is as
+    strange to both levels tells the detection nothing, though it is far from one of them only."""
+    middle = (change.before + change.after) / 2
+    span = factor[change.earliest : change.latest + 1]
+    there = np.flatnonzero(span > middle if change.size > 0 else span < middle)
+    return attrs.evolve(change, index=change.earliest + int(there[0])) if len(there) else change
 
 
 def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[ChangePoint, int, int]]:

@@ -71,6 +71,16 @@ class _Found:
         return f"{self.change.kind} {'up' if self.change.size > 0 else 'down'}"
 
 
+@attrs.frozen(eq=False)
+class _Moved:
+    """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
+    both sides."""
+
+    found: _Found
+    series: int
+    measured: int
+
+
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
     """The changes of a history, oldest first, and what the next scan of it needs."""
     _check(series)
@@ -104,7 +114,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
     many = [_in_one_session(series) for series in many]
     measured = [_measured(series) for series in many]
     found: list[list[_Found]] = [[] for _ in many]
-    moved: list[tuple[_Found, float]] = []
+    moved: list[_Moved] = []
     for environment in dict.fromkeys(one.environment for some in measured for one in some):
         places = [one.places for some in measured for one in some if one.environment == environment]
         some = np.unique(np.concatenate(places))
@@ -112,9 +122,16 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
         for series, mine, changes in zip(many, found, result.changes, strict=True):
             mine += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
-        moved += [(_Found(environment, some, c), c.after / c.before) for c in result.machine.changes]
+        steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
+        moved += [_Moved(_Found(environment, some, c), len(which), count) for c, which, count in steps]
     return [
-        _in_order([*_shown(series, _once(mine), (), settings)[0], *_machines(series, parts), *_moved(series, moved)])
+        _in_order(
+            [
+                *_shown(series, _once(mine), (), settings)[0],
+                *_machines(series, parts),
+                *_moved(series, parts, moved, settings),
+            ]
+        )
         for series, parts, mine in zip(many, measured, found, strict=True)
     ]
 
@@ -290,31 +307,57 @@ def _kind(change: ChangePoint, series: Series) -> ChangeKind:
 
 def _machines(series: Series, measured: Sequence[_Measured]) -> list[_Placed]:
     """The versions that were the first to be measured in a new environment."""
-    found = []
-    for one in measured:
-        if one.base is not None:
-            place, before = int(one.places[0]), series.environments[one.base]
-            evidence = wording.machine(before, one.environment)
-            found.append(_event(series, one.base, place, _identity(series, one.environment, _MACHINE, ""), evidence))
-    return found
-
-
-def _moved(series: Series, moved: Sequence[tuple[_Found, float]]) -> list[_Placed]:
-    """The versions in which the machine changed without saying so."""
     return [
-        _event(
-            series,
-            one.base,
-            one.place,
-            _identity(series, one.environment, _MACHINE, series.versions[one.place]),
-            wording.shared(ratio),
-        )
-        for one, ratio in moved
+        (int(one.places[0]), _environment(series, one.environment, one.base, int(one.places[0])))
+        for one in measured
+        if one.base is not None
     ]
 
 
-def _event(series: Series, base: int, place: int, id: str, evidence: str) -> _Placed:
-    change = Change(
+def _environment(series: Series, environment: str, base: int, place: int) -> Change:
+    before = series.environments[base]
+    return attrs.evolve(
+        _event(series, base, place, _identity(series, environment, _MACHINE, "")),
+        evidence=wording.machine(before, environment),
+        environments=(before, environment),
+    )
+
+
+def _moved(
+    series: Series, measured: Sequence[_Measured], moved: Sequence[_Moved], settings: ChangepointSettings
+) -> list[_Placed]:
+    """The versions in which the machine changed without saying so, of those that the series was measured around."""
+    spans = {one.environment: (int(one.places[0]), int(one.places[-1])) for one in measured}
+    return [
+        (one.found.place, _step(series, one, settings))
+        for one in moved
+        if (span := spans.get(one.found.environment)) and span[0] < one.found.place <= span[1]
+    ]
+
+
+def _step(series: Series, one: _Moved, settings: ChangepointSettings) -> Change:
+    found, (ratio, low, high) = one.found, _ratios(one.found.change)
+    earliest, latest = (series.versions[int(found.places[i])] for i in (found.change.earliest, found.change.latest))
+    event = _event(
+        series, found.base, found.place, _identity(series, found.environment, _MACHINE, series.versions[found.place])
+    )
+    return attrs.evolve(
+        event,
+        ratio=ratio,
+        low=low,
+        high=high,
+        confidence=settings.confidence if low is not None else None,
+        evidence=wording.shared(one.series, one.measured, found.change.after / found.change.before),
+        earliest=earliest,
+        latest=latest,
+        moved=one.series,
+        measured=one.measured,
+        environments=(found.environment, found.environment),
+    )
+
+
+def _event(series: Series, base: int, place: int, id: str) -> Change:
+    return Change(
         id=id,
         kind="machine",
         metric=series.metric,
@@ -325,12 +368,9 @@ def _event(series: Series, base: int, place: int, id: str, evidence: str) -> _Pl
         baseline=series.versions[base][:10],
         target=series.versions[place][:10],
         primary=False,
-        evidence=evidence,
         earliest=series.versions[place],
         latest=series.versions[place],
     )
-
-    return place, change
 
 
 def _in_order(changes: list[_Placed]) -> list[Change]:

@@ -42,12 +42,14 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     scaled = [_Scaled.of(values) for values in series]
     if not scaled:
         return Suite(changes=(), machine=Machine())
-    centers, voting = np.array([one.centers for one in scaled]), np.array([not one.exact for one in scaled])
+    centers, voting = np.array([one.centers for one in scaled]), np.array([one.votes for one in scaled])
     machine = common(centers, voting, penalty, confidence)
     left = (one.without(part) for one, part in zip(scaled, machine.parts, strict=True))
     found = [detection.detect(values, penalty=penalty, confidence=confidence) for values in left]
-    parts = zip(found, machine.shares.tolist(), machine.sure.tolist(), strict=True)
-    own = _credible([list(_own(changes, share, sure, machine.steps)) for changes, share, sure in parts])
+    parts = zip(found, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
+    own = _credible(
+        [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
+    )
     amounts = (tuple(map(one.amounts, changes)) for one, changes in zip(scaled, own, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
 
@@ -73,9 +75,12 @@ class _Scaled:
         return cls(runs, given.counts, _centers(runs, given.counts), logarithmic, typical)
 
     @property
-    def exact(self) -> bool:
-        """Whether it hardly varies, as a counter or a size: in the runs of a version or, where it has one, from version
-        to version. The speed of a machine is not in such amounts."""
+    def votes(self) -> bool:
+        """Whether the machine's speed is in it. It is in no amounts that hardly vary in the runs of a version or, where
+        it has one, from version to version, as counters and sizes; nor are amounts of zero and less times of anything.
+        """
+        if not self.logarithmic:
+            return False
         first = self.counts.cumsum() - self.counts
         several = first[self.counts > 1]
         spans = np.abs(np.diff(self.centers[self.counts > 0]))
@@ -83,7 +88,7 @@ class _Scaled:
             ends = np.append(first, len(self.runs))
             parts = [(start, end) for start, end in pairwise(ends.tolist()) if end - start > 1]
             spans = np.array([float(np.ptp(self.runs[start:end])) for start, end in parts])
-        return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) <= _EXACT
+        return bool(len(spans)) and float(np.quantile(spans, _MOSTLY)) > _EXACT
 
     def without(self, machine: Floats) -> list[Point]:
         """The series as it would be on a machine that is always the same."""

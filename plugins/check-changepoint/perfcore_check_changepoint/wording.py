@@ -45,8 +45,11 @@ def machine(before: str, after: str) -> str:
     return f"the machine changed here (environment {names}): amounts before and after are not compared"
 
 
-def shared(ratio: float) -> str:
-    return f"the machine changed here: {percent(ratio)} in most series at once, which is not put down to the code"
+def shared(moved: int, measured: int, ratio: float) -> str:
+    return (
+        f"{moved} of {plural(measured, 'series', 'series')} moved together by {percent(ratio)}: "
+        "put down to the machine and taken out of all of them"
+    )
 
 
 def _environment(environment: str) -> str:

@@ -314,7 +314,24 @@ def test_what_moves_all_series_is_the_machine() -> None:
     machine = ("machine", version(60)[:10])
     assert told.pop(4) == [("degradation", version(30)[:10]), machine]
     assert all(changes == [machine] for changes in told.values())
-    assert found[0][0].evidence.startswith("the machine changed here: +10.")
+    step = found[0][0]
+    assert (
+        step.evidence
+        == "12 of 12 series moved together by +10.2 %: put down to the machine and taken out of all of them"
+    )
+    assert (step.moved, step.measured, step.environments) == (12, 12, ("e" * 40,) * 2)
+    assert step.ratio == pytest.approx(1.1, abs=0.01)
+    assert step.low is not None
+    assert step.high is not None
+    assert step.low < step.ratio < step.high
+
+
+def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machine() -> None:
+    suite = _suite()
+    suite[0] = attrs.evolve(suite[0], values=((),) * 60 + suite[0].values[60:])
+    found = _check().scan_many(suite)
+    assert found[0] == []
+    assert [(change.kind, change.moved) for change in found[1]] == [("machine", 11)]
 
 
 def test_series_over_other_versions_are_refused() -> None:

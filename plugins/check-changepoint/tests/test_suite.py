@@ -195,6 +195,18 @@ def test_exact_amounts_do_not_move_with_the_machine() -> None:
         assert found.machine.changes == ()
 
 
+def test_what_has_no_part_in_the_machine_changes_by_all_of_it_beside_a_step() -> None:
+    """Exact amounts, and such that were zero."""
+    suite = _small(lambda i, v: 1.1 if v >= 12 else 1, series=8)
+    counts = [[7.0 + (v >= 12)] * 5 for v in range(24)]
+    nothing = [[0.0] * 5 if v < 12 else values for v, values in enumerate(suite[7])]
+    found = detect_many([*suite[:7], counts, nothing])
+    assert _places(found) == {7: [12], 8: [12]}
+    assert _ratios(found)[7] == [pytest.approx(8 / 7)]
+    assert found.changes[8][0].before == pytest.approx(0, abs=1e-6)
+    assert found.machine.moved == ((0, 1, 2, 3, 4, 5, 6),)
+
+
 def test_times_beside_exact_amounts_still_tell_the_machine() -> None:
     suite = _small(lambda i, v: 1.1 if v >= 12 else 1, series=7)
     found = detect_many([*suite, [[7.0] * 5] * 24, *[[[8.0 + (v >= 6)] * 5 for v in range(24)]] * 3])

@@ -1,0 +1,62 @@
+"""What is told of the machine: each of its changes once, though every series shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from perfcore.model import Change
+from perfcore.text import plural
+
+_Event: TypeAlias = tuple[object, ...]
+
+
+def told(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
+    """The changes with those of the machine once, for all commands that they are of. Another metric's is the same where
+    it may have come with the same version. `numbers` has the place of every version in the branch."""
+    given = list(changes)
+    events: dict[_Event, list[Change]] = {}
+    for change in given:
+        if change.kind == "machine":
+            events.setdefault(_event(change), []).append(change)
+    kept: list[Change] = []
+    for some in events.values():
+        if not any(_are_one(some[0], other, numbers) for other in kept):
+            kept.append(_joined(some, numbers))
+    return [change for change in given if change.kind != "machine"] + kept
+
+
+def subject(change: Change) -> str:
+    """What changed with a machine: `8 of 10 commands`."""
+    if change.measured is None:
+        return change.label
+    commands = plural(change.measured, "command")
+    return commands if change.moved is None else f"{change.moved} of {commands}"
+
+
+def _event(change: Change) -> _Event:
+    if change.moved is None:
+        return change.environments or (change.baseline, change.target)
+    return change.environments, change.metric, change.unit, change.resource, change.earliest, change.moved
+
+
+def _are_one(change: Change, other: Change, numbers: Mapping[str, int]) -> bool:
+    if change.environments != other.environments or (change.moved is None) != (other.moved is None):
+        return False
+    first, last = _span(change, numbers)
+    begun, ended = _span(other, numbers)
+    return first <= ended and begun <= last
+
+
+def _span(change: Change, numbers: Mapping[str, int]) -> tuple[int, int]:
+    return numbers[change.earliest], numbers[change.latest]
+
+
+def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
+    """What the first version that shows it says, for all commands."""
+    first = min(some, key=lambda change: numbers[change.latest])
+    measured = first.measured or len({change.config_id for change in some})
+    joined = attrs.evolve(first, measured=measured, config_id="")
+    return attrs.evolve(joined, label=subject(joined))
