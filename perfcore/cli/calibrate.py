@@ -16,7 +16,7 @@ from perfcore.checking.calibration.gates import LABEL, Calibrated, Calibration, 
 from perfcore.checking.checks import How
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, StorageError
-from perfcore.text import align, clip, printable
+from perfcore.text import align, clip, plural, printable
 
 SCHEMA = 1
 
@@ -47,12 +47,15 @@ def calibrate(console: Console, how: How, *, store: bool, as_json: bool) -> None
     if as_json:
         console.json({"schema": SCHEMA, "calibration": [attrs.asdict(each) for each in results]})
     else:
-        _print(console, results)
+        _print(console, results, untried="not tried" if scan is None else "too short")
     if stretches is None:
         console.say("note: no check of histories says where it changed, so that real changes count as false alarms")
+    elif short := sum(len(one.line.places) < history.SHORT for one in found if one.primary):
+        which = f"the history of {plural(short, 'command')} is too short"
+        console.say(f"note: {which} to know where it changed, so that real changes count as false alarms")
 
 
-def _print(console: Console, results: Sequence[Calibrated]) -> None:
+def _print(console: Console, results: Sequence[Calibrated], untried: str) -> None:
     rows: list[tuple[str, ...]] = [
         ("command", "metric", "one version sees", "false alarms", "a history sees", "false alarms in 1,000")
     ]
@@ -65,7 +68,7 @@ def _print(console: Console, results: Sequence[Calibrated]) -> None:
                 sees(single) if single else "",
                 of_pairs(single) if single else "too few",
                 sees(many) if many else "",
-                per_thousand(many) if many else "too short",
+                per_thousand(many) if many else untried,
             )
         )
     for line in align(rows, right=(2, 3, 4, 5)):

@@ -162,6 +162,21 @@ def test_the_check_of_two_versions_is_tried_where_nothing_changed_and_its_result
     assert [line for line in status if "shows changes" in line][: len(before)] == before
 
 
+def test_calibration_says_what_it_did_not_try(history) -> None:
+    done = history.perf("check", "--calibrate", "--method", "pair", "--no-store")
+    assert "not tried" in done.lines[1]
+    assert "real changes" not in done.err
+
+
+def test_calibration_of_a_short_history_says_that_it_cannot_know_what_is_real(here) -> None:
+    for number, level in enumerate((5e6, 5e6, 9e6)):
+        here.commit(f"Change {number}")
+        here.register(_profile(number, level))
+    done = here.perf("check", "--calibrate", "--no-store")
+    assert "too short" in done.lines[1]
+    assert "the history of 1 command is too short to know where it changed" in done.err
+
+
 def test_calibration_of_one_version_says_what_lacks(here) -> None:
     here.register(_profile(1, 5e6))
     assert "no command was measured for two versions" in here.perf("check", "--calibrate", code=3).err
