@@ -28,6 +28,7 @@ from perfcore.programs import starting
 
 VERSION = 2
 MOST_FILES, MOST_BYTES = 50_000, 1_000_000_000
+MOST_CODE = 100_000_000
 _ELF = b"\x7fELF"
 _NOT_MEASURED = frozenset((".git", ".hg", ".svn", ".bzr", ".jj", ".perf", ".tagit"))
 _ASK_THE_HISTORY = frozenset(("git", "hg", "svn", "bzr", "jj", "fossil", "cvs", "perf", "perfcore"))
@@ -45,9 +46,9 @@ _SHARED = re.compile(r"\.(so|dylib)(\.|$)")
 _BUILDING = re.compile(
     r"(gnu)?makefile(\.(am|in))?|.*\.(mk|cmake|m4|bzl|ninja|vcxproj|sln)|cmakelists\.txt|cmakecache\.txt|"
     r"meson\.build|meson_options\.txt|meson\.options|configure(\.ac)?|config\.(log|status|cache)|cargo\.(toml|lock)|"
-    r"go\.(mod|sum)|build(\.bazel)?|workspace(\.bazel)?|module\.bazel|scons(truct|cript)|compile_commands\.json|"
+    r"go\.(mod|sum)|(build|workspace|module)\.bazel|scons(truct|cript)|compile_commands\.json|"
     r"vcpkg\.json|\.ninja_(log|deps)|\.cargo-lock|\.rustc_info\.json|"
-    r".*\.(o|lo|la|a|obj|lib|gcno|rlib|rmeta|gch|pch|mod|smod|cmi|cmo|cmx|cmxa|hi)",
+    r".*\.(o|lo|la|a|gcno|rlib|rmeta|gch|pch|cmi|cmo|cmx|cmxa)",
     re.IGNORECASE,
 )
 _BUILT = frozenset(("CMakeFiles", ".deps", ".fingerprint", "incremental"))
@@ -142,6 +143,8 @@ class _Fingerprint:
         program = called.resolve(strict=True)
         data, files = self._bytes(program), sorted(_walk(self.root))
         libraries = [path for path in files if _SHARED.search(path.name) and path.is_file() and path != program]
+        if len(data) + sum(path.stat().st_size for path in libraries) > MOST_CODE:
+            raise _UnknownError  # to look through it would take longer than to run it
         known = machine_code.read([_bare(data, self.prefix), *map(self._bytes, libraries)])
         if known.starts:
             self._add("starts others", str(job.version), str(job.dirty), str(called), str(program))
@@ -247,7 +250,7 @@ class _Asked:
             not self._is_innocent(path, below)
             or self.known.lists
             or path in self.named
-            or bool(self.named) and not self.named.isdisjoint(path.parents)
+            or (bool(self.named) and not self.named.isdisjoint(path.parents))
             or any(_INPUTS.fullmatch(folder) for folder in below.parts[:-1])
             or any(_matches(part, below) for part in self.parts)
             or self.known.names(below)

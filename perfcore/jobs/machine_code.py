@@ -20,8 +20,9 @@ SOURCE = re.compile(
     re.IGNORECASE,
 )
 WORD = re.compile(rb"[\w.+~@-]{2,255}")
-_SOURCE_PATH = re.compile(rb"[\w.+~@/-]*" + SOURCE.pattern.encode() + rb"(?![\w+-])", re.IGNORECASE)
-_SYSTEM_PATH = re.compile(rb"(?<![\w.])/(usr|lib(32|64)?|etc|proc|dev|sys|s?bin|var|opt|run)(/[\w.+~@-]*)+")
+_PATH = re.compile(rb"[\w.+~@/-]{2,}")
+_SOURCE_PATH = re.compile(rb".*" + SOURCE.pattern.encode(), re.IGNORECASE)
+_SYSTEM = tuple(b"/%b/" % name for name in b"usr lib lib32 lib64 etc proc dev sys bin sbin var opt run".split())
 _STARTS = re.compile(
     rb"system|popen|IO_proc_open|exec(l|le|lp|v|ve|vp|vpe|veat)|fexecve|posix_spawnp?|spawni|v?fork|Fork|forkpty|clone3?|"
     rb"wordexp|g_spawn_.*|g_subprocess_.*|uv_spawn|apr_proc_create|git_.*|.*QProcess.*"
@@ -90,8 +91,10 @@ def read(codes: Iterable[bytes]) -> Known:
         starts |= not _imports(code, found) and bool(_STARTS_BARE.search(code))
         lists |= any(map(_LISTS.fullmatch, names)) and bool(_imports(code, found))
         loads |= any(map(_LOADS.fullmatch, names))
-        data.append(_SYSTEM_PATH.sub(b"\0", _SOURCE_PATH.sub(b"\0", loaded)))
-        words.update(WORD.findall(data[-1]))
+        data.append(loaded)
+        for path in set(_PATH.findall(loaded)):
+            if not path.startswith(_SYSTEM) and not _SOURCE_PATH.fullmatch(path):
+                words.update(path.split(b"/"))
         patterns.update(_patterns(without(loaded, (part for part in found if part.flags & _EXECUTED))))
     many = len(patterns) > _MOST_PATTERNS
     matching = ".*" if many else "|".join(map(fnmatch.translate, sorted(patterns))) or "(?!)"

@@ -84,7 +84,18 @@ def test_machine_code_does_not_see_sources_and_pages_that_nothing_names(tmp_path
 
 
 @pytest.mark.parametrize(
-    "name", ["data/two.txt", "bench.py", "load2.txt", "index", "prog.conf", "notes.md", "docs/rows.txt", "x/sample.md"]
+    "name",
+    [
+        "data/two.txt",
+        "bench.py",
+        "load2.txt",
+        "index",
+        "prog.conf",
+        "notes.md",
+        "docs/rows.txt",
+        "x/sample.md",
+        "model.obj",
+    ],
 )
 def test_machine_code_may_see_any_other_file_that_nothing_names(tmp_path: Path, name: str) -> None:
     assert not alike(tmp_path, append(name), "bin/prog", "data/one.txt")
