@@ -124,7 +124,8 @@ def _read(step: Step, verdict: Verdict) -> str:
     if step.like:
         return f"the same program as {step.like[:10]}"
     if step.broken:
-        return f"skipped: {clip(printable(step.broken.splitlines()[0]), _REASON)}"
+        why = step.broken.splitlines()[0].rstrip(":")
+        return f"skipped: {clip(printable(why), _REASON)}"
     amount = statistics.median(step.read)
     belief, against = verdict.belief, ""
     if belief.logarithmic and amount > 0:

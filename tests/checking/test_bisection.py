@@ -151,7 +151,7 @@ def nothing() -> list[Ended]:
 
 
 def test_no_version_is_blamed_where_the_ends_take_the_same(nothing) -> None:
-    """Of 200, 1 was claimed (`benchmarks/bisection.py` simulates it), so more than 2 of 40 are no chance."""
+    """Of 600, 2 were claimed (`benchmarks/bisection.py` simulates it), so more than 2 of 40 are no chance."""
     assert sum(one.claimed for one in nothing) <= 2
 
 
