@@ -136,8 +136,9 @@ def _of_texts(
     if len(texts) != 2 or words or argv is not None:
         raise UsageError("two programs are compared: give --command twice, and nothing beside it")
     commands = [[text] if shell else matrix.split(text, "--command") for text in texts]
-    if empty := [f"--command {number}" for number, text in enumerate(texts, 1) if not text.strip()]:
-        raise UsageError(f"{' and '.join(empty)} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
+    empty = next((number for number, text in enumerate(texts, 1) if not text.strip()), None)
+    if empty is not None:
+        raise UsageError(f"--command {empty} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
     repository = console.repository_if_any
     place = (cwd or Path()) if repository is None else standing(repository, cwd)
     first, second = (
