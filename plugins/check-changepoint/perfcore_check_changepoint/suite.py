@@ -27,7 +27,7 @@ from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import as_float, median, medians
 
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
-_BESIDE = 2  # versions that these may be apart
+_BESIDE = 3  # versions that these may be apart
 _EXACT = 1e-4  # variation of amounts that do not depend on the machine's speed
 _MOSTLY = 0.8  # share of versions that vary by no more
 _FALSE = 0.05  # share of all that is found that may be false
