@@ -229,10 +229,10 @@ def test_the_cache_may_be_removed(project: Project, repository: Repository) -> N
     assert series.metrics(repository, line) == first
 
 
-def test_no_bisection_begins_at_what_was_more_than_made_good(project: Project, repository: Repository) -> None:
+def test_no_bisection_begins_at_what_was_made_good(project: Project, repository: Repository) -> None:
     versions = _versions(project, repository)
     for number, version in enumerate(versions):
-        _register(repository, version, _noisy(number, 5e6 if number < 8 else 6e6 if number < 16 else 4e6))
+        _register(repository, version, _noisy(number, 6e6 if 8 <= number < 16 else 5e6))
     found = _scan(repository, history.wanted(repository, series.lines(repository)))
     assert [(change.kind, change.undone) for change in found[0].changes] == [
         ("degradation", versions[16]),

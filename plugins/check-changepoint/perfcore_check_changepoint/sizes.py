@@ -153,17 +153,31 @@ def _bounded(value: float) -> float:
 
 
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
-    """The same changes, told which later one in the other direction brought the old level back or went behind it: to
-    within a quarter of the change, or within half where the sizes are not known so well. So a step back undoes every
-    step of a staircase that it goes behind. What comes back after very many others is another change."""
+    """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
+    the change, or within half where the sizes are not known so well. Where the first step of a staircase is taken back,
+    so are the others that the level goes behind. What goes behind the old level without that is another change: a gain
+    elsewhere makes no regression good. So is what comes back after very many others."""
     levels = [change for change in found if change.kind == "level"]
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
     return [attrs.evolve(c, undone=levels[undone_by[id(c)]].index) if undone_by.get(id(c)) else c for c in found]
 
 
 def _undone(levels: list[ChangePoint]) -> list[int]:
-    """The number of the change that undoes each of them, 0 where none does. All are compared with the next one, those
-    that are left with the one after it, and so on."""
+    """The number of the change that undoes each of them, 0 where none does."""
+    brought_back, behind = _returns(levels, exactly=True), _returns(levels, exactly=False)
+    last = {True: 0, False: 0}  # the last return to a level that was left in this direction
+    for number, change in enumerate(levels):
+        up = change.after > change.before
+        if not brought_back[number] and behind[number] <= last[up]:
+            brought_back[number] = behind[number]
+        last[up] = max(last[up], brought_back[number])
+    return brought_back
+
+
+def _returns(levels: list[ChangePoint], *, exactly: bool) -> list[int]:
+    """The number of the change in the other direction that first brings back the level before each of them, or goes
+    behind it; 0 where none does. All are compared with the next one, those that are left with the one after it, and so
+    on."""
     before, after, low, high = (
         np.array([getattr(change, name) for change in levels]) for name in ("before", "after", "low", "high")
     )
@@ -175,7 +189,7 @@ def _undone(levels: list[ChangePoint]) -> list[int]:
             later, own = left + lag, np.abs(size[left])
             near = np.minimum(own / 4 + np.hypot(error[left], error[later]), own / 2)
             short = np.sign(size[left]) * (after[later] - before[left])  # how far from the old level it remains
-            back = ((size[later] > 0) != (size[left] > 0)) & (short <= near)
+            back = ((size[later] > 0) != (size[left] > 0)) & (short <= near) & ((short >= -near) | (not exactly))
             found[left[back]] = later[back]
             left = left[~back]
-    return list(found.tolist())
+    return [int(number) for number in found]
