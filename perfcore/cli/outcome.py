@@ -131,7 +131,8 @@ def _as_ours(message: str) -> str:
 
 def _nearest_option(option: str, parameters: Sequence[Any]) -> str | None:
     flags = [flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts)]
-    close = difflib.get_close_matches(option.lstrip("-"), [flag.lstrip("-") for flag in flags], n=1, cutoff=0.6)
+    known = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]  # an argument has a name, too
+    close = difflib.get_close_matches(option.lstrip("-"), known, n=1, cutoff=0.6)
     return f"did you mean '--{close[0]}'?" if close else None
 
 

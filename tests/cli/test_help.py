@@ -55,6 +55,7 @@ def test_without_a_verb_the_help_is_shown_and_it_is_wrong_usage(bare) -> None:
         (("nonsense-verb-xyz",), "`perf --help` lists them"),
         (("status", "--jsno"), "did you mean '--json'?"),
         (("--debgu", "status"), "did you mean '--debug'?"),
+        (("log", "--head", "1"), "`perf log --help` explains"),
         (("log", "--last"), "requires an argument"),
         (("log", "--last", "x"), "invalid value for '--last' / '-n': 'x' is not a whole number"),
         (("log", "a", "b"), "unexpected"),
