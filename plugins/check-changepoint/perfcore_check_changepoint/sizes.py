@@ -164,7 +164,10 @@ def undone(found: list[ChangePoint]) -> list[ChangePoint]:
 
 def _undone(levels: list[ChangePoint]) -> list[int]:
     """The number of the change that undoes each of them, 0 where none does."""
-    brought_back, behind = _returns(levels, exactly=True), _returns(levels, exactly=False)
+    brought_back = _returns(levels, exactly=True)
+    if not any(brought_back):
+        return brought_back
+    behind = _returns(levels, exactly=False)
     last = {True: 0, False: 0}  # the last return to a level that was left in this direction
     for number, change in enumerate(levels):
         up = change.after > change.before
@@ -178,6 +181,8 @@ def _returns(levels: list[ChangePoint], *, exactly: bool) -> list[int]:
     """The number of the change in the other direction that first brings back the level before each of them, or goes
     behind it; 0 where none does. All are compared with the next one, those that are left with the one after it, and so
     on."""
+    if len(levels) < 2:
+        return [0] * len(levels)
     before, after, low, high = (
         np.array([getattr(change, name) for change in levels]) for name in ("before", "after", "low", "high")
     )
