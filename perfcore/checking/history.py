@@ -81,11 +81,15 @@ def scanned(
     check: Scan,
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+    among: Sequence[Scanned] = (),
 ) -> list[Scanned]:
-    """The same with their changes."""
-    primaries = sum(one.primary for one in found)
+    """The same with their changes. `among` are all series of the branch where only some metrics are asked for: how
+    sure a change has to be depends on how many there are. All commands of a metric have to be given, or what they share
+    is not seen."""
+    every = [one for one in among or found if _is_long(one)] or found
+    primaries = sum(one.primary for one in every)
     ready = [
-        attrs.evolve(one, series=_told(one.series, thresholds, primaries if one.primary else len(found)))
+        attrs.evolve(one, series=_told(one.series, thresholds, primaries if one.primary else len(every)))
         for one in found
     ]
     together = _together(ready) if check.many else []
@@ -140,6 +144,10 @@ def _on(line: Line, change: Change, numbers: Mapping[str, int]) -> Change | None
     return attrs.evolve(change, baseline=before[:10], target=after[:10], latest=latest)
 
 
+def _is_long(one: Scanned) -> bool:
+    return len(one.line.places) >= SHORT
+
+
 def _ranked(change: Change, primary: bool) -> Change:
     return change if primary else attrs.evolve(change, primary=False)
 
@@ -148,7 +156,8 @@ def _together(found: Sequence[Scanned]) -> list[list[int]]:
     """The series of one metric and unit, by their places, where they are many."""
     groups: dict[tuple[str, str, str], list[int]] = {}
     for place, one in enumerate(found):
-        groups.setdefault((one.series.metric, one.series.unit, one.series.resource), []).append(place)
+        if _is_long(one):
+            groups.setdefault((one.series.metric, one.series.unit, one.series.resource), []).append(place)
     return [group for group in groups.values() if len(group) >= FEWEST]
 
 

@@ -14,7 +14,7 @@ import attrs
 import typer
 
 from perfcore.checking import history as histories
-from perfcore.checking import report, sparkline
+from perfcore.checking import machines, report, sparkline
 from perfcore.checking.history import Scan, Scanned
 from perfcore.checking.pairing import thresholds_of
 from perfcore.checking.series import Line, Place, lines
@@ -70,7 +70,7 @@ def history(
     console: Console = ctx.obj
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude one another")
-    found = [_cut(one, last) for one in _scanned(console, _found(console, what, metric, version, command))]
+    found = [_cut(one, last) for one in _found(console, what, metric, version, command)]
     if as_json:
         console.json({"schema": SCHEMA, "series": [_json(one) for one in found]})
     elif as_csv:
@@ -81,31 +81,33 @@ def history(
 
 
 def _found(console: Console, what: str | None, metric: str | None, version: str | None, command: str) -> list[Scanned]:
+    """What is asked for, with its changes. Those of a metric are found among all commands, so that they are the same
+    whichever commands are shown."""
     repository = console.repository
     known = lines(repository, repository.version(version))
     if not known:
-        raise NotFoundError(
-            "no version here has a profile that can be compared", hint="perf collect time --all --add -- COMMAND"
-        )
+        raise NotFoundError("no version here has a profile", hint="perf collect time --all --add -- COMMAND")
     chosen = [line for line in known if fnmatch.fnmatchcase(line.label, command)]
     if not chosen:
         raise NotFoundError(f"no command is like {command!r}", hint=nearest(command, {line.label for line in known}))
-    every = histories.wanted(repository, chosen)
-    if what is None:
-        return [one for one in every if one.primary]
-    if found := [attrs.evolve(one, primary=True) for one in every if one.series.metric == what]:
-        return found
-    if found := histories.wanted(repository, chosen, metric=metric, function=what):
-        return found
+    shown = {line.config_id for line in chosen}
+    every = histories.wanted(repository, known)
+    found = [one for one in every if (one.primary if what is None else one.series.metric == what)]
+    if asked := [one for one in _scanned(console, found, every) if one.line.config_id in shown]:
+        return asked
+    if what is not None and (found := histories.wanted(repository, chosen, metric=metric, function=what)):
+        return _scanned(console, found)
     names = {one.series.metric for one in every}
     raise NotFoundError(
-        f"there is no metric or function {printable(what)!r} in these profiles",
-        hint=nearest(what, names) or f"the metrics are {', '.join(sorted(map(printable, names)))}",
+        f"there is no metric or function {printable(what or '')!r} in these profiles",
+        hint=nearest(what or "", names) or f"the metrics are {', '.join(sorted(map(printable, names)))}",
     )
 
 
-def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
+def _scanned(console: Console, found: Sequence[Scanned], among: Sequence[Scanned] = ()) -> list[Scanned]:
     """With their changes, where the check of histories is installed."""
+    if not found:
+        return []
     repository = console.repository
     name = str(repository.trusted("check.history"))
     if name not in console.plugins.names("check"):
@@ -115,7 +117,7 @@ def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
     if check is None:
         plugin, _ = console.plugins.load("check", name)
         raise UsageError(f"{plugin} does not look at histories", hint="set check.history to one that does")
-    scanned = histories.scanned(repository, found, check, thresholds_of(repository), console.progress)
+    scanned = histories.scanned(repository, found, check, thresholds_of(repository), console.progress, among)
     console.clear_progress()
     return scanned
 
@@ -184,8 +186,13 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
         interval if change.kind != "variance" else "",
         clip(printable(subjects.get(change.target, "")), _SUBJECT),
         _came(change),
+        _machine(change) if change.kind == "machine" else "",
         f"(undone in {change.undone[:10]})" if change.undone else "",
     )
+
+
+def _machine(change: Change) -> str:
+    return f"{'' if change.moved is None else machines.subject(change)} {report.machine(change)}".strip()
 
 
 def _came(change: Change) -> str:

@@ -208,3 +208,34 @@ def test_a_change_of_one_version_says_nothing_of_others(history) -> None:
     (change,) = history.perf("history", "--json").json["series"][0]["changes"]
     assert change["earliest"] == change["latest"]
     assert "between" not in history.perf("history").out
+
+
+@pytest.fixture(scope="module")
+def machine(made):
+    """Seven commands in sixteen versions on a machine that becomes slower, and one that was measured in two."""
+    here = made()
+    for number in range(16):
+        here.commit(f"Change {number}")
+        for command in range(8 if number > 13 else 7):
+            profile = _profile(100 * number + command, 5e6 if number < STEP else 6e6)
+            header = attrs.evolve(profile.header, argv=(f"./c{command}",), cmd=f"./c{command}", args="")
+            here.register(attrs.evolve(profile, header=header), config_id=f"1:{command}")
+    return here
+
+
+@pytest.mark.parametrize("what", [(), ("wall",)], ids=["cpu", "wall"])
+def test_which_commands_are_shown_decides_nothing(machine, copied, what) -> None:
+    here = copied(machine)
+    found = here.perf("history", *what, "--json").json["series"]
+    every = {one["command"].split()[0]: one["changes"] for one in found}
+    few = here.perf("history", *what, "--json", "-c", "./c[05]*").json["series"]
+    assert {one["command"].split()[0]: one["changes"] for one in few} == {
+        name: every[name] for name in ("./c0", "./c5")
+    }
+    (change,) = every["./c0"]
+    assert (change["kind"], change["moved"], change["measured"]) == ("machine", 7, 7)
+    assert every["./c7"] == []
+    checked = here.perf("check", "all", "--json").json["changes"]
+    (told,) = [one for one in checked if one["kind"] == "machine"]
+    assert (told["label"], told["moved"], told["measured"]) == ("7 of 7 commands", 7, 7)
+    assert "7 of 7 commands moved together: not the code" in here.perf("history", *what, "-c", "./c0*").out
