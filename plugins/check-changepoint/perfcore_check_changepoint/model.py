@@ -183,7 +183,10 @@ def _slopes(points: Points, best: Fit, time: Floats) -> Iterator[tuple[float, fl
     """Slopes to try, each with the nats that are held against it: the one within the stretches, which no change
     touches, if it is more than chance; and the one that small changes may have been taken for, that is the one within
     the stretches between the large changes. Small changes in one direction are a staircase as well as a slope,
-    so without any slope within its steps it takes more to be believed."""
+    so without any slope within its steps it takes more to be believed. And the one from half of the series to the
+    other, which is what all of the changes may have been taken for."""
+    half = len(points) // 2
+    yield median(points.centers[half:] - points.centers[: len(points) - half]) / half, 0.0
     residuals = np.clip(best.point_residuals(points), -3, 3)
     inside = time - stretch_means(time, best.starts)
     lever = float(inside @ inside)

@@ -152,6 +152,13 @@ def test_a_level_that_came_back_three_times_is_no_wave() -> None:
     assert _indexes(history(normal, 7, 130, steps)) == pytest.approx([place for place, _ in steps], abs=1)
 
 
+@pytest.mark.parametrize("slope", [0.05, 0.1])
+def test_a_steep_drift_is_seldom_a_staircase(slope: float) -> None:
+    """By five and ten spreads over a hundred versions."""
+    drifts = ((np.array(history(normal, seed, 100)) + slope * np.arange(100)).tolist() for seed in range(20))
+    assert sum(bool(_indexes(values)) for values in drifts) <= 2
+
+
 def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
     assert _indexes(history(drifting, 5, 150)) == []
     assert len(_indexes(history(normal, 5, 150, [(30, 3.5), (60, 3.5), (90, 3.5), (120, 3.5)]))) == 4
