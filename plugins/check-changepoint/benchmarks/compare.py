@@ -20,7 +20,7 @@ from perfcore_check_changepoint import detect, detect_many
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from generated import Made, fresh, histories, suite
+from generated import Made, fresh, histories, partly, suite
 from peers import Detector, installed
 
 MARGIN = 3
@@ -158,10 +158,9 @@ def _sum(counts: Iterable[Counts]) -> Counts:
     return Counts(*(sum(getattr(one, name) for one in some) for name in ("hits", "found", "true")))
 
 
-def together(detectors: Mapping[str, Detector], seeds: Sequence[int]) -> None:
-    suites = [suite(seed) for seed in seeds]
+def together(detectors: Mapping[str, Detector], suites: Sequence[Sequence[Made]], what: str) -> None:
     print()
-    print(f"{len(suites)} suites of {len(suites[0])} histories on shared, twice replaced machines")
+    print(f"{len(suites)} suites of {len(suites[0])} histories {what}")
     found = [detect_many([one.values for one in some]).changes for some in suites]
     pairs = [
         ([change.index for change in changes if change.kind == "level"], one.truth)
@@ -182,7 +181,9 @@ def main() -> None:
     given = parser.parse_args()
     detectors: dict[str, Detector] = {OWN: changepoint, **installed()}
     one_by_one(detectors, given.seeds, given.each)
-    together(detectors, given.seeds)
+    together(detectors, [suite(seed) for seed in given.seeds], "on shared, twice replaced machines")
+    parts = [partly(10 * seed + number) for seed in given.seeds for number in range(5)]
+    together({}, parts, "of which a part changes together, with counters and gaps")
 
 
 if __name__ == "__main__":

@@ -133,6 +133,25 @@ def suite(seed: int, series: int = 40, versions: int = 150) -> list[Made]:
     return made
 
 
+def partly(seed: int, series: int = 12, versions: int = 40) -> list[Made]:
+    """A small suite on a machine that is replaced once. Up to 45 % of the commands change together in another version,
+    three more are counters that all change in a third one, and one is measured in every third version only."""
+    random = np.random.default_rng([seed, series, 3])
+    replaced, together, counted = (int(place) for place in random.permutation(np.arange(8, versions - 8, 4))[:3])
+    moved, size = int(random.integers(2, int(0.45 * series) + 1)), random.choice([-1, 1]) * random.uniform(0.05, 0.2)
+    machine = random.normal(0, 0.003, versions) + random.choice([-1, 1]) * 0.1 * (np.arange(versions) >= replaced)
+    made = []
+    for number in range(series):
+        own = machine * random.uniform(0.8, 1.2) + random.normal(0, random.uniform(0.005, 0.01), versions)
+        own[together:] += size if number < moved else 0
+        own[[] if number < series - 1 else np.arange(versions) % 3 > 0] = np.nan
+        made.append(Made("suite", (10 ** random.uniform(-2, 3) * np.exp(own)).tolist(), (together,) * (number < moved)))
+    for number in range(3):
+        count = 1e6 * (number + 1) * np.where(np.arange(versions) >= counted, 1.02, 1.0)
+        made.append(Made("suite", count.tolist(), (counted,)))
+    return made
+
+
 def fresh(seed: int, each: int, after: int) -> list[Made]:
     """For every noise histories of 60 to 150 versions, and then a change of two to eight spreads that lasts."""
     made = []
