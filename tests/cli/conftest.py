@@ -73,8 +73,10 @@ class Here(Project):
         return self.perf("add", name).out.split()[0]
 
     def snapshot(self) -> dict[str, tuple[int, int, str]]:
-        """Every file below `.perf` with its time, its mode and a hash of its content."""
-        return {str(path): _facts(path) for path in sorted((self.path / ".perf").rglob("*"))}
+        """Every file below `.perf` with its time, its mode and a hash of its content, but for the cache."""
+        perf = self.path / ".perf"
+        cache = perf / "cache"
+        return {str(path): _facts(path) for path in sorted(perf.rglob("*")) if cache not in (path, *path.parents)}
 
 
 @pytest.fixture(scope="session")
