@@ -116,6 +116,9 @@ def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
     if scan:
         smallest = combined(pairings.thresholds_of(repository), how.thresholds)
         found = history.scanned(repository, found, scan, smallest, how.progress)
+    for label, metric, version in history.ended(found):
+        last = f"{printable(metric)} was last measured at {version[:10]}"
+        how.note(f"{printable(label)}: {last}; no later version is checked by it")
     changes = history.changes(found)
     changes = [change for change in changes if change.latest not in before]
     made = Findings()

@@ -117,7 +117,19 @@ def changes(found: Sequence[Scanned]) -> list[Change]:
     numbers = {place.version.id: place.number for one in found for place in one.line.places}
     ranked = sorted(found, key=lambda one: not one.primary)
     kept = machines.told((change for one in ranked for change in one.changes), numbers)
-    return sorted(kept, key=lambda change: (numbers[change.latest], not change.primary))
+    return sorted(kept, key=lambda change: (numbers[change.latest], not change.primary, change.label))
+
+
+def ended(found: Sequence[Scanned]) -> list[tuple[str, str, str]]:
+    """(command, metric, version) of every metric that decides and that the newest version of its command lacks, with
+    the last one that has an amount of it."""
+    gone = []
+    for one in found:
+        places = zip(one.line.places, one.series.values, strict=True)
+        measured = [place.version.id for place, values in places if values]
+        if one.primary and measured and not one.series.values[-1]:
+            gone.append((one.line.label, one.series.metric, measured[-1]))
+    return gone
 
 
 def versions(found: Sequence[Scanned]) -> int:

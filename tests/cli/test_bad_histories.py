@@ -155,6 +155,8 @@ def test_a_metric_that_vanishes_ends_and_the_others_go_on(here: Any) -> None:
     assert ("wall", "degradation", STEP) in levels(here, code=None)
     assert "9 of 16 versions" in here.perf("history", "cpu").out
     assert "16 versions" in here.perf("history", "wall").out
+    last = here.git("rev-parse", f"HEAD~{VERSIONS - STEP}").out[:10]
+    assert f"cpu was last measured at {last}; no later version" in here.perf("check", "all", code=None).err
 
 
 def test_profiles_of_other_collectors_are_histories_of_their_own(here: Any) -> None:
