@@ -27,7 +27,7 @@ from perfcore.checking.bisect import suspicion
 from perfcore.checking.contracts import contract as contracts
 from perfcore.checking.contracts.contract import Contract
 from perfcore.checking.contracts.fulfilment import verdict_id
-from perfcore.checking.outcome import Outcome
+from perfcore.checking.outcome import Location, Outcome
 from perfcore.checking.pairing import Unpaired
 from perfcore.config import PROJECT_FILE, read_bytes
 from perfcore.errors import PerfError, UsageError
@@ -37,17 +37,6 @@ from perfcore.text import plural
 
 _LOOKED_AT = 1000  # changed files that are read
 _PENDING = "pending"
-
-
-@attrs.frozen(kw_only=True)
-class Location:
-    """A line of a file, with how many characters it has. `path` is relative to the root of the repository, and `why`
-    is empty where the line is what the verdict is on, and not a hint."""
-
-    path: str
-    line: int = 1
-    length: int = 0
-    why: str = ""
 
 
 @attrs.frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -13,10 +13,18 @@ from perfcore.checking.gate import DEFAULT, DEGRADED, UNTOLD, Rule
 from perfcore.checking.pairing import Unpaired
 from perfcore.model import EMPTY, Change
 
-if TYPE_CHECKING:
-    from perfcore.checking.locations import Location
-
 SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class Location:
+    """A line of a file, with how many characters it has. `path` is relative to the root of the repository, and `why`
+    is empty where the line is what the verdict is on, and not a hint."""
+
+    path: str
+    line: int = 1
+    length: int = 0
+    why: str = ""
 
 
 @attrs.frozen(kw_only=True)

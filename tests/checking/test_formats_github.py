@@ -10,8 +10,7 @@ import attrs
 
 from perfcore.checking import formats
 from perfcore.checking.gate import parse_rules
-from perfcore.checking.locations import Location
-from perfcore.checking.outcome import Outcome
+from perfcore.checking.outcome import Location, Outcome
 from perfcore.model import Change
 from perfcore.testing import hostile
 

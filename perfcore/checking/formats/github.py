@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import attrs
 
 from perfcore.checking.formats import wording
-from perfcore.checking.locations import Location
-from perfcore.checking.outcome import Outcome
+from perfcore.checking.outcome import Location, Outcome
 from perfcore.model import Change
 from perfcore.text import printable
 

@@ -22,8 +22,7 @@ from urllib.parse import quote
 from perfcore import __version__
 from perfcore.checking import report
 from perfcore.checking.formats import wording
-from perfcore.checking.locations import Location
-from perfcore.checking.outcome import Outcome
+from perfcore.checking.outcome import Location, Outcome
 from perfcore.checking.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import printable
