@@ -26,7 +26,7 @@ from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Pairing
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
-from perfcore.text import printable
+from perfcore.text import brief, printable
 
 _UNMEASURED = "none of these versions has a profile that can be compared"
 _MEASURE = "perf collect time --all --add -- COMMAND"
@@ -56,6 +56,10 @@ def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, 
         compared=found.compared,
         metrics=found.metrics,
     )
+    for metric in filter(None, how.thresholds if found.metrics else ()):
+        if metric not in found.metrics:
+            known = ", ".join(map(printable, sorted(found.metrics)))
+            how.note(f"the threshold of {brief(metric)} is of nothing that was compared ({known})")
     if store:
         _keep(repository, found.kept)
         if (version := _version_of(repository, asked)) is not None:

@@ -143,6 +143,12 @@ def test_the_threshold_says_what_matters(history) -> None:
     history.perf("check", "--threshold", "-1", code=2)
 
 
+def test_a_threshold_of_nothing_that_was_compared_is_told(history) -> None:
+    done = history.perf("check", "--threshold", "cpuu=0.1", "--threshold", "wall=0.1", code=1)
+    assert "the threshold of 'cpuu' is of nothing that was compared (cpu, " in done.err
+    assert "'wall'" not in done.err
+
+
 def test_json_has_everything_the_table_has(history) -> None:
     made = history.perf("check", "--json", code=1).json
     assert made["schema"] == 1
