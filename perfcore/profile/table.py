@@ -248,7 +248,12 @@ def column(
 ) -> Column:
     """A column from Python values; the dtype is the narrowest that holds them all where none is given."""
     builder = ColumnBuilder(name, ColumnSpec(name, dtype, unit, role, better) if dtype else None)
-    builder.extend(values)
+    try:
+        builder.extend(values)
+    except FormatError:
+        if dtype or not any(isinstance(value, float) for value in values):
+            raise
+        return column(name, values, dtype="f64", unit=unit, role=role, better=better)  # integers of no one type may be
     built = builder.build(len(values))
     return attrs.evolve(built, spec=ColumnSpec(name, built.dtype, unit, role, better))
 

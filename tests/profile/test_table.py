@@ -81,7 +81,7 @@ def test_a_column_without_a_dtype_keeps_numbers_exactly_or_refuses(values: list[
             assert type(kept) is (float if built.dtype == "f64" else int)
 
 
-@given(st.permutations([2**63, 0.5, None]))
+@given(st.permutations([2**63, 0.5, None]) | st.permutations([-1, 2**63, 0.0]))
 def test_the_order_of_values_does_not_decide_whether_they_fit(values: list[Any]) -> None:
     assert list(column("x", values)) == values
 
