@@ -7,7 +7,7 @@ is a spike of 20 to 100 %. Runs of the ends count. The policies:
 
     one run       what `git bisect run` does: one run for each step, bad if it is past the middle of the ends
     median of 15  the same with the median of 15 runs
-    perfcore      perfcore.checking.bisect.bisection, sure to 95 %, at most 120 runs; preparing a version costs nothing
+    perfcore      perfcore_command_bisect.bisection, sure to 95 %, at most 120 runs; preparing a version costs nothing
     … built       the same where getting a version ready costs as much as five runs, so that it is run more often
 
 Who gives up is not right; with a step of 0 %, who blames no version is. For perfcore the share that is right is shown
@@ -24,8 +24,8 @@ import statistics
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from perfcore.checking.bisect import bisection
-from perfcore.checking.bisect.bisection import Evidence, Question
+from perfcore_command_bisect import bisection
+from perfcore_command_bisect.bisection import Evidence, Question
 
 VERSIONS, SHAPE, MOST = 64, 0.6, 120
 SPREAD = math.sqrt((math.exp(SHAPE**2) - 1) * math.exp(SHAPE**2))

@@ -21,7 +21,7 @@ from perfcore.model import Header, Profile, Tool
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 from perfcore.store import pending
-from perfcore.store.recent import Recent
+from perfcore.store.stack_base import Recent
 from perfcore.store.store import Store
 
 FILES, FUNCTIONS, SAMPLES = 300, 4_000, 1_000_000

@@ -21,10 +21,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from perfcore_testing.memory import MemoryStorage
+
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile.table import ColumnSpec, Table, from_buffer
 from perfcore.store.store import Store
-from perfcore.testing.memory import MemoryStorage
 
 SIZES = (100_000, 1_000_000)
 TRIES = 3

@@ -2,7 +2,7 @@
 
     python docs/generate.py
 
-Only what `pip install "perfcore[standard]"` brings is shown, whatever else is installed.
+Only what `pip install "perfcore-standard"` brings is shown, whatever else is installed.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import typer
 
 from perfcore.cli import main
 from perfcore.cli.verbs import VERBS
-from perfcore.config import KEYS
-from perfcore.installed import announced, normalized
+from perfcore.config.layers import KEYS
 from perfcore.plugins import Plugins
+from perfcore.plugins.installed import announced, normalized
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE / "commands.md"
@@ -104,10 +104,10 @@ def _keys() -> str:
 
 
 def _standard() -> set[str]:
-    """The distributions of `perfcore[standard]`, and perfcore."""
-    project = tomllib.loads((HERE.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    wanted = project["optional-dependencies"]["standard"]
-    return {"perfcore", *(normalized(re.split(r"[^\w.-]", item.strip(), maxsplit=1)[0]) for item in wanted)}
+    """The distributions that `perfcore-standard` brings."""
+    pyproject = HERE.parent / "plugins" / "standard" / "pyproject.toml"
+    wanted = tomllib.loads(pyproject.read_text(encoding="utf-8"))["project"]["dependencies"]
+    return {normalized(re.split(r"[^\w.-]", item.strip(), maxsplit=1)[0]) for item in wanted}
 
 
 def _not_standard() -> tuple[str, ...]:

@@ -10,7 +10,7 @@ refused when it is loaded. A method has the arguments shown here, in this order;
 postprocessors and checks, those at the end that it does not need may be left out. What it adds of its own has a
 default. Methods marked optional may be missing. A driver does not inherit from its Protocol.
 
-Every kind has laws: a test class in `perfcore.testing`, which `perf plugins check` tries on an installed plugin. A
+Every kind has laws: a test class in `perfcore_testing`, which `perf plugins check` tries on an installed plugin. A
 driver that has to say more for that (what its files are called, what it is not made for) names a subclass of it:
 `contract = "my_company.laws:MyContract"`.
 

@@ -1,9 +1,8 @@
 """Fixtures of the whole suite: those that plugin authors get too."""
 
 from hypothesis import settings
-
-from perfcore.testing.distributions import site
-from perfcore.testing.project import empty_project, project
+from perfcore_testing.distributions import site
+from perfcore_testing.project import empty_project, project
 
 __all__ = ["empty_project", "project", "site"]
 

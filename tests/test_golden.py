@@ -13,15 +13,15 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile import codec, pieces
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import ColumnSpec, TableBuilder
+from perfcore.store import gc, notes, objects, pending
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending, sweep
 from perfcore.store.store import Store, object_key
-from perfcore.testing.memory import MemoryStorage
 
 GOLDEN = Path(__file__).with_name("golden") / "v1" / "perf"
 HASHED, NAMED, OLD = "c0ffee" + "0" * 34, "release/1.0 ünstable", "01d" + "0" * 37
@@ -198,7 +198,7 @@ def check(read: Profile, name: str) -> None:
 
 
 def test_the_golden_folder_is_whole(store: Store) -> None:
-    assert [finding.text for finding in sweep.examine(store)] == []
+    assert [finding.text for finding in gc.examine(store)] == []
 
 
 def test_the_index_of_a_hashed_version(store: Store) -> None:

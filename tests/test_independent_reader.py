@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from perfcore_testing import profiles
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
@@ -22,10 +24,8 @@ from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
-from perfcore.store.recent import Recent
+from perfcore.store.stack_base import Recent
 from perfcore.store.store import Store, object_key
-from perfcore.testing import profiles
-from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from perfcore.testing.distributions import Site
-from perfcore.testing.project import Project
+from perfcore_testing.distributions import Site
+from perfcore_testing.project import Project
 
 LINES = """
 from perfcore.model import Header, Profile, Tool

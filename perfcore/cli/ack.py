@@ -10,14 +10,14 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
-from perfcore.checking import acceptance, report
-from perfcore.checking.acceptance import Acceptance
-from perfcore.checking.results import Results
+from perfcore.analysis import acceptance, report
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.stored_results import Results
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Change
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 from perfcore.text import align, percent, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

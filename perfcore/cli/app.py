@@ -18,7 +18,7 @@ from perfcore.cli.options import invoke
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import UsageError, nearest
-from perfcore.plugins import guard
+from perfcore.plugins.registry import guard
 from perfcore.text import printable
 
 

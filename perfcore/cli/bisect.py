@@ -8,18 +8,18 @@ from typing import Annotated, Optional
 
 import msgspec
 import typer
+from perfcore_command_bisect import journal
+from perfcore_command_bisect.journal import Journal
 
-from perfcore.checking.bisect import journal
-from perfcore.checking.bisect.journal import Journal
-from perfcore.checking.gate import UNTOLD
+from perfcore.analysis.fail_on import UNTOLD
 from perfcore.cli import bisect_report as report
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection
 from perfcore.cli.console import Console
 from perfcore.cli.options import COMMAND, WithCommand, check_threshold
+from perfcore.config.settings import parse_seconds
 from perfcore.errors import PerfError, UsageError
 from perfcore.locks import Lock
-from perfcore.settings import parse_seconds
 from perfcore.text import clip, printable
 
 _CONFIDENCE, _MAX_RUNS = 0.95, 120

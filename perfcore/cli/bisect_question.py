@@ -7,20 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_command_bisect import ancestry, auto_range, journal, prior
+from perfcore_command_bisect.auto_range import Ends
+from perfcore_command_bisect.journal import Command, Journal
 
-from perfcore.checking import history as histories
-from perfcore.checking.bisect import ancestry, ends, journal, suspicion
-from perfcore.checking.bisect.ends import Ends
-from perfcore.checking.bisect.journal import Command, Journal
-from perfcore.checking.history import Scan, Scanned
-from perfcore.checking.pairing import thresholds_of
-from perfcore.checking.series import lines
+from perfcore.analysis import history as histories
+from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis.pairing import thresholds_of
+from perfcore.analysis.series import lines
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import here, standing
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.jobs import matrix
-from perfcore.jobs.schedule import split_options
+from perfcore.measure import matrix
+from perfcore.measure.schedule import split_options
 from perfcore.model import Job, MinorVersion
 from perfcore.text import percent, printable
 
@@ -151,7 +151,7 @@ def _of_history(console: Console, argv: list[str] | None, wish: Wish) -> Ends:
     ]
     found = histories.wanted(repository, known, metric=wish.metric or None, function=wish.function or None)
     found = [one for one in found if one.primary]
-    ends_found = ends.of_history(repository, _scanned(console, found))
+    ends_found = auto_range.of_history(repository, _scanned(console, found))
     if ends_found is None:
         raise NotFoundError(
             "the history shows nothing that became worse", hint="say between which versions: perf bisect GOOD BAD"
@@ -180,7 +180,7 @@ def _prior(console: Console, versions: Sequence[MinorVersion], command: Command,
             console.progress(place - 1, len(versions) - 1, "looking at what versions touch")
             files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
         console.clear_progress()
-    return suspicion.shares(files, (*command.argv, function), _changed(console, versions, command))
+    return prior.shares(files, (*command.argv, function), _changed(console, versions, command))
 
 
 def _changed(console: Console, versions: Sequence[MinorVersion], command: Command) -> list[tuple[int, int]]:

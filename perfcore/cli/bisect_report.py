@@ -12,15 +12,15 @@ from typing import Any
 
 import attrs
 import msgspec
+from perfcore_command_bisect import bisection
+from perfcore_command_bisect.bisection import Belief
+from perfcore_command_bisect.journal import Journal
 
-from perfcore.checking import sparkline
-from perfcore.checking.bisect import bisection
-from perfcore.checking.bisect.bisection import Belief
-from perfcore.checking.bisect.journal import Journal
+from perfcore.analysis import sparkline
 from perfcore.cli.bisecting import Step, Verdict
 from perfcore.cli.console import Console
 from perfcore.model import MinorVersion
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 from perfcore.text import clip, percent, plural, printable, quantity, width
 
 SCHEMA = 1

@@ -9,20 +9,20 @@ from typing import Any, Literal
 
 import attrs
 import msgspec
+from perfcore_command_bisect import bisection, journal, observations
+from perfcore_command_bisect.bisection import Answer, Belief, Measurement
+from perfcore_command_bisect.journal import Journal, Reading
 
 from perfcore import environment
-from perfcore.checking.bisect import bisection, journal, readings
-from perfcore.checking.bisect.bisection import Answer, Belief, Measurement
-from perfcore.checking.bisect.journal import Journal, Reading
-from perfcore.checking.pairing import thresholds_of
+from perfcore.analysis.pairing import thresholds_of
 from perfcore.cli import failures
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, inside, submit
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
-from perfcore.jobs.building import Building
-from perfcore.jobs.identity import fingerprint
-from perfcore.jobs.runner import Context
-from perfcore.jobs.versions import Versions
+from perfcore.measure.build import Building
+from perfcore.measure.identity import fingerprint
+from perfcore.measure.runner import Context
+from perfcore.measure.versions import Versions
 from perfcore.model import Job, MinorVersion, Plan, Profile
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
@@ -206,16 +206,16 @@ class Bisection:
     def _keep(self, measurement: Measurement, profiles: Sequence[Profile]) -> None:
         journal, first = self.journal, profiles[0]
         places = (measurement.place, measurement.end)[: len(profiles)]
-        amounts = [readings.read(profile, journal.metric, journal.function) for profile in profiles]
+        amounts = [observations.read(profile, journal.metric, journal.function) for profile in profiles]
         if journal.function and not journal.sessions and not any(any(one.values) for one in amounts):
             raise NotFoundError(
                 f"neither end spends anything in a function {printable(journal.function)!r}",
-                hint=nearest(journal.function, readings.functions(first))
+                hint=nearest(journal.function, observations.functions(first))
                 or next(iter(first.notes), "`perf show` lists them"),
             )
         if not all(one.values for one in amounts):
             raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
-        session = readings.session(first) or f"{journal.sessions}"
+        session = observations.session(first) or f"{journal.sessions}"
         read = tuple(
             Reading(journal.versions[place], one.values, session) for place, one in zip(places, amounts, strict=True)
         )
@@ -290,8 +290,8 @@ def known(console: Console, asked: Journal) -> list[Reading]:
             told.add(entry.profile)
             with contextlib.suppress(PerfError):
                 profile = repository.store.load(entry.profile)
-                session = readings.session(profile) or entry.profile
-                values = readings.read(profile, asked.metric, asked.function).values
+                session = observations.session(profile) or entry.profile
+                values = observations.read(profile, asked.metric, asked.function).values
                 if values and session not in mine:
                     found.append(Reading(version, values, session, apart=True))
     with_ends = {r.session for r in found if r.version in (asked.versions[0], asked.versions[-1])}

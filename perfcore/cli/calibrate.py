@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.checking import checks, history
-from perfcore.checking import pairing as pairings
-from perfcore.checking import series as histories
-from perfcore.checking.calibration import gates
-from perfcore.checking.calibration import trial as calibration
-from perfcore.checking.calibration.gates import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
-from perfcore.checking.checks import How
+from perfcore.analysis import checks, history
+from perfcore.analysis import pairing as pairings
+from perfcore.analysis import series as histories
+from perfcore.analysis.calibration import replay as calibration
+from perfcore.analysis.calibration import sensitivity
+from perfcore.analysis.calibration.sensitivity import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
+from perfcore.analysis.checks import How
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.text import align, clip, plural, printable
@@ -41,7 +41,7 @@ def calibrate(console: Console, how: How, *, store: bool, as_json: bool) -> None
     if store:
         try:
             made = Calibration(time=time.time_ns(), results=tuple(results), method=how.method or "")
-            gates.keep(repository.store, made)
+            sensitivity.keep(repository.store, made)
         except StorageError as error:
             console.warn(f"the result is not kept: {error.message}")
     if as_json:

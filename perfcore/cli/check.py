@@ -9,12 +9,12 @@ import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.checking import asked, checks, formats, locations, report
-from perfcore.checking.asked import Asked
-from perfcore.checking.checks import How
-from perfcore.checking.formats import FORMATS, wording
-from perfcore.checking.gate import parse_thresholds
-from perfcore.checking.outcome import Outcome
+from perfcore.analysis import checks, formats, locations, report, target
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.checks import How
+from perfcore.analysis.fail_on import parse_thresholds
+from perfcore.analysis.formats import FORMATS, wording
+from perfcore.analysis.target import Asked
 from perfcore.cli import ack
 from perfcore.cli import calibrate as calibration
 from perfcore.cli.console import Console
@@ -155,7 +155,7 @@ def _refuse_unknown(console: Console, outcome: Outcome) -> None:
 def _asked(console: Console, words: Sequence[str], every: bool) -> Asked:
     if every and words:
         raise UsageError("--all takes no further argument")
-    return asked.read(console.repository, [asked.ALL] if every else words, console.find)
+    return target.read(console.repository, [target.ALL] if every else words, console.find)
 
 
 def _print(console: Console, outcome: Outcome, verbose: bool) -> None:

@@ -14,13 +14,13 @@ from perfcore.cli.app import named
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import Request, building, measure, select_versions, standing
 from perfcore.cli.options import with_options
+from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
-from perfcore.installed import Found
-from perfcore.jobs import matrix
-from perfcore.jobs.schedule import Schedule, split_options
+from perfcore.measure import matrix
+from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
-from perfcore.plugins import guard, settings_of
-from perfcore.settings import Option, options_of
+from perfcore.plugins.installed import Found
+from perfcore.plugins.registry import guard, settings_of
 
 
 class Collectors(TyperGroup):

@@ -10,21 +10,21 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
-from perfcore.checking import pairing
-from perfcore.checking.compare import answer as answers
-from perfcore.checking.compare import comparing
-from perfcore.checking.compare.answer import Answer, Side
-from perfcore.checking.compare.comparing import Effort
+from perfcore.analysis import pairing
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured
 from perfcore.cli.measuring import standing
 from perfcore.cli.options import COMMAND, WithCommand, check_threshold
+from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
-from perfcore.jobs import matrix
+from perfcore.measure import matrix
+from perfcore.measure.comparison import answer as answers
+from perfcore.measure.comparison import batches
+from perfcore.measure.comparison.answer import Answer, Side
+from perfcore.measure.comparison.batches import Effort
 from perfcore.model import Job, Sample, Step
-from perfcore.repository import Repository
-from perfcore.settings import parse_seconds
+from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
 
@@ -194,7 +194,7 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, thr
         threshold=smallest,
         pairs=pairing.shared_blocks(first, second),
         looks=1,
-        stopped=comparing.reason(changes, smallest, late=False, last=True),
+        stopped=batches.reason(changes, smallest, late=False, last=True),
     )
 
 

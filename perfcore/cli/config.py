@@ -10,15 +10,16 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from perfcore import config as configuration
-from perfcore import documents, inhouse
 from perfcore.cli.console import Console
-from perfcore.config import LOCAL_FILE, PROJECT_FILE
+from perfcore.config import documents
+from perfcore.config import layers as configuration
+from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE
+from perfcore.config.settings import options_of
 from perfcore.errors import NotFoundError, PerfError, PluginError, UsageError, nearest
-from perfcore.jobs.schedule import SCHEDULE_KEYS
-from perfcore.plugins import settings_of
-from perfcore.repository import load_config
-from perfcore.settings import options_of
+from perfcore.measure.schedule import SCHEDULE_KEYS
+from perfcore.plugins import local
+from perfcore.plugins.registry import settings_of
+from perfcore.repository.repository import load_config
 from perfcore.text import printable, printable_lines
 
 app = typer.Typer(
@@ -176,7 +177,7 @@ def _trust_own(console: Console, yes: bool) -> int:
         try:
             data = own.read()
         except PerfError as error:
-            console.warn(f"{error} (named by {inhouse.KEY})")
+            console.warn(f"{error} (named by {local.KEY})")
             continue
         if own.is_trusted(data, repository.trust):
             continue
@@ -185,7 +186,7 @@ def _trust_own(console: Console, yes: bool) -> int:
         console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
         if not yes and not console.confirm("use the plugins in this?"):
             raise PerfError("nothing was trusted", hint="--yes trusts without a question")
-        repository.trust.add(inhouse.trust_digest(data))
+        repository.trust.add(local.trust_digest(data))
         console.say(f"trusted {own.path}")
     return len(shown)
 

@@ -18,10 +18,10 @@ import typer
 
 from perfcore.cli.outcome import silence_output
 from perfcore.cli.verbs import VERBS
-from perfcore.config import Config
+from perfcore.config.layers import Config
 from perfcore.errors import NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
-from perfcore.plugins import Plugins
-from perfcore.repository import Repository, UserPlaces, load_config
+from perfcore.plugins.registry import Plugins
+from perfcore.repository.repository import Repository, UserPlaces, load_config
 from perfcore.text import clip, printable, printable_json, printable_lines
 
 if TYPE_CHECKING:

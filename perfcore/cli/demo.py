@@ -83,7 +83,7 @@ def demo(
         raise UsageError(f"{directory} is there already", hint="name another folder: perf demo FOLDER")
     for kind, name in _NEEDED.items():
         if name not in console.plugins.names(kind):
-            raise PerfError(f"the demo needs the {kind} {name}", hint='pip install "perfcore[standard]"')
+            raise PerfError(f"the demo needs the {kind} {name}", hint='pip install "perfcore-standard"')
     place.mkdir(parents=True, exist_ok=True)
     _make_history(place)
     console.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")

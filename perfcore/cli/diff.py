@@ -10,12 +10,12 @@ from typing import Annotated, Any, Optional
 import attrs
 import typer
 
-from perfcore.checking import differences, pairing
+from perfcore.analysis import differences, pairing
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.model import Profile, Subject
-from perfcore.plugins import guard
+from perfcore.plugins.registry import guard
 from perfcore.store.lookup import Ref, sources
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

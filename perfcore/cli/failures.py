@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfcore.errors import CommandFailedError, PerfError
-from perfcore.jobs.building import Building
+from perfcore.measure.build import Building
 from perfcore.model import Job
-from perfcore.programs import ending
+from perfcore.programs import exit_status
 
 _BUILDS = {
     "Makefile": "make",
@@ -50,8 +50,8 @@ def _how_to_build(tree: Path, built: Building) -> str:
 
 def _configured(hint: str | None, job: Job) -> str | None:
     """These commands have no options of collectors: they are configured."""
-    for name, value in ending.OPTIONS if hint else ():
+    for name, value in exit_status.OPTIONS if hint else ():
         assert hint is not None
         told = f"perf config set collector.{job.collector.name}.{name} {value or 'VALUE'}"
-        hint = hint.replace(ending.option(name, value), told)
+        hint = hint.replace(exit_status.option(name, value), told)
     return hint

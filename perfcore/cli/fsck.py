@@ -9,7 +9,7 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError
-from perfcore.store.sweep import examine
+from perfcore.store.gc import examine
 from perfcore.text import plural, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

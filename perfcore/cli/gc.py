@@ -8,9 +8,9 @@ from typing import Annotated, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.config.settings import parse_seconds
 from perfcore.errors import UsageError
-from perfcore.settings import parse_seconds
-from perfcore.store.sweep import collect_garbage
+from perfcore.store.gc import collect_garbage
 from perfcore.text import plural, quantity
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Optional
 import attrs
 import typer
 
-from perfcore.checking import history as histories
-from perfcore.checking import machines, report, sparkline
-from perfcore.checking.history import Scan, Scanned
-from perfcore.checking.pairing import thresholds_of
-from perfcore.checking.series import Line, Place, lines
+from perfcore.analysis import history as histories
+from perfcore.analysis import machine_changes, report, sparkline
+from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis.pairing import thresholds_of
+from perfcore.analysis.series import Line, Place, lines
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change
@@ -192,7 +192,7 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _machine(change: Change) -> str:
-    return f"{'' if change.moved is None else machines.subject(change)} {report.machine(change)}".strip()
+    return f"{'' if change.moved is None else machine_changes.subject(change)} {report.machine(change)}".strip()
 
 
 def _came(change: Change) -> str:

@@ -11,7 +11,7 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError, UsageError, VersionError
 from perfcore.model import Profile
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 from perfcore.text import plural, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -64,7 +64,7 @@ def _keep(console: Console, repository: Repository, profile: Profile, target: st
 
 def _import_instance(console: Console, repository: Repository, folder: Path) -> None:
     """Take over what can be read; whatever is left out is told, and makes the command fail in the end."""
-    from perfcore.profile.perun import read_instance
+    from perfcore_format_perun.reader import read_instance
 
     taken = left = 0
     for found in read_instance(folder):

@@ -7,7 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 

@@ -12,22 +12,22 @@ from typing import Any
 import attrs
 
 from perfcore import environment
-from perfcore.checking import compared, pairing, rules
-from perfcore.checking.compare import answer as answers
-from perfcore.checking.compare import comparing
-from perfcore.checking.compare.answer import Answer, Side
-from perfcore.checking.compare.comparing import Effort, Look, Samples
+from perfcore.analysis import method_rules, pair_checks, pairing
 from perfcore.cli import failures
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import building, context, here, inside, submit
 from perfcore.errors import PerfError, PluginError, UsageError
-from perfcore.jobs.building import Building
-from perfcore.jobs.identity import fingerprint
-from perfcore.jobs.runner import Context, metrics
-from perfcore.jobs.trees import Trees
+from perfcore.measure.build import Building
+from perfcore.measure.comparison import answer as answers
+from perfcore.measure.comparison import batches as comparing
+from perfcore.measure.comparison.answer import Answer, Side
+from perfcore.measure.comparison.batches import Effort, Look, Samples
+from perfcore.measure.identity import fingerprint
+from perfcore.measure.runner import Context, metrics
+from perfcore.measure.trees import Trees
 from perfcore.model import Change, Job, Measured, Pairing, Plan, Profile
-from perfcore.plugins import Phases
-from perfcore.repository import Repository
+from perfcore.plugins.registry import Phases
+from perfcore.repository.repository import Repository
 from perfcore.text import printable
 
 SMALLEST = 0.01
@@ -109,10 +109,10 @@ def _check(console: Console, pairing: Pairing) -> Phases:
     """The first check that the configuration names for these samples."""
     repository, config = console.repository_if_any, console.config
     if repository is not None:
-        name, options = compared.methods(repository, pairing)[0], repository.plugin_options
+        name, options = pair_checks.methods(repository, pairing)[0], repository.plugin_options
     else:
-        known, default = rules.read(config.get("check.rules")), str(config.get("check.name"))
-        name = rules.methods(known, compared.facts_of(pairing), str(config.get("check.apply")), default)[0]
+        known, default = method_rules.read(config.get("check.rules")), str(config.get("check.name"))
+        name = method_rules.methods(known, pair_checks.facts_of(pairing), str(config.get("check.apply")), default)[0]
         options = config.plugin_options
     found, driver = console.plugins.make("check", name, options("check", name))
     if not hasattr(driver, "compare"):

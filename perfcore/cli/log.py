@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from perfcore.checking import subjects
+from perfcore.analysis import note_keys
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.text import align, plural, printable, printable_json
@@ -80,7 +80,7 @@ class _Unmarked:
 
 
 def _marks(console: Console) -> Marks | _Unmarked:
-    if not subjects.have_results(console.repository.store):
+    if not note_keys.have_results(console.repository.store):
         return _Unmarked()
     from perfcore.cli.marks import Marks
 

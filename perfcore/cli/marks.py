@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from perfcore.checking import acceptance, report
-from perfcore.checking.acceptance import Acceptance
-from perfcore.checking.results import Result, Results, headlines
+from perfcore.analysis import acceptance, report
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError
 from perfcore.model import Change

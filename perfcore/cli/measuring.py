@@ -13,14 +13,14 @@ import attrs
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError, VersionError
-from perfcore.jobs.building import Building
-from perfcore.jobs.guarded import place_of
-from perfcore.jobs.runner import Context
-from perfcore.jobs.sessions import planned
-from perfcore.jobs.summary import Summary, disturbed, summarize
-from perfcore.jobs.trees import Trees
+from perfcore.measure.build import Building
+from perfcore.measure.runner import Context
+from perfcore.measure.scratch import place_of
+from perfcore.measure.sessions import planned
+from perfcore.measure.summary import Summary, disturbed, summarize
+from perfcore.measure.trees import Trees
 from perfcore.model import Entry, Job, Measured, Plan, Profile
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 from perfcore.text import align, plural, printable, quantity

@@ -12,10 +12,10 @@ import typer
 from typer.core import TyperCommand
 from typer.models import OptionInfo
 
+from perfcore.config.settings import Option, options_of
 from perfcore.errors import PluginError, UsageError, nearest
-from perfcore.installed import Found
-from perfcore.plugins import Plugins, settings_of
-from perfcore.settings import Option, options_of
+from perfcore.plugins.installed import Found
+from perfcore.plugins.registry import Plugins, settings_of
 from perfcore.text import printable
 
 COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`

@@ -13,11 +13,11 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.cli.options import help_of
 from perfcore.cli.verbs import VERBS
+from perfcore.config.settings import options_of
 from perfcore.errors import AmbiguousError, NotFoundError, PluginError, UsageError, nearest
 from perfcore.hookspecs import KINDS
-from perfcore.installed import GROUPS, HOOK, Found
-from perfcore.plugins import Described
-from perfcore.settings import options_of
+from perfcore.plugins.installed import GROUPS, HOOK, Found
+from perfcore.plugins.registry import Described
 from perfcore.text import align, brief, printable
 
 app = typer.Typer(
@@ -78,8 +78,8 @@ def new(
     ] = None,
 ) -> None:
     """Write a new plugin: a distribution that works and passes its tests, to be changed."""
-    from perfcore.kit import scaffold
-    from perfcore.kit.names import named
+    from perfcore_testing.kit import scaffold
+    from perfcore_testing.kit.names import named
 
     console: Console = ctx.obj
     plugin = named(kind, name)
@@ -116,7 +116,7 @@ def check(
 
     The laws are the contract tests of perfcore (they need pytest), run in a process and a folder of their own.
     """
-    from perfcore.kit import report, trial
+    from perfcore_testing.kit import report, run_contract
 
     console: Console = ctx.obj
     described = _called(list(console.plugins.describe()), name)
@@ -131,8 +131,10 @@ def check(
     broken = False
     for found in (each.found for each in described):
         _try_to_make(console, found, _pairs(option or []))
-        wanted = trial.Trial(found=found, folder=console.directory, options=_pairs(option or []), timeout=timeout)
-        laws = trial.laws(wanted, os.environ, console.progress)
+        wanted = run_contract.Trial(
+            found=found, folder=console.directory, options=_pairs(option or []), timeout=timeout
+        )
+        laws = run_contract.laws(wanted, os.environ, console.progress)
         console.clear_progress()
         if as_json:
             console.json(report.as_json(found, laws))

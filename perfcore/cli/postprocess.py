@@ -10,7 +10,7 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
-from perfcore.jobs.runner import postprocess as apply
+from perfcore.measure.runner import postprocess as apply
 from perfcore.model import Step
 from perfcore.store.lookup import sources
 

@@ -9,15 +9,15 @@ from typing import Any
 
 import attrs
 
-from perfcore.checking import formats
-from perfcore.checking.gate import Rule, parse_rules
-from perfcore.checking.outcome import Outcome
+from perfcore.analysis import formats
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.fail_on import Rule, parse_rules
 from perfcore.cli.console import Console
-from perfcore.config import write_atomically
+from perfcore.config.layers import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
-from perfcore.installed import Found
-from perfcore.plugins import guard
-from perfcore.repository import Repository
+from perfcore.plugins.installed import Found
+from perfcore.plugins.registry import guard
+from perfcore.repository.repository import Repository
 from perfcore.text import brief
 
 TABLE = "table"

@@ -9,16 +9,16 @@ from typing import Annotated, Any, Optional
 import attrs
 import typer
 
-from perfcore import documents
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import SCHEMA, Request, building, measure, select_versions, standing
-from perfcore.config import read_bytes
-from perfcore.documents import Source
+from perfcore.config import documents
+from perfcore.config.documents import Source
+from perfcore.config.layers import read_bytes
+from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.jobs import matrix
-from perfcore.jobs.matrix import KEYS, Matrix
-from perfcore.repository import Repository
-from perfcore.settings import parse_seconds
+from perfcore.measure import matrix
+from perfcore.measure.matrix import KEYS, Matrix
+from perfcore.repository.repository import Repository
 from perfcore.text import align, printable
 
 app = typer.Typer(

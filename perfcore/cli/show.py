@@ -10,7 +10,7 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.plugins import guard
+from perfcore.plugins.registry import guard
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perfcore.checking import subjects
+from perfcore.analysis import note_keys
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError, VersionError
-from perfcore.repository import Repository
+from perfcore.repository.repository import Repository
 from perfcore.store import notes
 from perfcore.text import align, plural, printable
 
@@ -68,9 +68,9 @@ def _print_checks(console: Console, head: str) -> None:
     if marks is None or not results:
         return
     console.line()
-    from perfcore.checking import lately
+    from perfcore.analysis import last_checked
 
-    when = listing.moment(max(lately.checked(console.repository, head), *(result.time for result in results)))
+    when = listing.moment(max(last_checked.checked(console.repository, head), *(result.time for result in results)))
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
     doubt = any(change.kind == "cannot tell" for change in primary)
@@ -83,7 +83,7 @@ def _print_checks(console: Console, head: str) -> None:
 def _marks(console: Console, head: str) -> Marks | None:
     """What checks found, where they left anything: most have never run, and it need not be imported."""
     repository = console.repository
-    if not subjects.have_results(repository.store, (subjects.bucket(repository.vcs_name, head),)):
+    if not note_keys.have_results(repository.store, (note_keys.bucket(repository.vcs_name, head),)):
         return None
     from perfcore.cli.marks import Marks
 
@@ -92,17 +92,17 @@ def _marks(console: Console, head: str) -> Marks | None:
 
 def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
-    if not notes.exist(console.repository.store, subjects.CALIBRATION):
+    if not notes.exist(console.repository.store, note_keys.CALIBRATION):
         return
-    from perfcore.checking.calibration import gates
+    from perfcore.analysis.calibration import sensitivity
 
     try:
-        calibrations = gates.newest(console.repository.store)
+        calibrations = sensitivity.newest(console.repository.store)
     except FormatError as error:
         console.warn(f"{error.message} (left out; `perf fsck` tells more)")
         return
     for calibration in calibrations:
-        found = list(filter(None, map(gates.summary, gates.decisive(calibration.results, config_ids))))
+        found = list(filter(None, map(sensitivity.summary, sensitivity.decisive(calibration.results, config_ids))))
         if not found:
             continue
         console.line()

@@ -55,7 +55,7 @@ class Plan:
     """Jobs that are measured together, in turn, on one machine: an executor never splits a plan.
 
     `schedule` holds options of the schedule that outweigh those of the jobs' collectors. `context` is what the
-    submitting process offers an executor that works in it (`perfcore.jobs.runner.Context`); others ignore it.
+    submitting process offers an executor that works in it (`perfcore.measure.runner.Context`); others ignore it.
     """
 
     jobs: tuple[Job, ...]

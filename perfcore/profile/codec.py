@@ -12,8 +12,8 @@ import msgspec
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
-from perfcore.profile import pieces, seal, stacks, values
-from perfcore.profile.sharing import Chain, Share, share
+from perfcore.profile import checksum, pieces, stacks, values
+from perfcore.profile.stack_dedup import Chain, Share, share
 from perfcore.profile.table import Column, ColumnSpec, DType, Role, Table
 from perfcore.text import encodable
 
@@ -147,7 +147,7 @@ def encode(
     `sealed` ends with a checksum."""
     wire = _WireProfile(
         format=PROFILE_FORMAT,
-        seal=seal.KIND if sealed else "",
+        seal=checksum.KIND if sealed else "",
         header=_wire_header(profile.header),
         created=profile.created,
         collector_info=_wire_tool(profile.collector),
@@ -162,7 +162,7 @@ def encode(
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     data = _to_json(wire)
-    return seal.close(data) if sealed else data, _ids(wire)
+    return checksum.close(data) if sealed else data, _ids(wire)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
@@ -252,7 +252,7 @@ def _parse(data: bytes, where: str) -> _WireProfile:
     if wire.format > PROFILE_FORMAT:
         pieces.refuse_newer(data, PROFILE_FORMAT, where)
     if wire.seal or wire.sha1:
-        seal.check(data, where)
+        checksum.check(data, where)
     return _checked(wire, where)
 
 

@@ -14,7 +14,7 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
-from perfcore.profile.sharing import unite
+from perfcore.profile.stack_dedup import unite
 from perfcore.profile.stacks import NAMES, has_stacks
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, Table
 from perfcore.text import printable

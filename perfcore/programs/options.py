@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from perfcore.settings import option
+from perfcore.config.settings import option
 
 
 def timeout(help: str = "End a run that takes longer.") -> Any:

@@ -19,7 +19,7 @@ from perfcore.errors import (
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.recent import Recent
+from perfcore.store.stack_base import Recent
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed, Storage

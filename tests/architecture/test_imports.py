@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_testing.project import Project
 
 from perfcore import model
 from perfcore.cli.verbs import VERBS
-from perfcore.testing.project import Project
 
 HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb", "ruamel", "yaml"} | {
     "hypothesis",
@@ -31,7 +31,7 @@ NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git
 STATUS = {
     "perfcore": "checking cli config documents environment errors files hookspecs inhouse installed locks model "
     "observers plugins remembered repository settings store text trust",
-    "perfcore.checking": "subjects",
+    "perfcore.analysis": "subjects",
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.model": "entries versions",
     "perfcore.store": "index notes objects pending recent store",
@@ -89,7 +89,7 @@ def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> 
     loaded = _modules(_measured(project), "log")
     assert not loaded & {"pluggy", "perfcore.model.changes", "perfcore.model.jobs", "perfcore.model.profiles"}
     assert not [name for name in loaded if name.startswith("perfcore.profile")]
-    assert {name for name in loaded if name.startswith("perfcore.checking.")} == {"perfcore.checking.subjects"}
+    assert {name for name in loaded if name.startswith("perfcore.analysis.")} == {"perfcore.analysis.note_keys"}
 
 
 def test_a_verb_imports_no_other_verb(project: Project) -> None:

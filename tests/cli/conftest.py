@@ -13,12 +13,13 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing import profiles
+from perfcore_testing.project import Done, Project
 
 from perfcore.cli import main
 from perfcore.model import Profile
-from perfcore.repository import Repository, UserPlaces
-from perfcore.testing import profiles
-from perfcore.testing.project import Done, Project
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
 
 
 class Here(Project):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from perfcore.testing import hostile, profiles
+from perfcore_testing import hostile, profiles
 
 MS = 1_000_000
 

@@ -6,8 +6,7 @@ import json
 import os
 
 import pytest
-
-from perfcore.testing import hostile, profiles
+from perfcore_testing import hostile, profiles
 
 
 def test_a_pending_profile_is_registered_and_its_file_goes(here) -> None:

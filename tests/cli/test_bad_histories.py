@@ -11,12 +11,12 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing import hostile, profiles
 
-from perfcore.checking import history, series
+from perfcore.analysis import history, series
 from perfcore.model import Profile, Tool
 from perfcore.profile.table import column, table
 from perfcore.store.lookup import Ref
-from perfcore.testing import hostile, profiles
 
 VERSIONS, STEP = 16, 9
 NAN, INFINITE = math.nan, math.inf

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from perfcore.testing import profiles
-from perfcore.testing.distributions import Site
+from perfcore_testing import profiles
+from perfcore_testing.distributions import Site
 
 MS = 1_000_000
 

@@ -9,9 +9,8 @@ from xml.etree import ElementTree
 
 import attrs
 import pytest
-
-from perfcore.testing import hostile, profiles
-from perfcore.testing.distributions import Site
+from perfcore_testing import hostile, profiles
+from perfcore_testing.distributions import Site
 
 MS = 1_000_000
 

@@ -11,8 +11,7 @@ import time
 from typing import Any
 
 import pytest
-
-from perfcore.testing.distributions import Site
+from perfcore_testing.distributions import Site
 
 FAST = ("collect", "time", "--repeat", "1", "--warmup", "0")
 

@@ -10,8 +10,8 @@ import sys
 import time
 
 import pytest
+from perfcore_testing.check import measured, noisy
 
-from perfcore.testing.check import measured, noisy
 from perfcore.text import printable
 
 SLOW, QUICK = 600_000, 150_000

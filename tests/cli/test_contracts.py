@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import attrs
 import pytest
+from perfcore_testing import profiles
 
-from perfcore.checking import lately
+from perfcore.analysis import last_checked
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 MS = 1_000_000
 
@@ -269,7 +269,7 @@ def test_status_tells_of_the_newest_check_even_where_it_found_nothing_new(histor
 
     _check(history, "cpu <= 7 ms", code=1)
     now, later = shown(), 4_000_000_000 * 10**9
-    lately.remember(history.repository, history.head, later)
+    last_checked.remember(history.repository, history.head, later)
     assert shown() == "2096"
     history.perf("check", "--no-store", code=1)
     assert shown() == "2096"
@@ -279,9 +279,9 @@ def test_status_tells_of_the_newest_check_even_where_it_found_nothing_new(histor
         (history.path / ".perf" / "cache" / "checked").write_bytes(content)
         assert shown() == now, "what is kept with the version says it too"
     for number in range(300):
-        lately.remember(history.repository, f"{number:040}", number)
-    assert lately.checked(history.repository, f"{0:040}") == 0
-    assert lately.checked(history.repository, f"{299:040}") == 299
+        last_checked.remember(history.repository, f"{number:040}", number)
+    assert last_checked.checked(history.repository, f"{0:040}") == 0
+    assert last_checked.checked(history.repository, f"{299:040}") == 299
 
 
 def test_a_contract_that_is_kept_again_or_gone_is_shown_no_more(history) -> None:

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from perfcore_testing.profiles import profile
 
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.repository import Repository
-from perfcore.testing.profiles import profile
 
 FAST = "main;parse 40\nmain;render 60\nmain 5\n"
 SLOW = "main;parse 90\nmain;render 60\nmain;check 7\nmain 5\n"

@@ -13,8 +13,7 @@ from typing import Any
 
 import attrs
 import pytest
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 posix = pytest.mark.skipif(sys.platform != "linux", reason="the collector `time` measures on Linux")
 compiled = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")

@@ -8,9 +8,9 @@ import random
 
 import attrs
 import pytest
+from perfcore_testing import profiles
 
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 STEP = 9
 

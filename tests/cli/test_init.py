@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-
-from perfcore.testing.distributions import Site
+from perfcore_testing.distributions import Site
 
 
 def test_it_finds_the_vcs_by_itself(bare) -> None:

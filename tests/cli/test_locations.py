@@ -10,8 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 import attrs
 import pytest
-
-from perfcore.testing import profiles
+from perfcore_testing import profiles
 
 MS = 1_000_000
 SLOW = {"words.py": "one\n", "sort.py": "first\nsecond\nthird\n", "README": "now\nlonger\nthan\nall\nothers\n"}

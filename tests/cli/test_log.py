@@ -6,8 +6,7 @@ import json
 import sys
 
 import pytest
-
-from perfcore.testing import profiles
+from perfcore_testing import profiles
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import subprocess
 import sys
 
 import pytest
-
-from perfcore.testing import profiles
+from perfcore_testing import profiles
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 
 @pytest.fixture

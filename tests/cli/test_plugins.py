@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
-from perfcore.testing import hostile
-from perfcore.testing.distributions import Site
+from perfcore_testing import hostile
+from perfcore_testing.distributions import Site
 
 SOURCE = '''
 import typer

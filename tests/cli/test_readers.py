@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-
-from perfcore.testing import profiles
+from perfcore_testing import profiles
 
 READERS = (
     ("status",),

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from perfcore.testing import profiles
+from perfcore_testing import profiles
 
 
 def test_a_registered_profile_is_taken_off_and_its_object_stays(here) -> None:

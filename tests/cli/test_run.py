@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-
-from perfcore.testing.distributions import Site
+from perfcore_testing.distributions import Site
 
 FAST = ("--repeat", "1", "--warmup", "0")
 MATRIX = """

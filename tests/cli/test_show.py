@@ -10,11 +10,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_testing import hostile, profiles
+from perfcore_testing.distributions import Site
 
 from perfcore.errors import OutputClosedError, StorageError
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
-from perfcore.testing.distributions import Site
 
 FAILING = '''
 import attrs

@@ -5,8 +5,9 @@ from __future__ import annotations
 import gc
 import sys
 
+from perfcore_testing.project import Project
+
 from perfcore.cli import main
-from perfcore.testing.project import Project
 
 SCRIPT = """
 import atexit, gc, sys

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import attrs
-
-from perfcore.testing import hostile, profiles
+from perfcore_testing import hostile, profiles
 
 
 def test_it_tells_the_place_and_what_to_do_next(here) -> None:

@@ -16,9 +16,8 @@ from pathlib import Path
 
 import attrs
 import pytest
-
-from perfcore.testing.distributions import Site
-from perfcore.testing.project import Project
+from perfcore_testing.distributions import Site
+from perfcore_testing.project import Project
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from perfcore.cli.verbs import VERBS
-from perfcore.config import KEYS
+from perfcore.config.layers import KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
 

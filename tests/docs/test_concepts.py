@@ -6,14 +6,15 @@ import json
 import re
 from pathlib import Path
 
+from perfcore_testing.project import Project
+
 from perfcore import environment, errors
 from perfcore.cli.compare import UNDECIDED
 from perfcore.cli.measuring import MOST_TOGETHER, TOGETHER
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
-from perfcore.jobs.schedule import LEAST_RUNS, Schedule
+from perfcore.measure.schedule import LEAST_RUNS, Schedule
 from perfcore.profile.recording import RUNS
-from perfcore.testing.project import Project
 
 PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="utf-8")
 

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from typing import Any
 
 import pytest
+from perfcore_testing.project import Project
 
-from perfcore.api import History
-from perfcore.testing.project import Project
+from perfcore.library import History
 
 
 def test_the_scripts_print_what_the_page_says(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 
 def test_a_plugin_of_the_project_works_as_the_page_says(

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfcore_testing.distributions import Site
 
 from perfcore import hookspecs
+from perfcore.config.settings import options_of
 from perfcore.hookspecs import EVENTS, KINDS
 from perfcore.plugins import Plugins
-from perfcore.settings import options_of
-from perfcore.testing.distributions import Site
 
 PAGES = (*KINDS, "events")
 

@@ -12,9 +12,8 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from perfcore_testing.project import Project
 from ruamel.yaml import YAML
-
-from perfcore.testing.project import Project
 
 BENCH = "for i in range({count}): i * i\n"
 

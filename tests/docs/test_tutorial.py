@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 # What is installed beside this interpreter is seen, so that no network is needed; what is installed goes elsewhere.
 SEEN = f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n"

@@ -13,6 +13,8 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.hostile import NAMES
+from perfcore_testing.strategies import profiles, tables
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
@@ -20,8 +22,6 @@ from perfcore.profile import codec, pieces
 from perfcore.profile.pieces import MAX_CELLS, PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
-from perfcore.testing.hostile import NAMES
-from perfcore.testing.strategies import profiles, tables
 
 ID = "ab" * 20
 

@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
+from perfcore_testing.memory import MemoryStorage
+from perfcore_testing.profiles import SAMPLES, timed
+from perfcore_testing.strategies import profiles
 
 from perfcore.errors import FormatError, PerfError, StorageError
 from perfcore.hookspecs import Format
@@ -20,9 +23,6 @@ from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 from perfcore.store import pending
 from perfcore.store.store import Store
-from perfcore.testing.memory import MemoryStorage
-from perfcore.testing.profiles import SAMPLES, timed
-from perfcore.testing.strategies import profiles
 
 if TYPE_CHECKING:
     from pathlib import Path

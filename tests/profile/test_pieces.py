@@ -12,13 +12,13 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from perfcore_testing.strategies import tables
 
 from perfcore.errors import FormatError
 from perfcore.profile import pieces
 from perfcore.profile.pieces import Base, Outline
 from perfcore.profile.table import Table, TableBuilder, column, concat, table
 from perfcore.store import objects
-from perfcore.testing.strategies import tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

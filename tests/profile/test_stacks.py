@@ -9,16 +9,16 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile import codec, sharing, stacks
+from perfcore.profile import codec, stack_dedup, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import Column, Table, column, table
-from perfcore.store import pending, sweep
-from perfcore.store.recent import Recent
+from perfcore.store import gc, pending
+from perfcore.store.stack_base import Recent
 from perfcore.store.store import Store
-from perfcore.testing.memory import MemoryStorage
 
 Path_ = tuple[Frame, ...]
 Samples = list[tuple[Path_, int]]
@@ -138,12 +138,12 @@ def test_references_that_lead_nowhere_are_refused(parents: list[int | None], fra
         Stacks.of({**builder.tables(), "stacks": wrong})
 
 
-def chains_of(shared: sharing.Share) -> dict[str, sharing.Chain]:
+def chains_of(shared: stack_dedup.Share) -> dict[str, stack_dedup.Chain]:
     whole = {}
     for name, fresh in shared.fresh.items():
         before = shared.earlier[name].table if name in shared.earlier else fresh.slice(0, 0)
         joined = codec.pieces.concat([before, fresh])
-        whole[name] = sharing.Chain((b"x",), joined)
+        whole[name] = stack_dedup.Chain((b"x",), joined)
     return whole
 
 
@@ -151,10 +151,10 @@ def chains_of(shared: sharing.Share) -> dict[str, sharing.Chain]:
 @settings(max_examples=60)
 def test_what_is_stored_on_top_of_others_is_read_back_as_it_was(versions: list[Samples]) -> None:
     store = Store(MemoryStorage())
-    earlier: dict[str, sharing.Chain] = {}
+    earlier: dict[str, stack_dedup.Chain] = {}
     for number, samples in enumerate(versions):
         tables = tables_of(samples)
-        shared = sharing.share(tables, earlier)
+        shared = stack_dedup.share(tables, earlier)
         assert shared is not None
         kept = {name: chain.table for name, chain in chains_of(shared).items()}
         beside = shared.beside["functions"]
@@ -206,7 +206,7 @@ def test_a_later_version_takes_little_room(shelf: Store) -> None:
         read = pending.read(shelf, waiting.name)[0].profile
         assert read is not None
         assert dict(read.tables) == stacks.renumbered(large(version))
-    assert not list(sweep.examine(shelf))
+    assert not list(gc.examine(shelf))
 
 
 def _counts(tables: Mapping[str, Table]) -> bytes:
@@ -239,17 +239,17 @@ def test_a_lost_memory_of_the_last_profile_costs_only_room(shelf: Store, tmp_pat
 def test_pieces_that_went_are_not_continued(shelf: Store) -> None:
     saved = pending.save(shelf, made(large(1), 1))
     pending.remove(shelf, saved)
-    sweep.collect_garbage(shelf, older_than=2**62)
+    gc.collect_garbage(shelf, older_than=2**62)
     assert size(shelf) == 0
     waiting = pending.save(shelf, made(large(2), 2))
     read = pending.read(shelf, waiting.name)[0].profile
     assert read is not None
     codec.verify(read)
-    assert not list(sweep.examine(shelf))
+    assert not list(gc.examine(shelf))
 
 
 def test_a_long_list_of_pieces_is_given_up_for_a_fresh_one(shelf: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sharing, "MAX_PIECES", 5)  # what 64 takes a while to show
+    monkeypatch.setattr(stack_dedup, "MAX_PIECES", 5)  # what 64 takes a while to show
     lengths = []
     for version in range(9):
         tables = tables_of([((Frame("main"), Frame(f"f{n + (n < 5) * version * 10_000}")), 1) for n in range(2_100)])

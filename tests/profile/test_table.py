@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.strategies import F64, I64, TEXT, U64, columns, tables
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
@@ -25,7 +26,6 @@ from perfcore.profile.table import (
     from_buffer,
     table,
 )
-from perfcore.testing.strategies import F64, I64, TEXT, U64, columns, tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,12 +11,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.hostile import NAMES
+from perfcore_testing.strategies import columns
 
 from perfcore.errors import FormatError
 from perfcore.profile import values
 from perfcore.profile.table import ColumnSpec, column
-from perfcore.testing.hostile import NAMES
-from perfcore.testing.strategies import columns
 
 if TYPE_CHECKING:
     from perfcore.profile.table import Column, DType

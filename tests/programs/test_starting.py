@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 import pytest
 
+from perfcore.config.settings import options_of
 from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
-from perfcore.programs import ending, options, starting
-from perfcore.settings import options_of
+from perfcore.programs import command, exit_status, options
 
 
 def job(*argv: str, **changes: Any) -> Job:
@@ -27,18 +27,18 @@ def program(folder: Path, name: str, mode: int = 0o755) -> Path:
 
 def test_a_program_is_found_in_the_path_that_the_command_will_have(tmp_path: Path) -> None:
     found = program(tmp_path, "tool")
-    made = starting.spec(job("tool", "a b", env={"PATH": f"/nowhere:{tmp_path}"}))
+    made = command.spec(job("tool", "a b", env={"PATH": f"/nowhere:{tmp_path}"}))
     assert (made.path, made.argv) == (bytes(found), [b"tool", b"a b"])
     assert b"PATH=/nowhere:" + bytes(tmp_path) in made.environment
 
 
 def test_a_program_with_a_slash_is_seen_from_the_folder_of_the_job(tmp_path: Path) -> None:
     found = program(tmp_path, "tool")
-    assert starting.spec(job("./tool", cwd=tmp_path)).path == bytes(found)
+    assert command.spec(job("./tool", cwd=tmp_path)).path == bytes(found)
 
 
 def test_a_shell_gets_the_script_as_one_word() -> None:
-    made = starting.spec(job("echo $HOME | wc", shell=True))
+    made = command.spec(job("echo $HOME | wc", shell=True))
     assert (made.path, made.argv) == (b"/bin/sh", [b"sh", b"-c", b"echo $HOME | wc"])
 
 
@@ -61,7 +61,7 @@ def test_what_cannot_be_started_is_explained(tmp_path: Path, argv: str, message:
     program(tmp_path, "here")
     (tmp_path / "folder").mkdir()
     with pytest.raises(CommandFailedError, match=message) as caught:
-        starting.spec(job(argv, cwd=tmp_path, env={"PATH": str(folder)}))
+        command.spec(job(argv, cwd=tmp_path, env={"PATH": str(folder)}))
     assert (hint or "") in (caught.value.hint or "")
 
 
@@ -69,26 +69,26 @@ def test_what_cannot_be_started_is_explained(tmp_path: Path, argv: str, message:
 def test_a_program_that_is_hardly_alike_is_not_proposed(tmp_path: Path, argv: str) -> None:
     program(tmp_path, "chcon")
     with pytest.raises(CommandFailedError) as caught:
-        starting.spec(job(argv, cwd=tmp_path, env={"PATH": str(tmp_path)}))
+        command.spec(job(argv, cwd=tmp_path, env={"PATH": str(tmp_path)}))
     assert caught.value.hint is None
 
 
 @pytest.mark.parametrize("wrong", [job(), job(""), job("a\0b"), job("a\ud900"), job("a", env={"x=y": "z"})])
 def test_jobs_that_no_system_could_start(wrong: Job) -> None:
     with pytest.raises(UsageError):
-        starting.check(wrong)
+        command.check(wrong)
 
 
 def test_output_goes_where_the_option_says(tmp_path: Path) -> None:
     here = job("true", cwd=tmp_path)
-    assert starting.output(here, "null", 7) == b"/dev/null"
-    assert starting.output(here, "inherit", 7) == 7
-    assert starting.output(here, "told", 7) == bytes(tmp_path / "told")
+    assert command.output(here, "null", 7) == b"/dev/null"
+    assert command.output(here, "inherit", 7) == 7
+    assert command.output(here, "told", 7) == bytes(tmp_path / "told")
 
 
 @pytest.mark.parametrize("step", ["cwd", "stdin", "output", "cpus", "start"])
 def test_every_step_of_a_start_has_words(step: str) -> None:
-    error = ending.explain(job("a\x1b[2J"), ending.StartError(step, 13), (4000,))
+    error = exit_status.explain(job("a\x1b[2J"), exit_status.StartError(step, 13), (4000,))
     assert isinstance(error, PerfError)
     assert "\x1b" not in str(error)
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile.table import column, table
 from perfcore.store.store import Store
-from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
 from perfcore.store import catalog as catalogs
 from perfcore.store import index as indexes
 from perfcore.store.catalog import Catalog
 from perfcore.store.store import Store, object_key
-from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,12 +11,12 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.strategies import TEXT, entries
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
 from perfcore.store.index import Index
-from perfcore.testing.strategies import TEXT, entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

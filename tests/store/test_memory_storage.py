@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-
-from perfcore.testing.memory import MemoryStorage
-from perfcore.testing.storage import StorageContract
+from perfcore_testing.memory import MemoryStorage
+from perfcore_testing.storage import StorageContract
 
 if TYPE_CHECKING:
     from collections.abc import Callable

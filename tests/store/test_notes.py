@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.strategies import IDS
 
 from perfcore.errors import FormatError
 from perfcore.store import notes
 from perfcore.store.store import object_key
-from perfcore.testing.strategies import IDS
 
 if TYPE_CHECKING:
+    from perfcore_testing.memory import MemoryStorage
+
     from perfcore.store.store import Store
-    from perfcore.testing.memory import MemoryStorage
 
 SUBJECT = "change of <script>\n"
 

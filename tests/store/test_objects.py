@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing.strategies import WORDS
 
 from perfcore.errors import FormatError
 from perfcore.store import objects
 from perfcore.store.objects import Object
-from perfcore.testing.strategies import WORDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from perfcore_testing.hostile import NAMES
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError
-from perfcore.store import pending, sweep
+from perfcore.store import gc, pending
 from perfcore.store.store import Store
-from perfcore.testing.hostile import NAMES
-from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +89,7 @@ def test_a_damaged_one_is_listed_and_disturbs_nothing(
     assert (broken.name, broken.profile) == ("broken.perf", None)
     assert "broken.perf" in broken.damage
     assert whole.name == saved.name
-    assert [f.key for f in sweep.examine(store)] == ["jobs/broken.perf"]
+    assert [f.key for f in gc.examine(store)] == ["jobs/broken.perf"]
 
 
 def test_other_files_are_not_profiles(store: Store, storage: MemoryStorage) -> None:
@@ -116,7 +116,7 @@ class Sweeping(MemoryStorage):
 
     def create(self, key: str, data: bytes) -> str:
         if key.startswith("jobs/"):
-            sweep.collect_garbage(Store(self), older_than=2**62)
+            gc.collect_garbage(Store(self), older_than=2**62)
         return super().create(key, data)
 
 
@@ -126,4 +126,4 @@ def test_garbage_collected_while_saving_takes_no_table(make: Make) -> None:
     (found,) = pending.walk(store)
     assert found.profile is not None
     assert found.profile.tables["resources"] == make().tables["resources"]
-    assert not list(sweep.examine(store))
+    assert not list(gc.examine(store))

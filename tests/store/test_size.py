@@ -11,11 +11,11 @@ from array import array
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.store.store import Store
-from perfcore.testing.memory import MemoryStorage
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -27,10 +27,10 @@ from perfcore.model import Entry, Profile
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository
 from perfcore.store import index as indexes
+from perfcore.store.gc import examine
 from perfcore.store.index import Index
 from perfcore.store.lookup import refs_of
 from perfcore.store.store import object_key
-from perfcore.store.sweep import examine
 
 COMMANDS = (
     ("status",),

@@ -13,8 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.project import Done, Project
+from perfcore_testing.project import Done, Project
 
 LIMIT = 1 << 30
 SPARSE = 10 << 30

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 READING = (
     ("status",),

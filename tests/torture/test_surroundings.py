@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from perfcore.testing.project import Done, Project
+from perfcore_testing.project import Done, Project
 
 CLOCK = """
 #define _GNU_SOURCE

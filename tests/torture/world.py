@@ -27,9 +27,10 @@ from perfcore import cli
 from perfcore.cli.verbs import VERBS
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile.table import column, table
-from perfcore.repository import Repository, UserPlaces
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
+from perfcore.store.gc import examine
 from perfcore.store.store import Store
-from perfcore.store.sweep import examine
 
 CREATED = 1_750_000_000_000_000_000
 TOKEN = "PERF_TORTURE"

@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from perfcore_aggregate_sum import Sum
-
-from perfcore.testing.aggregate import AggregateContract
+from perfcore_testing.aggregate import AggregateContract
 
 
 class TestSum(AggregateContract):

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_aggregate_sum import Sum
+from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 
 def rows(profile: Profile) -> list[dict[str, object]]:

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
+from perfcore_testing.scan import history
 
 from perfcore.model import Change
-from perfcore.testing.scan import history
 
 
 def _scanned(

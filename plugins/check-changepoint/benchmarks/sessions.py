@@ -18,7 +18,7 @@ import attrs
 import numpy as np
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
-from perfcore.jobs.sessions import planned
+from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
 
 VERSIONS, RUNS = 200, 5

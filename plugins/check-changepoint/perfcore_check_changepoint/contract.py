@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.scan import ScanContract
 
-from perfcore.testing.scan import ScanContract
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
+from perfcore.config.settings import structure
 from perfcore.errors import UsageError
 from perfcore.model import Change, Series
-from perfcore.settings import structure
 
 from .histories import history, normal, series, version
 

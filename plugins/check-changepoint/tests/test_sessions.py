@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from perfcore_check_changepoint import ChangepointCheck, ChangepointSettings
 
-from perfcore.jobs.sessions import planned
+from perfcore.measure.sessions import planned
 from perfcore.model import Change, Series
 
 from .histories import series, version

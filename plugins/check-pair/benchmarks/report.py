@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_testing.check import measured, pairing
 
 from perfcore.model import Profile
-from perfcore.testing.check import measured, pairing
 from perfcore.text import align
 
 Sides: TypeAlias = tuple[Profile, Profile]

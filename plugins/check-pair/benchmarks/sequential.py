@@ -22,13 +22,13 @@ from typing import Any
 import attrs
 from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_testing.check import pairing
 from report import ANSWERS, profiles
 
-from perfcore.checking.compare.comparing import Effort, Look, Samples, compare
 from perfcore.cli.inturn import SMALLEST
+from perfcore.measure.comparison.batches import Effort, Look, Samples, compare
 from perfcore.model import Change, Job, Measured, Profile
 from perfcore.profile.table import column
-from perfcore.testing.check import pairing
 from perfcore.text import align
 
 JOB = Job(argv=("work",), cmd="work")

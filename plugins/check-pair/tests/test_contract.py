@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
-
-from perfcore.testing.check import CheckContract
+from perfcore_testing.check import CheckContract
 
 
 class TestContract(CheckContract):

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_check_pair.verdict import Question, decide
+from perfcore_testing.check import measured, noisy, pairing
 
-from perfcore.checking.compare.sequential import looks, settles, shares
+from perfcore.analysis.sequential import looks, settles, shares
 from perfcore.model import Change
-from perfcore.testing.check import measured, noisy, pairing
 
 TRIALS, MOST = 1000, 42
 SETTINGS = PairSettings(resamples=400)

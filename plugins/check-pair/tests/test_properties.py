@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_testing.check import MIRRORED, assert_sound, measured, pairing, swapped
 
 from perfcore.model import Change, Pairing
-from perfcore.testing.check import MIRRORED, assert_sound, measured, pairing, swapped
 
 steady = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 CHECK = PairCheck(PairSettings(resamples=200))

@@ -11,8 +11,7 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
-
-from perfcore.testing.check import measured, pairing
+from perfcore_testing.check import measured, pairing
 
 TRIALS = 250
 Generator: TypeAlias = Callable[[np.random.Generator, int], np.ndarray]

@@ -8,9 +8,9 @@ import time
 
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_testing.check import measured, pairing
 
 from perfcore.model import Profile
-from perfcore.testing.check import measured, pairing
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "wait4"), reason="CPU time of children is read with wait4")
 PAIRS = 12

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_check_pair.samples import pairs, read
+from perfcore_testing.check import measured, noisy, pairing, sample
 
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
-from perfcore.testing.check import measured, noisy, pairing, sample
 
 
 def _with_resources(**columns: list[Any]) -> Profile:

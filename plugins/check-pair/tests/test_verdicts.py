@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_testing.check import Amounts, measured, noisy, pairing
 
+from perfcore.config.settings import structure
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore.settings import structure
-from perfcore.testing.check import Amounts, measured, noisy, pairing
 
 TWELVE = [1.0, 1.01, 0.99, 1.005, 0.995, 1.002, 0.998, 1.003, 0.997, 1.001, 0.999, 1.0]
 
@@ -273,7 +273,7 @@ def test_comparing_loads_no_scipy() -> None:
     """`scipy.stats` takes several times as long to import as a comparison takes."""
     script = """\
 import sys
-from perfcore.testing.check import measured, noisy, pairing
+from perfcore_testing.check import measured, noisy, pairing
 from perfcore_check_pair import PairCheck, PairSettings
 PairCheck(PairSettings()).compare(pairing(measured(noisy(1, 1)), measured(noisy(1, 2))))
 sys.exit("scipy" in sys.modules)

@@ -22,7 +22,7 @@ from perfcore_collect_papi.names import DEFAULT_EVENTS
 if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore.programs.starting import Spec
+    from perfcore.programs.command import Spec
     from perfcore_collect_papi.choice import Choice
     from perfcore_collect_papi.launcher import Result, Wanted
     from perfcore_collect_papi.reduction import Snapshot
@@ -102,13 +102,13 @@ class PapiCollector:
         """Finds the command, and a source that can count; says why where there is none."""
         if sys.platform != "linux":
             raise PluginError("it counts on Linux only", hint="collect with another collector")
-        from perfcore.programs import starting
+        from perfcore.programs import command
         from perfcore_collect_papi import choice, diagnosis, launcher, runner
         from perfcore_collect_papi.wire import FailedError
 
-        starting.check(job)
-        stdout = starting.output(job, self.settings.output, runner.OURS)
-        spec = starting.spec(job, stdout=stdout, timeout=self.settings.timeout)
+        command.check(job)
+        stdout = command.output(job, self.settings.output, runner.OURS)
+        spec = command.spec(job, stdout=stdout, timeout=self.settings.timeout)
         cpus = self._topology()
         machine = diagnosis.machine()
         try:
@@ -236,13 +236,13 @@ class PapiCollector:
 
     def _checked(self, result: Result, job: Job, run: Run) -> int:
         """The command's exit code, unless it failed and may not."""
-        from perfcore.programs import ending
+        from perfcore.programs import exit_status
 
-        what = ending.shown(job.argv)
+        what = exit_status.shown(job.argv)
         if result.timed_out:
-            raise ending.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(what, run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise ending.failed(what, run, result.exitcode, result.words, shell=job.shell)
+            raise exit_status.failed(what, run, result.exitcode, result.words, shell=job.shell)
         return result.exitcode
 
 
@@ -266,12 +266,12 @@ def _check_pid(pid: int) -> None:
 
 def _explained(error: FailedError, job: Job) -> PerfError:
     """What the process that counts could not do."""
-    from perfcore.programs import ending
+    from perfcore.programs import exit_status
     from perfcore_collect_papi import diagnosis
 
     _, step, number, detail = error.frame
     if step in ("cwd", "stdin", "output", "start"):
-        return ending.explain(job, ending.StartError(step, number))
+        return exit_status.explain(job, exit_status.StartError(step, number))
     if step == "files":
         return PluginError(
             f"counting needs {detail} open files, and this process may have {number}",

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.collector import CollectorContract
+from perfcore_testing.command import CommandContract
 
-from perfcore.testing.collector import CollectorContract
-from perfcore.testing.command import CommandContract
 from perfcore_collect_papi.collector import PapiCollector, PapiSettings
 from perfcore_collect_papi.command import PapiCommand
 

@@ -12,10 +12,9 @@ from typing import Any
 
 import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
-
-from perfcore.testing.collector import Measuring
-from perfcore.testing.processes import Measure, marker
-from perfcore.testing.project import empty_project, project
+from perfcore_testing.collector import Measuring
+from perfcore_testing.processes import Measure, marker
+from perfcore_testing.project import empty_project, project
 
 __all__ = ["empty_project", "marker", "project"]
 

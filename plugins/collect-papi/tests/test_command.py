@@ -9,9 +9,8 @@ import pytest
 from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.command import PapiCommand
 from perfcore_collect_papi.contract import PapiCommandContract
+from perfcore_testing.output import FakeOutput
 from typer.testing import CliRunner
-
-from perfcore.testing.output import FakeOutput
 
 
 class TestContract(PapiCommandContract):

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 from perfcore_collect_papi import diagnosis
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 FAST = ("collect", "papi", "--warmup", "0", "--repeat", "2")
 KERNEL = ("--event", "task-clock", "--event", "page-faults")

@@ -24,7 +24,7 @@ import sys
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.errors import PluginError
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 
 def counted(code, **options):
     argv = (sys.executable, "-I", "-S", "-c", "import os, subprocess, sys\\n" + code)

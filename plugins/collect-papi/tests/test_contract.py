@@ -4,8 +4,7 @@ import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore_collect_papi.contract import PapiContract
 from perfcore_collect_papi.names import DEFAULT_EVENTS
-
-from perfcore.testing.collector import CollectorContract
+from perfcore_testing.collector import CollectorContract
 
 
 class TestSoftware(PapiContract):

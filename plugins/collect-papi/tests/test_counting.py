@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
+from perfcore_testing.collector import Measuring
+from perfcore_testing.processes import Measure, eventually, living
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
-from perfcore.testing.processes import Measure, eventually, living
 
 from .conftest import BURN, KERNEL, by_cpu, totals
 
@@ -188,7 +188,7 @@ resource.setrlimit(resource.RLIMIT_NOFILE, (66, 66))
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.errors import PluginError
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 events = ("task-clock", "page-faults", "minor-faults", "major-faults")
 try:
     with Measuring(PapiCollector(PapiSettings(event=events)), Job(argv=("true",), cmd="true")) as measuring:
@@ -209,7 +209,7 @@ from pathlib import Path
 resource.setrlimit(resource.RLIMIT_NOFILE, (66, 4096))
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 events = ("task-clock", "page-faults", "minor-faults", "major-faults")
 job = Job(argv=("sh", "-c", "ulimit -n"), cmd="sh")
 with Measuring(PapiCollector(PapiSettings(event=events, output="limit")), job) as measuring:
@@ -256,7 +256,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 
 job = Job(argv=("sh", "-c", sys.argv[1]), cmd="sh", cwd=Path(sys.argv[2]))
 with Measuring(PapiCollector(PapiSettings(event=("task-clock",))), job) as measuring:

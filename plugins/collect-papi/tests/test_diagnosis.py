@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.diagnosis import Machine, Probed
-
-from perfcore.testing import hostile
+from perfcore_testing import hostile
 
 EVENTS = ("PAPI_TOT_INS", "PAPI_TOT_CYC")
 AMD = {"vendor": "AuthenticAMD", "family": 26, "model": 2}

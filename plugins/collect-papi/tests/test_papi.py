@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.names import DEFAULT_EVENTS
+from perfcore_testing.processes import Measure
 
 from perfcore.errors import PluginError
-from perfcore.testing.processes import Measure
 
 from .conftest import BURN, by_cpu, totals
 
@@ -194,7 +194,7 @@ from pathlib import Path
 from perfcore_collect_papi import PapiCollector, PapiSettings
 from perfcore.errors import PluginError
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 
 def counted(**options):
     try:

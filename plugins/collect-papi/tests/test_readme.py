@@ -8,7 +8,7 @@ from typing import Any
 from perfcore_collect_papi import PapiSettings
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
-from perfcore.settings import Option, options_of
+from perfcore.config.settings import Option, options_of
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 from perfcore_collect_papi import PapiFailure, Region, diagnosis, region
+from perfcore_testing.project import Project
+from perfcore_testing.transforming import survives_storing
 
 from perfcore.errors import PerfError
-from perfcore.testing.project import Project
-from perfcore.testing.transforming import survives_storing
 
 KERNEL = ("task-clock", "page-faults")
 

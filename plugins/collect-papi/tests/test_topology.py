@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_collect_papi import topology
 from perfcore_collect_papi.topology import Cpu
+from perfcore_testing import hostile
 
 from perfcore.errors import PerfError
-from perfcore.testing import hostile
 
 HWLOC_2 = """<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE topology SYSTEM "hwloc2.dtd">

@@ -73,10 +73,10 @@ class SampleCollector:
         """Finds the command, and the tool that can look into it."""
         if sys.platform != "linux":
             raise PluginError("it samples on Linux only", hint="import what another tool recorded: perf import folded")
-        from perfcore.programs import starting
+        from perfcore.programs import command
         from perfcore_collect_sample import tools
 
-        starting.check(job)
+        command.check(job)
         return Session(job, columns=COLUMNS, state=_State(tool=tools.choose(job, self.settings)))
 
     def collect(self, session: Session, run: Run) -> None:
@@ -128,15 +128,15 @@ class SampleCollector:
 
     def _checked(self, ended: Ended, tool: Tool, job: Job, run: Run) -> int:
         """The command's exit code, unless the tool failed or the command did and may not."""
-        from perfcore.programs import ending
+        from perfcore.programs import exit_status
 
-        what = ending.shown(job.argv)
+        what = exit_status.shown(job.argv)
         if ended.timed_out:
-            raise ending.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(what, run, self.settings.timeout)
         if ended.exitcode is None:
             raise tool.failure(ended.complaint)
         if ended.exitcode and self.settings.on_failure == "fail":
-            raise ending.failed(what, run, ended.exitcode, ended.words, shell=job.shell)
+            raise exit_status.failed(what, run, ended.exitcode, ended.words, shell=job.shell)
         return ended.exitcode
 
 

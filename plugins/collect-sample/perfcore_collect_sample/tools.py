@@ -17,12 +17,12 @@ import attrs
 import msgspec
 
 from perfcore.profile.stacks import Frame
-from perfcore.programs import starting
+from perfcore.programs import command as starting
 
 if TYPE_CHECKING:
     from perfcore.errors import PerfError
     from perfcore.model import Job
-    from perfcore.programs.starting import Spec
+    from perfcore.programs.command import Spec
     from perfcore_collect_sample.collector import SampleSettings
 
 _JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"

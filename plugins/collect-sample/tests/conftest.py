@@ -1,3 +1,3 @@
-from perfcore.testing.project import empty_project, project
+from perfcore_testing.project import empty_project, project
 
 __all__ = ["empty_project", "project"]

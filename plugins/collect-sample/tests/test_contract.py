@@ -3,9 +3,9 @@ from __future__ import annotations
 import pytest
 from perfcore_collect_sample import SampleCollector, SampleSettings
 from perfcore_collect_sample.kernel import KernelPerf
+from perfcore_testing.collector import CollectorContract
 
 from perfcore.errors import PluginError
-from perfcore.testing.collector import CollectorContract
 
 
 class TestPySpy(CollectorContract):

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from perfcore.jobs import runner
+from perfcore.measure import runner
 from perfcore.model import Job, Plan, Step
 from perfcore.plugins import Plugins
 

@@ -14,14 +14,14 @@ import attrs
 from perfcore.errors import PerfError, PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs import ending, options
+from perfcore.programs import exit_status, options
 from perfcore.settings import option
 from perfcore_collect_time.tally import Tally
 
 if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore.programs.starting import Spec
+    from perfcore.programs.command import Spec
     from perfcore_collect_time.launcher import Helper, Result
     from perfcore_collect_time.machine import Frequency, Snapshot
 
@@ -114,10 +114,10 @@ class TimeCollector:
         input, the command is looked for after the first setup."""
         if sys.platform != "linux":
             raise PluginError("it measures on Linux only", hint="collect with another collector")
-        from perfcore.programs import starting
+        from perfcore.programs import command
         from perfcore_collect_time import launcher, machine
 
-        starting.check(job)
+        command.check(job)
         helper = launcher.lease()
         try:
             state = _State(job=job, helper=helper, before=machine.snapshot(), frequency=machine.frequency())
@@ -166,9 +166,9 @@ class TimeCollector:
     def _measure(self, state: _State, run: Run) -> Result:
         result, job = self._run(state, "run"), state.job
         if result.why:
-            raise ending.too_long(ending.shown(job.argv), run, self.settings.timeout)
+            raise exit_status.too_long(exit_status.shown(job.argv), run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise ending.failed(ending.shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
+            raise exit_status.failed(exit_status.shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
         return result
 
     def _side_step(self, state: _State, name: str, run: Run) -> None:
@@ -177,19 +177,19 @@ class TimeCollector:
         if not script:
             return
         result = self._run(state, name)
-        what = f"the {name} command {ending.shown([script])}"
+        what = f"the {name} command {exit_status.shown([script])}"
         if result.why:
-            raise ending.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(what, run, self.settings.timeout)
         if result.exitcode:
             hint = f"{name} has to end with exit code 0"
-            raise ending.failed(what, run, result.exitcode, result.words, shell=True, hint=hint)
+            raise exit_status.failed(what, run, result.exitcode, result.words, shell=True, hint=hint)
 
     def _run(self, state: _State, name: str) -> Result:
         key = self._key(state, name)
         try:
             return state.helper.run(key)
-        except ending.StartError as error:
-            raise ending.explain(state.job, error, self.cpus) from error
+        except exit_status.StartError as error:
+            raise exit_status.explain(state.job, error, self.cpus) from error
 
     def _key(self, state: _State, name: str) -> int:
         """The helper's key of the run, setup or cleanup command, which is told to it when it is first needed."""
@@ -198,16 +198,16 @@ class TimeCollector:
         return state.keys[name]
 
     def _spec(self, job: Job, name: str) -> Spec:
-        from perfcore.programs import starting
+        from perfcore.programs import command
         from perfcore_collect_time import helper
 
         settings = self.settings
         if name != "run":
-            return starting.shell(job, getattr(settings, name), stdout=helper.COMPLAINTS, timeout=settings.timeout)
-        return starting.spec(
+            return command.shell(job, getattr(settings, name), stdout=helper.COMPLAINTS, timeout=settings.timeout)
+        return command.spec(
             job,
             stdin=settings.stdin,
-            stdout=starting.output(job, settings.output, helper.OURS),
+            stdout=command.output(job, settings.output, helper.OURS),
             cpus=self.cpus,
             timeout=settings.timeout,
         )

@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore.errors import PluginError
-from perfcore.programs.ending import StartError
+from perfcore.programs.exit_status import StartError
 from perfcore.text import printable
 from perfcore_collect_time import helper
 
 if TYPE_CHECKING:
-    from perfcore.programs.starting import Spec
+    from perfcore.programs.command import Spec
 
 KEPT = 8 * 1024  # bytes of a command's last words
 PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command

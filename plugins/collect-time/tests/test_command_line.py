@@ -9,9 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.processes import eventually, living
-from perfcore.testing.project import Project
+from perfcore_testing.processes import eventually, living
+from perfcore_testing.project import Project
 
 FAST = ("collect", "time", "--warmup", "0")
 HOSTILE = ["it's", 'a "b"  c', "$HOME;`id`", "line\nbreak", "", "ünï", "\udcff\udcfe", "<script>"]

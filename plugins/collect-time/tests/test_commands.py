@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from perfcore_collect_time import TimeCollector
+from perfcore_testing.processes import Measure
 
 from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
-from perfcore.testing.processes import Measure
 
 
 def refusal(measure: Measure, *argv: str, **options: object) -> tuple[str, str]:

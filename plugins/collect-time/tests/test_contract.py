@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from perfcore_collect_time import TimeCollector, TimeSettings
-
-from perfcore.testing.collector import CollectorContract
+from perfcore_testing.collector import CollectorContract
 
 
 class TestContract(CollectorContract):

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from perfcore_collect_time import TimeCollector, TimeSettings, launcher
+from perfcore_testing import hostile
+from perfcore_testing.collector import Measuring
+from perfcore_testing.processes import Measure, eventually, living
 
 from perfcore.errors import CommandFailedError, PerfError, PluginError
 from perfcore.model import Job
-from perfcore.testing import hostile
-from perfcore.testing.collector import Measuring
-from perfcore.testing.processes import Measure, eventually, living
 
 
 def test_a_failure_tells_command_code_run_and_last_words(measure: Measure) -> None:
@@ -193,7 +193,7 @@ from pathlib import Path
 from perfcore_collect_time import TimeCollector, TimeSettings, launcher
 from perfcore.errors import CommandFailedError
 from perfcore.model import Job
-from perfcore.testing.collector import Measuring
+from perfcore_testing.collector import Measuring
 
 job = Job(argv=("sh", "-c", "exec sleep $N"), cmd="sh")
 with Measuring(TimeCollector(TimeSettings(timeout=0.3)), job) as measuring:

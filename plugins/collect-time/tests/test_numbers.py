@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from perfcore.testing.processes import Measure
+from perfcore_testing.processes import Measure
 
 BURN = (
     "import time\nwhile time.process_time_ns() < 60_000_000: pass\nopen('said', 'w').write(str(time.process_time_ns()))"

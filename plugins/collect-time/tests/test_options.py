@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from perfcore_collect_time import TimeCollector, TimeSettings
 from perfcore_collect_time.collector import parse_cpus
+from perfcore_testing.collector import Measuring
+from perfcore_testing.processes import Measure
 
+from perfcore.config.settings import identity_params, options_of, structure
 from perfcore.errors import CommandFailedError, UsageError
 from perfcore.model import Job
-from perfcore.settings import identity_params, options_of, structure
-from perfcore.testing.collector import Measuring
-from perfcore.testing.processes import Measure
 
 CPUS = sorted(os.sched_getaffinity(0))
 AFFINITY = "import os; open('said', 'a').write(' '.join(map(str, sorted(os.sched_getaffinity(0)))) + ';')"

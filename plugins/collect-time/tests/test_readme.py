@@ -8,8 +8,8 @@ from pathlib import Path
 from perfcore_collect_time import TimeSettings
 from perfcore_collect_time.collector import COLUMNS
 
-from perfcore.jobs.schedule import SCHEDULE_KEYS
-from perfcore.settings import Option, options_of
+from perfcore.config.settings import Option, options_of
+from perfcore.measure.schedule import SCHEDULE_KEYS
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

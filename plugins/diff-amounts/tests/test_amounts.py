@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 from perfcore_diff_amounts import Amounts
+from perfcore_testing import profiles
 
 from perfcore.model import Profile
 from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 
 def amounts(**values: float | None) -> Profile:

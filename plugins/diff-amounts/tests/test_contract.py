@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 from perfcore_diff_amounts import Amounts
-
-from perfcore.testing.diff import DiffContract
+from perfcore_testing.diff import DiffContract
 
 
 class TestAmounts(DiffContract):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.format import FormatContract
 
-from perfcore.testing.format import FormatContract
 from perfcore_format_folded.driver import FoldedFormat
 
 

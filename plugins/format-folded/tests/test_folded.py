@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_format_folded import FoldedFormat, frames
 from perfcore_format_folded.driver import FoldedSettings
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
-from perfcore.testing import profiles
-from perfcore.testing.project import Project
 
 PROGRAM = """
 def inner(n):

@@ -16,11 +16,11 @@ from typing import Any
 
 import polars as pl
 from perfcore_postprocess_filter import Filter, FilterSettings
+from perfcore_testing import profiles
 
 from perfcore.model import Profile
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 AMOUNT = pl.col("amount")
 ROWS, STACKS, FRAMES, FUNCTIONS = 1_000_000, 188_000, 12_000, 4_000

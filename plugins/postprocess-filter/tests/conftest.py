@@ -1,8 +1,7 @@
 """A repository to work in."""
 
 from hypothesis import settings
-
-from perfcore.testing.project import empty_project, project
+from perfcore_testing.project import empty_project, project
 
 __all__ = ["empty_project", "project"]
 

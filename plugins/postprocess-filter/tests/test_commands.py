@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfcore_testing import profiles
+
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from perfcore.testing.project import Project
+    from perfcore_testing.project import Project
 
 MATRIX = """
 cmds: ["git --version"]

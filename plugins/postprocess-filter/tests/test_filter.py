@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import pytest
 from perfcore_postprocess_filter import Filter, FilterSettings
+from perfcore_testing import hostile, profiles
 
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Header
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
 
 if TYPE_CHECKING:
     from perfcore.model import Profile

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_postprocess_filter import Filter, FilterSettings
+from perfcore_testing import profiles, strategies
 
 from perfcore.profile.table import Table, column, table
-from perfcore.testing import profiles, strategies
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,12 +16,12 @@ from typing import Any
 
 import polars as pl
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
+from perfcore_testing import profiles
 from polars.testing import assert_frame_equal
 
 from perfcore.model import Profile
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 ROWS = 1_000_000
 METRICS = ("wall", "cpu")

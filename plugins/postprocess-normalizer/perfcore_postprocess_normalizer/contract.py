@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.postprocessor import PostprocessorContract
 
-from perfcore.testing.postprocessor import PostprocessorContract
 from perfcore_postprocess_normalizer.driver import Normalizer, NormalizerSettings
 
 WAYS = {

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from perfcore.testing.project import Project
+    from perfcore_testing.project import Project
 
 MATRIX = """
 cmds: ["git --version"]

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
+from perfcore_testing import profiles
 
 from perfcore.model import Profile
 from perfcore.profile import units
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 ODD = [math.nan, math.inf, -math.inf, 5e-324, 1e308, -0.0]
 WHOLE = st.integers(0, 1000) | st.sampled_from([2**53 + 1, 2**62])

@@ -8,11 +8,11 @@ from typing import Any
 import attrs
 import pytest
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
+from perfcore_testing import hostile, profiles
 
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Header, Profile
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
 
 ODD = "amount by <script>"
 

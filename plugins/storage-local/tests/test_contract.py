@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_storage_local import LocalStorage
-
-from perfcore.testing.storage import StorageContract
+from perfcore_testing.storage import StorageContract
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfcore_testing.vcs import Script, VcsContract
 
-from perfcore.testing.vcs import Script, VcsContract
 from perfcore_vcs_git.driver import Git
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from perfcore_vcs_git import Git
 
-pytest.register_assert_rewrite("perfcore.testing.vcs")
+pytest.register_assert_rewrite("perfcore_testing.vcs")
 
 from perfcore_vcs_git.contract import GitScript, forget_configuration  # noqa: E402
 

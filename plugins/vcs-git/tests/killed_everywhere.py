@@ -16,9 +16,8 @@ import sys
 from pathlib import Path
 
 import git  # noqa: F401  (so that it is not imported anew in every process)
+from perfcore_testing.vcs import content
 from perfcore_vcs_git import Git
-
-from perfcore.testing.vcs import content
 
 CHANGES = {
     "os.rename",

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_testing.vcs import content
 from perfcore_vcs_git import Git
 
 from perfcore.errors import VersionError
-from perfcore.testing.vcs import content
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,8 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_testing.vcs import Script, VcsContract
 
-from perfcore.testing.vcs import Script, VcsContract
 from perfcore_vcs_tagit.cli import main
 from perfcore_vcs_tagit.driver import Tagit
 

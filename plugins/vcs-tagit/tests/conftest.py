@@ -10,11 +10,10 @@ from pathlib import Path
 import pytest
 from perfcore_vcs_tagit import Tagit
 
-pytest.register_assert_rewrite("perfcore.testing.vcs")
+pytest.register_assert_rewrite("perfcore_testing.vcs")
 
+from perfcore_testing.project import empty_project, project  # noqa: E402
 from perfcore_vcs_tagit.contract import TagitScript  # noqa: E402
-
-from perfcore.testing.project import empty_project, project  # noqa: E402
 
 __all__ = ["empty_project", "project"]
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_testing.hostile import NAMES, unsafe
 from perfcore_vcs_tagit import Tagit, cache, line, places
 from perfcore_vcs_tagit.line import Refs
 from perfcore_vcs_tagit.repository import Repository
 from perfcore_vcs_tagit.revisions import Revisions
 
 from perfcore.errors import FormatError, UsageError, VersionError
-from perfcore.testing.hostile import NAMES, unsafe
 
 if TYPE_CHECKING:
     from conftest import Snapshot, TagitScript

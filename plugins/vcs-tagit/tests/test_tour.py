@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.project import Done, Project
+from perfcore_testing.project import Done, Project
 
 WORK = "import sys\nsum(i * i for i in range({}))\n"
 MATRIX = "bins: ['{}']\nargs: [work.py]\ncollectors: [{{name: time}}]\n"

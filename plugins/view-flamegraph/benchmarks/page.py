@@ -21,12 +21,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from perfcore_testing import browser, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_flamegraph import FlamegraphView
 from perfcore_view_flamegraph.graph import Graph, graph
 
 from perfcore.model import Profile
-from perfcore.testing import browser, profiles
-from perfcore.testing.output import FakeOutput
 
 HERE = Path(__file__).parent
 STACKS = HERE.parents[2] / "benchmarks" / "stacks.py"

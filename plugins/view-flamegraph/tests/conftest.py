@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("websockets", reason="the package websockets is not installed, by which Chromium is driven")
-    from perfcore.testing import browser as chromium
+    from perfcore_testing import browser as chromium
 
     if chromium.PROGRAM is None:
         pytest.skip("chromium is not installed")

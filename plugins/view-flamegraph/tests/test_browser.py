@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 from perfcore_diff_amounts import Amounts
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 
 from perfcore.model import Profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 
 Stack = tuple[str, ...]
 Opener = Callable[..., str]

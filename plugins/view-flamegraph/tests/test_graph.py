@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_diff_amounts import Amounts
+from perfcore_testing import profiles
 from perfcore_view_flamegraph import palette
 from perfcore_view_flamegraph.graph import NO_STACK, ROOT, SMALLER, Graph, culled, graph
 from perfcore_view_flamegraph.layout import Box, boxes
@@ -20,7 +21,6 @@ from perfcore.errors import NotFoundError, UsageError
 from perfcore.model import Profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 Stack = tuple[str, ...]
 

@@ -12,13 +12,13 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 
 from perfcore.model import Profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 
 
 def written(profile: Profile, name: str = "0@p", **settings: Any) -> str:

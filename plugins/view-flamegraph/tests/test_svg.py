@@ -8,6 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 from perfcore_diff_amounts import Amounts
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 from perfcore_view_flamegraph.svg import EDGE
 
@@ -15,8 +17,6 @@ from perfcore.errors import UsageError
 from perfcore.model import Profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -17,11 +17,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from perfcore_testing import profiles
 from perfcore_view_table import TableSettings, TableView
 
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 ROWS = 1_000_000
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.view import ViewContract
 from perfcore_view_table import TableSettings, TableView
 from perfcore_view_table.contract import TableContract
-
-from perfcore.testing.view import ViewContract
 
 
 class TestTerminal(TableContract):

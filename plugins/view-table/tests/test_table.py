@@ -13,6 +13,8 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_table import TableSettings, TableView
 
 from perfcore.errors import NotFoundError, UsageError
@@ -20,8 +22,6 @@ from perfcore.model import Header, Profile
 from perfcore.plugins import Plugins
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 
 
 def shown(*subjects: Profile, width: int | None = None, color: bool = False, **settings: Any) -> FakeOutput:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from perfcore_testing.view import ViewContract
 
-from perfcore.testing.view import ViewContract
 from perfcore_view_topology.view import TopologySettings, TopologyView
 
 _FORMS = {

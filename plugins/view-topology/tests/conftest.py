@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from perfcore.testing.project import empty_project, project
+from perfcore_testing.project import empty_project, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +35,7 @@ def machines() -> Any:
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     pytest.importorskip("websockets", reason="the package websockets is not installed, by which Chromium is driven")
-    from perfcore.testing import browser as chromium
+    from perfcore_testing import browser as chromium
 
     if chromium.PROGRAM is None:
         pytest.skip("chromium is not installed")

@@ -11,10 +11,10 @@ import attrs
 import pytest
 from perfcore_collect_papi import derived, topology
 from perfcore_collect_papi.topology import Cpu
+from perfcore_testing import profiles
 
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile.table import ColumnSpec, TableBuilder
-from perfcore.testing import profiles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

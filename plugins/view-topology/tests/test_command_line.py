@@ -6,8 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-
-from perfcore.testing.project import Project
+from perfcore_testing.project import Project
 
 pytestmark = pytest.mark.skipif(
     not Path("/sys/devices/system/cpu/online").exists(), reason="the kernel does not tell of its CPUs"

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_collect_papi.topology import Cpu
+from perfcore_testing import hostile, profiles
 from perfcore_view_topology.machine import Box, Machine, listed, machine
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
-from perfcore.testing import hostile, profiles
 
 
 def of(*cpus: Cpu) -> Profile:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_topology import TopologySettings, TopologyView, palette
 
 from perfcore.model import Profile
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 from perfcore.text import clip, printable
 
 

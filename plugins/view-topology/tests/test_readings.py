@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing import profiles
 from perfcore_view_topology.readings import FORMULAS, NO_CPU, Ratio, Readings, Stored, readings
 
 from perfcore.errors import NotFoundError
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 
 def of(rows: list[tuple[int | None, int | None, Any]], derived: list[tuple[Any, ...]] = (), **more: Any) -> Profile:  # type: ignore[assignment]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perfcore_view_topology import TopologySettings
 
-from perfcore.settings import Option, options_of
+from perfcore.config.settings import Option, options_of
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 

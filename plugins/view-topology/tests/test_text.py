@@ -7,12 +7,12 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
 from perfcore_view_topology import TopologySettings, TopologyView
 
 from perfcore.errors import PerfError, UsageError
 from perfcore.model import Profile
-from perfcore.testing import hostile, profiles
-from perfcore.testing.output import FakeOutput
 from perfcore.text import width
 
 

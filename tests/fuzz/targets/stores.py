@@ -5,16 +5,19 @@ from __future__ import annotations
 import hashlib
 import zlib
 
+from perfcore_format_perun import index as perun_index
+from perfcore_format_perun import reader
+from perfcore_testing import profiles
+from perfcore_testing.memory import MemoryStorage
+
 from perfcore import files
-from perfcore.checking import acceptance, amounts, results
+from perfcore.analysis import acceptance, run_values, stored_results
 from perfcore.errors import FormatError, NotFoundError
-from perfcore.profile import codec, perun, perun_index, pieces, seal, stacks
+from perfcore.profile import checksum, codec, pieces, stacks
 from perfcore.profile.stacks import Stacks
 from perfcore.store import index, notes, objects
-from perfcore.store.recent import Recent
+from perfcore.store.stack_base import Recent
 from perfcore.store.store import Store
-from perfcore.testing import profiles
-from perfcore.testing.memory import MemoryStorage
 
 from .law import assert_kept, decoded, folder, summed, target, verified
 
@@ -110,26 +113,26 @@ def notes_of_checks(data: bytes) -> None:
     store = Store(MemoryStorage())
     notes.add(store, acceptance.SUBJECT, acceptance.TYPE, data)
     decoded(lambda: acceptance.accepted(store))
-    notes.add(store, f"checks of {_ID[:2]}", results.TYPE, data)
-    decoded(lambda: results.headlines(results.Results(store, "git").of(_ID)))
+    notes.add(store, f"checks of {_ID[:2]}", stored_results.TYPE, data)
+    decoded(lambda: stored_results.headlines(stored_results.Results(store, "git").of(_ID)))
 
 
 @target
 def caches(data: bytes) -> None:
     """Files of `.perf/cache`, which are believed or not, and never an error."""
     place = folder() / "cache"
-    path = amounts.Kept.read(place, "c", "metrics").path
+    path = run_values.Kept.read(place, "c", "metrics").path
     files.cache(path, data)
-    for metrics in amounts.Kept.read(place, "c", "metrics").known.values():
+    for metrics in run_values.Kept.read(place, "c", "metrics").known.values():
         assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
     path.write_bytes(data)
-    amounts.Kept.read(place, "c", "metrics")
+    run_values.Kept.read(place, "c", "metrics")
 
 
 @target
 def perun_profile(data: bytes) -> None:
     """What Perun wrote; once it was read it is a profile like any other."""
-    found = decoded(lambda: perun.decode(data, created=0, where="fuzz"))
+    found = decoded(lambda: reader.decode(data, created=0, where="fuzz"))
     if found is not None:
         stacks.verify(found.tables)
         assert_kept(found)
@@ -148,7 +151,7 @@ def perun_store(data: bytes) -> None:
 def _sealed(data: bytes) -> bytes:
     """The JSON with a seal that fits, where it is an object."""
     body = data.rstrip()
-    return seal.close(body) if body.endswith(b"}") else data
+    return checksum.close(body) if body.endswith(b"}") else data
 
 
 def _nowhere(id: str) -> bytes:

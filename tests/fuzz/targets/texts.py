@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-from perfcore import config, documents
-from perfcore.jobs import matrix
+from perfcore.config import documents, layers
+from perfcore.config.settings import parse_seconds
+from perfcore.measure import matrix
 from perfcore.profile import expression
 from perfcore.profile.table import column, table
-from perfcore.settings import parse_seconds
 
 from .law import decoded, target
 
@@ -29,11 +29,11 @@ _ROWS = table(
 @target
 def configuration(data: bytes) -> None:
     """A configuration file and the job matrix in it."""
-    layer = decoded(lambda: config.parse_layer("project", data, Path("fuzz.yml")))
+    layer = decoded(lambda: layers.parse_layer("project", data, Path("fuzz.yml")))
     if layer is None:
         return
-    decoded(lambda: config.check_values(layer))
-    found = decoded(lambda: matrix.from_config(config.Config((layer,))))
+    decoded(lambda: layers.check_values(layer))
+    found = decoded(lambda: matrix.from_config(layers.Config((layer,))))
     assert layer.running == tuple(map(str, layer.running))
     if found is not None:
         assert len(found.commands) <= matrix.MAX_JOBS

@@ -10,11 +10,11 @@ from perfcore_collect_papi import topology
 from perfcore_collect_sample import SampleSettings, kernel, pyspy
 from perfcore_collect_sample.source import Places
 from perfcore_format_folded import FoldedFormat
+from perfcore_testing import profiles
 
 from perfcore.model import Job, Profile, Step
 from perfcore.profile import stacks
 from perfcore.profile.table import column, table
-from perfcore.testing import profiles
 
 from .law import assert_kept, decoded, folder, target, written
 

@@ -1,0 +1,235 @@
+"""What the checks of a project can see: measured on its own history.
+
+Versions between which nothing changed are compared as if something might have: what is called a change there is a
+false alarm. Then the later one is made worse by a known step: the smallest that is found in nine of ten tries is what
+the check sees. Histories are tried in the same way, on replays of blocks of the real one (moving-block bootstrap,
+Künsch 1989), so that noise with memory keeps it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from perfcore.analysis.calibration.sensitivity import Calibrated, Gate
+from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis.pair_checks import verdicts
+from perfcore.analysis.pairing import of_profiles, thresholds_of
+from perfcore.analysis.run_values import Sessions, primary
+from perfcore.errors import PerfError
+from perfcore.model import Change, Pairing, Profile, Sample, Series
+from perfcore.profile.table import Column, column
+from perfcore.repository.repository import Repository
+
+STEPS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0)
+RATE = 0.9  # of the tries in which a step has to be found to be seen
+PAIRS = 40  # comparisons at most
+REPLAYS = 20
+SHORTEST, LONGEST = 16, 300  # versions of a history that is replayed
+NEAR = 3  # versions by which a change that is found may be beside the step
+
+Progress = Callable[[int, int, str], None]
+_Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # of a version, and what is told of their sessions
+
+
+def calibrate(
+    repository: Repository, scanned: Sequence[Scanned], check: Scan | None, method: str | None, progress: Progress
+) -> list[Calibrated]:
+    """The gates of every metric of these series, in their order."""
+    singles: dict[str, dict[str, Gate]] = {}
+    results = []
+    for number, one in enumerate(scanned):
+        progress(number, len(scanned), f"{one.line.label}: {one.series.metric}")
+        config = one.line.config_id
+        if config not in singles:
+            singles[config] = _singles(repository, [s for s in scanned if s.line.config_id == config], method)
+        results.append(
+            Calibrated(
+                config_id=config,
+                label=one.line.label,
+                metric=one.series.metric,
+                primary=one.primary,
+                single=singles[config].get(one.series.metric),
+                history=_history(one, check) if check is not None else None,
+            )
+        )
+    return results
+
+
+def _singles(repository: Repository, scanned: Sequence[Scanned], method: str | None) -> dict[str, Gate]:
+    """The gates of all metrics of one configuration, a version against the one before."""
+    pairs = [_pair(repository, *profiles) for profiles in _stable(repository, scanned)]
+    if not pairs:
+        return {}
+    plain = _kinds(repository, pairs, method)
+    gates = {
+        metric: Gate(tried=len(kinds), alarms=sum(kind in ("degradation", "optimization") for kind in kinds), sees=None)
+        for metric, kinds in plain.items()
+    }
+    for step in STEPS:
+        missing = [metric for metric, gate in gates.items() if gate.sees is None]
+        if not missing:
+            break
+        found = _kinds(repository, [_worse(pair, step) for pair in pairs], method)
+        for metric in missing:
+            kinds = found.get(metric, ())
+            if sum(kind == "degradation" for kind in kinds) >= RATE * max(1, len(kinds)):
+                gates[metric] = attrs.evolve(gates[metric], sees=step)
+    return gates
+
+
+def _kinds(repository: Repository, pairs: Sequence[Pairing], method: str | None) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for pair in pairs:  # one by one: as a single check would see it
+        for each in verdicts(repository, [pair], method=method):
+            for change in each.changes:
+                found.setdefault(change.metric, []).append(change.kind)
+    return found
+
+
+def _stable(repository: Repository, scanned: Sequence[Scanned]) -> Iterator[tuple[list[Profile], list[Profile]]]:
+    """The profiles of neighbouring versions between which the metric that decides did not change, spread over the
+    history."""
+    decisive = primary(one.series.metric for one in scanned)
+    (chosen,) = [one for one in scanned if one.series.metric == decisive][:1]
+    moved = {place for change in chosen.changes for place in _span(chosen, change)}
+    places = chosen.line.places
+    calm = [
+        (before, after)
+        for number, (before, after) in enumerate(itertools.pairwise(places), 1)
+        if number not in moved and before.environment == after.environment
+    ]
+    for number in range(min(PAIRS, len(calm))):
+        pair = calm[number * len(calm) // min(PAIRS, len(calm))]
+        try:
+            before, after = ([repository.store.load(id) for id in place.profiles] for place in pair)
+        except PerfError:  # a damaged profile: `fsck` tells
+            continue
+        yield before, after
+
+
+def _span(one: Scanned, change: Change) -> range:
+    """The places at which a change may have come."""
+    numbers = {place.version.id: number for number, place in enumerate(one.line.places)}
+    return range(numbers[change.earliest], numbers[change.latest] + 1)
+
+
+def _pair(repository: Repository, before: Sequence[Profile], after: Sequence[Profile]) -> Pairing:
+    sides = [Sample(version=each[0].origin, profiles=tuple(each)) for each in (before, after)]
+    return attrs.evolve(of_profiles(repository, *sides), thresholds=thresholds_of(repository))
+
+
+def _worse(pair: Pairing, step: float) -> Pairing:
+    """The pairing with every amount of its target worse by a step."""
+    profiles = tuple(
+        profile.replace_tables(
+            resources=attrs.evolve(
+                profile.tables["resources"],
+                columns=tuple(_scaled(each, step) for each in profile.tables["resources"].columns),
+            )
+        )
+        for profile in pair.target.profiles
+    )
+    return attrs.evolve(pair, target=attrs.evolve(pair.target, profiles=profiles))
+
+
+def _scaled(values: Column, step: float) -> Column:
+    if values.role != "value" or values.dtype not in ("i64", "u64", "f64"):
+        return values
+    factor = 1 + step if values.spec.better == "lower" else 1 / (1 + step)
+    amounts = [value * factor if isinstance(value, int | float) else None for value in values]
+    return column(values.name, amounts, dtype="f64", unit=values.unit, role="value", better=values.spec.better)
+
+
+def _history(one: Scanned, check: Scan) -> Gate | None:
+    """The gate of a history, tried on replays of what is left of it without its changes."""
+    calm = _levelled(one)[-LONGEST:]
+    if len(calm) < SHORTEST:
+        return None
+    draw = random.Random(f"{one.series.config_id} {one.series.metric}")
+    replays = [_replay(calm, draw) for _ in range(REPLAYS)]
+    alarms = sum(len(_scan(one.series, replay, check)) for replay in replays)
+    places = [draw.randrange(len(calm) // 4, 3 * len(calm) // 4 + 1) for _ in replays]
+    for step in STEPS:
+        factor = 1 + step if one.series.better == "lower" else 1 / (1 + step)
+        found = sum(
+            _sees(one.series, _stepped(replay, place, factor), place, check)
+            for replay, place in zip(replays, places, strict=True)
+        )
+        if found >= RATE * len(replays):
+            return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=step)
+    return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=None)
+
+
+def _levelled(one: Scanned) -> list[_Runs]:
+    """The runs of the versions of the newest environment, each stretch between two changes at the level of the last."""
+    sessions = one.series.sessions if _take_turns(one.series) else ((),) * len(one.series.values)
+    newest_environment = one.series.environments[-1]
+    cuts = {_span(one, change).stop - 1 for change in one.changes if change.kind != "machine"}
+    stretches: list[list[_Runs]] = [[]]
+    rows = zip(one.series.values, sessions, one.series.environments, strict=True)
+    for number, (values, told, environment) in enumerate(rows):
+        if number in cuts:
+            stretches.append([])
+        if environment == newest_environment and values:
+            stretches[-1].append((values, told))
+    known = [stretch for stretch in stretches if stretch]
+    levels = [statistics.median(statistics.median(values) for values, _ in stretch) for stretch in known]
+    if not levels or any(level <= 0 for level in levels):
+        return []
+    return [
+        (tuple(value * levels[-1] / level for value in values), told)
+        for stretch, level in zip(known, levels, strict=True)
+        for values, told in stretch
+    ]
+
+
+def _take_turns(series: Series) -> bool:
+    """Whether sessions come back along a history. Where each is one stretch, a replay would make them take turns."""
+    last: dict[str, int] = {}
+    for place, some in enumerate(series.sessions):
+        for name, _ in some:
+            if name and last.setdefault(name, place) < place - 1:
+                return True
+            last[name] = place
+    return False
+
+
+def _replay(calm: Sequence[_Runs], draw: random.Random) -> list[_Runs]:
+    length = max(2, math.isqrt(len(calm)))
+    replay: list[_Runs] = []
+    while len(replay) < len(calm):
+        start = draw.randrange(len(calm) - length + 1)
+        replay += calm[start : start + length]
+    return replay[: len(calm)]
+
+
+def _stepped(replay: Sequence[_Runs], place: int, factor: float) -> list[_Runs]:
+    return [*replay[:place], *((tuple(value * factor for value in values), told) for values, told in replay[place:])]
+
+
+def _sees(series: Series, replay: Sequence[_Runs], place: int, check: Scan) -> bool:
+    wanted = {_version(number) for number in range(place - NEAR, place + NEAR + 1)}
+    return any(change.kind == "degradation" and change.target in wanted for change in _scan(series, replay, check))
+
+
+def _scan(series: Series, replay: Sequence[_Runs], check: Scan) -> list[Change]:
+    replayed = attrs.evolve(
+        series,
+        versions=tuple(_version(number) for number in range(len(replay))),
+        environments=("",) * len(replay),
+        values=tuple(values for values, _ in replay),
+        sessions=tuple(told for _, told in replay) if any(told for _, told in replay) else (),
+    )
+    changes, _ = check.phases.call("scan", series=replayed, state=None)
+    return [change for change in changes if change.kind in ("degradation", "optimization")]
+
+
+def _version(number: int) -> str:
+    return f"{number:010}"

@@ -1,0 +1,100 @@
+"""What came of a check, with all that a report of it says: verdicts, what was accepted, and what fails the build."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.fail_on import DEFAULT, DEGRADED, UNTOLD, Rule
+from perfcore.analysis.pairing import Unpaired
+from perfcore.model import EMPTY, Change
+
+SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class Location:
+    """A line of a file, with how many characters it has. `path` is relative to the root of the repository, and `why`
+    is empty where the line is what the verdict is on, and not a hint."""
+
+    path: str
+    line: int = 1
+    length: int = 0
+    why: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Outcome:
+    """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
+    `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
+    comparisons or series that were, and `metrics` of what. `locations` are files of the repository for what is
+    reported, where a report was asked for that wants them."""
+
+    changes: tuple[Change, ...] = ()
+    unpaired: tuple[Unpaired, ...] = ()
+    accepted: Mapping[str, Acceptance] = EMPTY
+    rules: tuple[Rule, ...] = DEFAULT
+    conclusion: str = ""
+    compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
+    metrics: frozenset[str] = frozenset()
+    locations: Mapping[Change | Unpaired, Location] = attrs.Factory(dict)
+
+    def fails(self, change: Change) -> bool:
+        """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""
+        stands = change.id not in self.accepted and not change.undone
+        return stands and any(rule.fits(change) for rule in self.rules)
+
+    @property
+    def failing(self) -> tuple[Change, ...]:
+        return tuple(filter(self.fails, self.changes))
+
+    @property
+    def degraded(self) -> bool:
+        """Whether the exit code is 1."""
+        return any(change.kind == "degradation" for change in self.failing)
+
+    @property
+    def requires_all(self) -> bool:
+        """Whether the build fails where something could not be compared."""
+        return any(rule.verdict == "cannot-tell" and not rule.metric for rule in self.rules)
+
+    @property
+    def untold(self) -> bool:
+        """Whether something that had to be told could not be, or was not compared at all."""
+        missing = self.requires_all and bool(self.unpaired or not self.compared)
+        return missing or any(change.kind == "cannot tell" for change in self.failing)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The metrics that rules name and nothing that was compared has; where nothing was, nobody knows."""
+        named = (rule.metric for rule in self.rules if rule.metric)
+        return tuple(metric for metric in named if self.metrics and metric not in self.metrics)
+
+    @property
+    def exit_code(self) -> int:
+        """1 for a degradation and for nothing else."""
+        return DEGRADED if self.degraded else UNTOLD if self.untold else 0
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "schema": SCHEMA,
+            "degraded": self.degraded,
+            "compared": self.compared,
+            "fail_on": [str(rule) for rule in self.rules],
+            "changes": [self._change_json(change) for change in self.changes],
+            "unpaired": [attrs.asdict(missing) for missing in self.unpaired],
+        }
+
+    def _change_json(self, change: Change) -> dict[str, Any]:
+        found = self.accepted.get(change.id)
+        accepted = None if found is None else {"author": found.author, "why": found.why, "time": found.time}
+        return {**_finite(attrs.asdict(change)), "accepted": accepted, "fails": self.fails(change)}
+
+
+def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values without numbers that JSON cannot write."""
+    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}

@@ -1,0 +1,222 @@
+"""A check from the question to its outcome: what `perf check` and the library do alike."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+
+import attrs
+
+from perfcore.analysis import acceptance, history, last_checked, report
+from perfcore.analysis import pairing as pairings
+from perfcore.analysis import series as histories
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.contracts import contract
+from perfcore.analysis.contracts.evaluate import fulfilled
+from perfcore.analysis.fail_on import DEFAULT, Rule, combined
+from perfcore.analysis.findings import Findings, Kept, of_contracts, of_pairs, of_scans
+from perfcore.analysis.history import Scan
+from perfcore.analysis.pair_checks import verdicts
+from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis.stored_results import Results
+from perfcore.analysis.target import Asked, Profiles, Range, Two, Version
+from perfcore.config.layers import KEYS, read_bytes
+from perfcore.errors import NotFoundError, PerfError
+from perfcore.model import EMPTY, Pairing
+from perfcore.repository.repository import Repository
+from perfcore.store.lookup import Ref
+from perfcore.text import brief, printable
+
+_UNMEASURED = "none of these versions has a profile that can be compared"
+_MEASURE = "perf collect time --all --add -- COMMAND"
+
+
+@attrs.frozen(kw_only=True)
+class How:
+    """How a check is done: by one `method`, or else as configured; with `thresholds` beside those of the configuration.
+    `progress(done, total, text)` and `note(text)` tell people."""
+
+    method: str | None = None
+    thresholds: Mapping[str, float] = EMPTY
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None
+    note: Callable[[str], None] = lambda text: None
+
+
+def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, ...] = DEFAULT, store: bool) -> Outcome:
+    """What was found, with what people accepted of it. `rules` say what fails the build, and with `store` the result
+    is kept with the versions it is of."""
+    found = _found(repository, asked, how)
+    outcome = Outcome(
+        changes=found.changes,
+        unpaired=found.unpaired,
+        accepted=acceptance.of_changes(found.changes, acceptance.accepted(repository.store)),
+        rules=rules,
+        conclusion="\n".join(found.conclusions),
+        compared=found.compared,
+        metrics=found.metrics,
+    )
+    for metric in filter(None, how.thresholds if found.metrics else ()):
+        if metric not in found.metrics:
+            known = ", ".join(map(printable, sorted(found.metrics)))
+            how.note(f"the threshold of {brief(metric)} is of nothing that was compared ({known})")
+    if store:
+        _keep(repository, found.kept)
+        if (version := _version_of(repository, asked)) is not None:
+            last_checked.remember(repository, version, time.time_ns())
+    repository.plugins.emit("check_done", changes=outcome.changes)
+    return outcome
+
+
+def scanning(repository: Repository, how: How) -> Scan | None:
+    """The check of histories; None where it is one that compares two versions."""
+    name = how.method or str(repository.trusted("check.history"))
+    default = how.method is None and name == KEYS["check.history"].default
+    if default and name not in repository.plugins.names("check"):
+        how.note(f"each version is compared with the one before; perfcore-check-{name} would see them all")
+        return None
+    return Scan.configured(repository, name)
+
+
+def _found(repository: Repository, asked: Asked, how: How) -> Findings:
+    if isinstance(asked, Range):
+        return _of_history(repository, asked, how)
+    if isinstance(asked, Version):
+        agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
+        found = _of_pairs(repository, _of_version(repository, asked.id), how, registered=True)
+        return _with_contracts(repository, found, asked.id, agreed)
+    if isinstance(asked, Two):
+        return _of_pairs(repository, [_of_two(repository, asked, how)], how, registered=False)
+    return _of_profiles(repository, asked, how)
+
+
+def _with_contracts(
+    repository: Repository, found: Findings, version: str, agreed: Sequence[contract.Contract]
+) -> Findings:
+    """What was found of a version, with the verdicts on its contracts."""
+    changes, judged = fulfilled(repository, version, agreed, found.changes) if agreed else (found.changes, ())
+    configs = {entry.config_id for entry in repository.entries(version) if entry.config_id}
+    found = attrs.evolve(found, kept=(*found.kept, of_contracts(version, configs, judged)))
+    if not judged:
+        return found
+    allowed = report.decided(found.changes) - report.decided(changes)
+    conclusions = (report.conclusion(changes, allowed), report.of_contracts(judged))
+    compared = found.compared + len(judged)
+    return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions, compared=compared)
+
+
+def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
+    """The changes of a history or a range of it, and a line that says what was looked at. Where a configuration has
+    only few versions, or the check does not scan, each version is compared with the one before."""
+    before = _before(repository, asked)
+    if repository.version(asked.end or None) in before:
+        return Findings(conclusions=(f"{printable(asked.start)}..{printable(asked.end)} holds no version",))
+    scan = scanning(repository, how)
+    lines = histories.lines(repository, repository.version(asked.end or None))
+    if not lines:
+        raise NotFoundError(_UNMEASURED, hint=_MEASURE)
+    long = [line for line in lines if scan and (how.method or len(line.places) >= history.SHORT)]
+    found = history.wanted(repository, long)
+    if scan:
+        smallest = combined(pairings.thresholds_of(repository), how.thresholds)
+        found = history.scanned(repository, found, scan, smallest, how.progress)
+    for label, metric, version in history.ended(found):
+        last = f"{printable(metric)} was last measured at {version[:10]}"
+        how.note(f"{printable(label)}: {last}; no later version is checked by it")
+    changes = history.changes(found)
+    changes = [change for change in changes if change.latest not in before]
+    made = Findings()
+    if scan and found:
+        concluded = report.of_history(changes, len(found), history.versions(found))
+        kept = of_scans(scan.phases.found.name, found)
+        metrics = frozenset(one.series.metric for one in found)
+        made = Findings(
+            changes=tuple(changes), conclusions=(concluded,), compared=len(found), metrics=metrics, kept=(kept,)
+        )
+    if short := {line.config_id for line in lines} - {line.config_id for line in long}:
+        pairs = [p for p in _one_by_one(repository, asked, before) if p.config_id in short]
+        if pairs or not made.conclusions:
+            compared = attrs.evolve(how, method=None if scan else how.method)
+            made = made.and_also(_of_pairs(repository, pairs, compared, registered=True))
+    return made
+
+
+def _before(repository: Repository, asked: Range) -> frozenset[str]:
+    """A and what it comes from, where a range A..B was asked for."""
+    if not asked.start:
+        return frozenset()
+    return frozenset(version.id for version in repository.vcs.walk_minor_versions(repository.version(asked.start)))
+
+
+def _one_by_one(repository: Repository, asked: Range, before: Container[str]) -> Iterator[Pairing | Unpaired]:
+    """The versions of a branch or a range of it, each against the one before: along the first parents, so that no
+    version is compared with one that it does not come from."""
+    walked = histories.first_parents(repository.walk(repository.version(asked.end or None)))
+    line = [(version.id, entries) for version, entries in walked if entries][::-1]
+    wanted = {version for version, _ in line if version not in before}
+    return pairings.of_history(repository, line, wanted)
+
+
+def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: How, *, registered: bool) -> Findings:
+    given = list(pairs)
+    found = verdicts(
+        repository,
+        [item for item in given if isinstance(item, Pairing)],
+        method=how.method,
+        thresholds=how.thresholds,
+        progress=how.progress,
+    )
+    changes = tuple(change for each in found for change in each.changes)
+    return Findings(
+        changes=changes,
+        unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
+        conclusions=(report.conclusion(changes),),
+        compared=report.decided(changes),
+        metrics=frozenset(change.metric for change in changes),
+        kept=(of_pairs(found),) if registered else (),
+    )
+
+
+def _of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpaired]:
+    if not repository.entries(version):
+        raise NotFoundError(
+            f"version {version[:10]} has no profiles: there is nothing to check",
+            hint="measure and register it: perf collect time --add -- COMMAND",
+        )
+    return pairings.of_version(repository, version)
+
+
+def _of_profiles(repository: Repository, asked: Profiles, how: How) -> Findings:
+    pairs = itertools.chain.from_iterable(_of_profile(repository, ref) for ref in asked.refs)
+    registered = all(ref.entry is not None for ref in asked.refs)
+    return _of_pairs(repository, pairs, how, registered=registered)
+
+
+def _of_profile(repository: Repository, ref: Ref) -> Iterable[Pairing | Unpaired]:
+    if ref.entry is not None and ref.version is not None:
+        return pairings.of_version(repository, ref.version, ref.entry.config_id)
+    return [pairings.of_dirty(repository, repository.load(ref))]
+
+
+def _of_two(repository: Repository, asked: Two, how: How) -> Pairing:
+    if unlike := pairings.unlike(asked.baseline.profiles[0], asked.target.profiles[0]):
+        how.note(f"these were not measured alike: {unlike}")
+    return pairings.of_profiles(repository, asked.baseline, asked.target)
+
+
+def _version_of(repository: Repository, asked: Asked) -> str | None:
+    """The version that was asked for, or the last one of a history."""
+    if isinstance(asked, Range):
+        return repository.version(asked.end or None)
+    return asked.id if isinstance(asked, Version) else None
+
+
+def _keep(repository: Repository, found: Sequence[Kept]) -> None:
+    """Keep what was found, for `log` and `status`. A store that cannot be written is no reason to fail."""
+    results = Results(repository.store, repository.vcs_name)
+    try:
+        for kept in found:
+            for method, changes in sorted(kept.items()):
+                results.keep(method, changes, time.time_ns())
+    except (PerfError, OSError) as error:
+        repository.plugins.warn(f"the result is not kept: {error}")

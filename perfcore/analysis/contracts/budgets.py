@@ -1,0 +1,86 @@
+"""Whether what a command takes is within a budget."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore.analysis.contracts.context import Case, verdict
+from perfcore.analysis.contracts.contract import Budget
+from perfcore.errors import PerfError
+from perfcore.model import Change, ChangeKind
+from perfcore.text import plural, quantity
+
+ALPHA = 0.05  # the chance at which more runs beyond a budget than its quantile lets pass are no accident
+
+
+@attrs.frozen
+class _Hidden:
+    """Runs of which only this is known: they took no more than `most`."""
+
+    runs: int
+    most: float
+
+
+def of_budget(case: Case, budget: Budget, metric: str) -> Change:
+    """A budget is broken where more runs are beyond it than its quantile lets pass, by more than chance (binomial
+    test at 5 %); where only the estimate is beyond it, nobody can tell."""
+    series = case.known.get(metric)
+    if series is None:
+        return verdict("cannot tell", "it was not measured")
+    limit, values = budget.limit(series.unit), list(series.values[0])
+    hidden = _hidden(case, metric, len(values))
+    if hidden is not None and not budget.least and hidden.most <= limit:
+        values += [hidden.most] * hidden.runs
+    elif hidden is not None and not values:
+        bound = quantity(hidden.most, series.unit)
+        return verdict("cannot tell", f"it was not measured: up to {bound} it may be that of perf's own helper")
+    if not values:
+        return verdict("cannot tell", "it was not measured")
+    found = _quantile(sorted(values), budget.quantile)
+    exact = hidden is None or found > hidden.most
+    beyond = sum(value < limit if budget.least else value > limit for value in values)
+    chance = _at_least(beyond, len(values), budget.quantile if budget.least else 1 - budget.quantile)
+    within = found >= limit if budget.least else found <= limit
+    evidence = (
+        f"{'' if exact else 'at most '}{quantity(found, series.unit)} of {quantity(limit, series.unit)}; "
+        f"{beyond} of {plural(len(values), 'run')} beyond it"
+    )
+    kind: ChangeKind = "same" if within else "degradation" if chance < ALPHA else "cannot tell"
+    return verdict(
+        kind,
+        evidence,
+        unit=series.unit,
+        baseline_value=limit,
+        target_value=found if exact else None,
+        ratio=found / limit if exact and limit > 0 and found >= 0 else None,
+        p_value=chance,
+    )
+
+
+def _hidden(case: Case, metric: str, measured: int) -> _Hidden | None:
+    """The runs whose amount a collector hides because it may be its own, where the profiles say up to what amount."""
+    runs = max(len(series.values[0]) for series in case.known.values())
+    if measured >= runs:
+        return None
+    try:
+        profiles = [case.repository.store.load(id) for id in case.line.places[0].profiles]
+    except PerfError:  # a damaged one was told of when the others were read
+        return None
+    bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]
+    known = [bound for bound in bounds if isinstance(bound, int | float) and math.isfinite(bound)]
+    return _Hidden(runs - measured, max(known)) if known and len(known) == len(bounds) else None
+
+
+def _quantile(ordered: Sequence[float], share: float) -> float:
+    """The amount that this share of the runs is at or below; where that is so between two amounts, their mean."""
+    place = round(share * len(ordered), 9)
+    low, high = ordered[math.ceil(place) - 1], ordered[min(math.floor(place), len(ordered) - 1)]
+    return low if low == high else low / 2 + high / 2
+
+
+def _at_least(count: int, runs: int, chance: float) -> float:
+    """How likely at least so many of the runs are beyond what each is beyond with this chance."""
+    return min(1.0, sum(math.comb(runs, k) * chance**k * (1 - chance) ** (runs - k) for k in range(count, runs + 1)))

@@ -1,0 +1,136 @@
+"""JUnit XML: a suite for every command, a test case for every primary metric and every other one that changed.
+
+A change that fails the build is a failure; what could not be told or compared is a skipped test, unless the build is
+to fail on it, when it is an error. The attributes and their order of nesting are those of the schema that the Jenkins
+plugin for JUnit publishes, which GitLab, Azure and others read as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from xml.sax.saxutils import escape, quoteattr
+
+import attrs
+
+from perfcore.analysis import report
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.formats import wording
+from perfcore.analysis.pairing import Unpaired
+from perfcore.model import Change
+from perfcore.text import encodable, printable
+
+_RESULTS = ("failure", "error", "skipped")
+
+
+@attrs.frozen(kw_only=True)
+class _Case:
+    """A test case. `result` is one of `failure`, `error`, `skipped`, or "" for one that passed."""
+
+    suite: str
+    name: str
+    result: str = ""
+    type: str = ""
+    message: str = ""
+    text: str = ""
+
+
+def render(outcome: Outcome) -> str:
+    """The document."""
+    cases = [*_unique([_case(outcome, change) for change in wording.shown(outcome.changes)], outcome)]
+    cases += [_missing(outcome, missing) for missing in outcome.unpaired]
+    suites: dict[str, list[_Case]] = {}
+    for case in cases:
+        suites.setdefault(case.suite, []).append(case)
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="perf check"{_counts(cases)}>']
+    for name, some in suites.items():
+        lines.append(f"  <testsuite name={_attribute(name)}{_counts(some)}>")
+        lines += [line for case in some for line in _lines(case)]
+        lines.append("  </testsuite>")
+    return "\n".join([*lines, "</testsuites>", ""])
+
+
+def _case(outcome: Outcome, change: Change) -> _Case:
+    result = _result(outcome, change)
+    acceptance = outcome.accepted.get(change.id)
+    parts = [wording.sentence(change), printable(change.evidence), f"change {printable(change.id)}"]
+    parts += [wording.accepted(acceptance)] if acceptance else []
+    return _Case(
+        suite=_suite(change.label),
+        name=report.metric(change),
+        result=result,
+        type=change.kind,
+        message=wording.title(change) if result else "",
+        text="\n".join(filter(None, parts)),
+    )
+
+
+def _result(outcome: Outcome, change: Change) -> str:
+    if outcome.fails(change):
+        return "failure" if change.kind == "degradation" else "error"
+    return "skipped" if change.kind == "cannot tell" else ""
+
+
+def _missing(outcome: Outcome, missing: Unpaired) -> _Case:
+    return _Case(
+        suite=_suite(missing.label),
+        name="not compared",
+        result="error" if outcome.requires_all else "skipped",
+        type="not compared",
+        message=wording.unpaired(missing),
+        text=wording.unpaired(missing),
+    )
+
+
+def _suite(label: str) -> str:
+    return printable(label) or "(no command)"
+
+
+def _unique(cases: Sequence[_Case], outcome: Outcome) -> Iterator[_Case]:
+    """Readers take two cases of one name for one test that ran twice: in a history, each says its version. Else the
+    name is the same from one build to the next, so that they can tell what is new."""
+    count = Counter((case.suite, case.name) for case in cases)
+    for case, change in zip(cases, wording.shown(outcome.changes), strict=True):
+        many = count[case.suite, case.name] > 1
+        yield attrs.evolve(case, name=f"{case.name} at {printable(change.target)}") if many else case
+
+
+def _lines(case: _Case) -> Iterator[str]:
+    yield f'    <testcase classname={_attribute(case.suite)} name={_attribute(case.name)} time="0">'
+    if case.result == "skipped":
+        yield f"      <skipped message={_attribute(case.message)}/>"
+    elif case.result:
+        yield f"      <{case.result} type={_attribute(case.type)} message={_attribute(case.message)}>"
+        yield f"{_text(case.text)}</{case.result}>"
+    if case.result in ("", "skipped"):
+        yield f"      <system-out>{_text(case.text)}</system-out>"
+    yield "    </testcase>"
+
+
+def _counts(cases: Iterable[_Case]) -> str:
+    found = Counter(case.result for case in cases)
+    counts = {
+        "tests": found.total(),
+        "failures": found["failure"],
+        "errors": found["error"],
+        "skipped": found["skipped"],
+    }
+    return "".join(f' {name}="{count}"' for name, count in counts.items()) + ' time="0"'
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(_legal(text))
+
+
+def _text(text: str) -> str:
+    return escape(_legal(text))
+
+
+def _legal(text: str) -> str:
+    """The text without the characters that XML 1.0 has no way to write. What people were given has none any more, as
+    control characters are written as escapes; a plugin's own words may."""
+    return "".join(c if _is_legal(c) else "\ufffd" for c in encodable(text))
+
+
+def _is_legal(c: str) -> bool:
+    return c in "\t\n\r" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"

@@ -1,0 +1,125 @@
+"""A summary in Markdown for a pull request: what was found, a table of what changed, and the rest folded.
+
+Names come from outside, so every one is shown as code, and what could end that is written as entities: it can open no
+markup, link to nothing and mention nobody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from perfcore.analysis import report
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.formats import wording
+from perfcore.model import Change
+from perfcore.text import clip, printable, quantity
+
+_LONGEST = 200
+_MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
+_SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.")
+_HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
+
+
+def render(outcome: Outcome) -> str:
+    """The page, which begins with a heading."""
+    changed = [change for change in outcome.changes if change.kind not in ("same", "cannot tell")]
+    others = [change for change in outcome.changes if change.kind in ("same", "cannot tell")]
+    paragraphs = [f"### Performance: {_headline(outcome)}", _plain(wording.conclusion(outcome)) + "."]
+    paragraphs += [_table(outcome, changed)] if changed else []
+    paragraphs += (
+        [_list(_acceptances(outcome, changed[:_MOST]))] if any(c.id in outcome.accepted for c in changed) else []
+    )
+    paragraphs += [_list(_unpaired(outcome)) + _more(outcome.unpaired)] if outcome.unpaired else []
+    if others:
+        paragraphs.append(_folded("What did not change, or cannot be told", _table(outcome, others)))
+    if said := [change for change in outcome.changes if change.evidence]:
+        paragraphs.append(_folded("What the verdicts rest on", _list(_evidence(said[:_MOST])) + _more(said)))
+    return "\n\n".join(paragraphs) + "\n"
+
+
+def _headline(outcome: Outcome) -> str:
+    if outcome.degraded:
+        return "❌ degraded"
+    if outcome.untold:
+        return "❔ cannot tell"
+    if not outcome.compared:
+        return "❔ nothing was compared"
+    return "✅ passed"
+
+
+def _table(outcome: Outcome, changes: Sequence[Change]) -> str:
+    rows = [_row(outcome, change) for change in changes[:_MOST]]
+    return "\n".join([*_HEAD, *rows]) + _more(changes)
+
+
+def _row(outcome: Outcome, change: Change) -> str:
+    cells = (
+        _verdict(outcome, change),
+        _code(change.label),
+        _code(report.metric(change)),
+        f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
+        f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
+        _arrow(change) + wording.size(change),
+        wording.interval(change),
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _verdict(outcome: Outcome, change: Change) -> str:
+    word = report.word(change)
+    if change.id in outcome.accepted:
+        return f"{word}, accepted"
+    return f"**{word}**" if outcome.fails(change) else word
+
+
+def _arrow(change: Change) -> str:
+    if change.ratio is None or change.kind not in ("degradation", "optimization"):
+        return ""
+    return "▲ " if change.ratio > 1 else "▼ "
+
+
+def _acceptances(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
+    for change in changes:
+        if found := outcome.accepted.get(change.id):
+            yield f"{_subject(change)}: accepted by {_code(found.author)}: {_code(found.why)}"
+
+
+def _unpaired(outcome: Outcome) -> Iterator[str]:
+    for missing in outcome.unpaired[:_MOST]:
+        yield f"not compared: {_code(missing.label)} at {_code(missing.version[:10])}: {_plain(missing.reason)}"
+
+
+def _evidence(changes: Sequence[Change]) -> Iterator[str]:
+    for change in changes:
+        yield f"{_subject(change)}, change {_code(change.id)}: {_code(change.evidence)}"
+
+
+def _subject(change: Change) -> str:
+    return f"{_code(report.metric(change))} of {_code(change.label)}"
+
+
+def _more(items: Sequence[object]) -> str:
+    return f"\n\n… and {len(items) - _MOST:,} more" if len(items) > _MOST else ""
+
+
+def _list(items: Iterator[str]) -> str:
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _folded(summary: str, content: str) -> str:
+    """GitHub and GitLab render Markdown inside of a folded part after an empty line."""
+    return f"<details>\n<summary>{summary}</summary>\n\n{content}\n\n</details>"
+
+
+def _code(text: str) -> str:
+    """A name: a code span, or an element where it holds what could end one or a cell."""
+    shown = clip(printable(text), _LONGEST).strip()
+    if not shown:
+        return ""
+    return f"<code>{_plain(shown)}</code>" if set("`|\\") & set(shown) else f"`{shown}`"
+
+
+def _plain(text: str) -> str:
+    """The text with all that could be markup as entities."""
+    return _SIGNS.sub(lambda found: found[1] or f"&#{ord(found[0])};", printable(text))

@@ -1,0 +1,60 @@
+"""What all formats say of a change, in words. Names in it are as they were given: each format escapes the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfcore.analysis import report
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.pairing import Unpaired
+from perfcore.model import Change
+from perfcore.text import percent, plural, printable, quantity
+
+
+def shown(changes: Sequence[Change]) -> list[Change]:
+    """What people want to know of: primary metrics, and the others where they changed."""
+    return [change for change in changes if change.primary or change.kind not in ("same", "cannot tell")]
+
+
+def size(change: Change) -> str:
+    """By how much it changed."""
+    return percent(change.ratio) if change.ratio is not None else "-"
+
+
+def interval(change: Change) -> str:
+    """Between what bounds the change lies; nothing where nobody knows."""
+    if change.low is None or change.high is None:
+        return ""
+    return f"{percent(change.low)} to {percent(change.high)}"
+
+
+def title(change: Change) -> str:
+    """`cpu slower: +5.2 %`."""
+    return f"{report.metric(change)} {report.word(change)}" + (f": {size(change)}" if change.ratio is not None else "")
+
+
+def sentence(change: Change) -> str:
+    """The whole verdict in one line."""
+    if change.contract:
+        return f"{printable(change.label)}: {printable(change.contract)}: {report.word(change)}"
+    between = f" ({interval(change)})" if interval(change) else ""
+    moved = f", {size(change)}{between}" if change.ratio is not None else ""
+    before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))
+    verdict = f"{printable(change.label)}: {report.metric(change)} {report.word(change)}{moved}"
+    return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(change.target)}"
+
+
+def accepted(acceptance: Acceptance) -> str:
+    return f"accepted by {printable(acceptance.author)}: {printable(acceptance.why)}"
+
+
+def unpaired(missing: Unpaired) -> str:
+    return f"not compared: {printable(missing.label)} at {printable(missing.version[:10])}: {printable(missing.reason)}"
+
+
+def conclusion(outcome: Outcome) -> str:
+    """What was found, in one line, with what was accepted."""
+    count = sum(1 for change in shown(outcome.changes) if change.id in outcome.accepted)
+    more = f", {plural(count, 'change')} accepted" if count else ""
+    return (outcome.conclusion.replace("\n", "; ") or report.conclusion(outcome.changes)) + more

@@ -1,0 +1,80 @@
+"""Two versions compared by the checks that the configuration names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import attrs
+
+from perfcore.analysis import method_rules
+from perfcore.analysis.fail_on import combined
+from perfcore.analysis.method_rules import Facts
+from perfcore.errors import PluginError
+from perfcore.model import EMPTY, Change, Pairing
+from perfcore.plugins.registry import Phases
+from perfcore.repository.repository import Repository
+
+
+@attrs.frozen
+class Verdicts:
+    """What one method says of a pairing."""
+
+    pairing: Pairing
+    method: str
+    changes: tuple[Change, ...]
+
+
+def verdicts(
+    repository: Repository,
+    pairs: Sequence[Pairing],
+    *,
+    method: str | None = None,
+    thresholds: Mapping[str, float] = EMPTY,
+    progress: Callable[[int, int, str], None] = lambda done, total, text: None,
+) -> list[Verdicts]:
+    """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
+    aside decides nothing. `thresholds` are beside those that are configured."""
+    drivers = {method: _driver(repository, method)} if method else {}
+    made: list[Verdicts] = []
+    for number, pairing in enumerate(pairs):
+        progress(number, len(pairs), pairing.label)
+        smallest = combined(pairing.thresholds, thresholds)
+        asked = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
+        for name in (method,) if method else methods(repository, pairing):
+            if name not in drivers:
+                drivers[name] = _driver(repository, name)
+            found = drivers[name].call("compare", pairing=asked)
+            if pairing.aside:
+                found = [attrs.evolve(change, primary=False) for change in found]
+            made.append(Verdicts(pairing, name, tuple(found)))
+    return made
+
+
+def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:
+    """The checks for a pairing, as configured."""
+    return chosen(repository, facts_of(pairing), str(repository.trusted("check.name")))
+
+
+def facts_of(pairing: Pairing) -> Facts:
+    """What rules look at in a pairing."""
+    profile = pairing.target.profiles[0]
+    return Facts(
+        profile.header.type,
+        pairing.label,
+        profile.collector.name,
+        tuple(tool.name for tool in profile.postprocessors),
+    )
+
+
+def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...]:
+    """The checks for what these facts are of."""
+    configured = method_rules.read(repository.trusted("check.rules"))
+    return method_rules.methods(configured, facts, str(repository.config.get("check.apply")), default)
+
+
+def _driver(repository: Repository, name: str) -> Phases:
+    plugins = repository.plugins
+    found, driver = plugins.make("check", name, repository.plugin_options("check", name))
+    if not hasattr(driver, "compare"):
+        raise PluginError(f"{found} does not compare two versions", hint="perf check all looks at histories")
+    return plugins.phases(found, driver)

@@ -1,0 +1,233 @@
+"""Which profiles are compared: a target with the nearest ancestor that has a profile of the same configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator, Sequence
+
+import attrs
+
+from perfcore.errors import UsageError
+from perfcore.model import Entry, Pairing, Profile, Sample
+from perfcore.repository.repository import Repository
+
+_UNKNOWN = "the profile does not say its configuration (config_id)"
+
+
+@attrs.frozen(kw_only=True)
+class Unpaired:
+    """A configuration of the target that could not be compared, and why."""
+
+    label: str
+    config_id: str
+    version: str
+    reason: str
+
+
+@attrs.frozen
+class _Key:
+    config_id: str
+    environment_id: str
+
+
+def of_version(repository: Repository, version: str, config_id: str | None = None) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration that a version was measured in, or for one of them. A merge is compared along
+    each of its parents; the first along which there is a baseline decides."""
+    entries = repository.entries(version)
+    yield from (_unpaired(entry, version, _UNKNOWN) for entry in entries if not entry.config_id and config_id is None)
+    grouped = _grouped(entries)
+    targets = {key: group for key, group in grouped.items() if config_id in (None, key.config_id)}
+    lines = _lines(repository, version, set(targets))
+    for key, group in targets.items():
+        baselines = dict(found[key] for found, _ in lines if key in found)
+        elsewhere = [others[key.config_id] for _, others in lines if key.config_id in others]
+        target = _sample(repository, version, group) if baselines else None
+        for number, (base_version, base_entries) in enumerate(baselines.items()):
+            assert target is not None
+            pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
+            yield attrs.evolve(pairing, aside=number > 0)
+        if not baselines and elsewhere:
+            yield _unpaired(group[0], version, _elsewhere(elsewhere[0]))
+        elif not baselines:
+            yield _unpaired(group[0], version, "no ancestor was measured in this configuration")
+
+
+def of_release(repository: Repository, version: str, release: str) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration of a version with an earlier one, or with what was measured last before it."""
+    for key, entries in _grouped(repository.entries(version)).items():
+        found, _ = _nearest(repository, release, version, {key})
+        if key in found:
+            base_version, base_entries = found[key]
+            base = _sample(repository, base_version, base_entries)
+            yield _pair(repository, base, _sample(repository, version, entries))
+        else:
+            yield _unpaired(entries[0], version, f"nothing up to {release[:10]} was measured in this configuration")
+
+
+def of_history(
+    repository: Repository, history: Iterable[tuple[str, Sequence[Entry]]], wanted: Container[str]
+) -> Iterator[Pairing | Unpaired]:
+    """The wanted versions of a history, each against the one before it that was measured in the same configuration.
+    `history` has the versions of a line with their profiles, oldest first."""
+    last: dict[_Key, tuple[str, list[Entry]]] = {}
+    measured: dict[str, str] = {}
+    loaded: dict[_Key, Sample] = {}
+    for version, entries in history:
+        for key, group in _grouped(entries).items():
+            if version in wanted and key in last:
+                before, base = last[key]
+                known = loaded.get(key)
+                baseline = known if known and known.version == before else _sample(repository, before, base)
+                loaded[key] = _sample(repository, version, group)
+                yield _pair(repository, baseline, loaded[key])
+            elif version in wanted and key.config_id in measured:
+                yield _unpaired(group[0], version, _elsewhere(measured[key.config_id]))
+            last[key] = version, group
+            measured[key.config_id] = version
+
+
+def of_profiles(
+    repository: Repository | None,
+    baseline: Sample,
+    target: Sample,
+    *,
+    thresholds: dict[str, float] | None = None,
+) -> Pairing:
+    """Two samples the user named. UsageError where they measure different things by different means."""
+    a, b = baseline.profiles[0], target.profiles[0]
+    if a.header.type != b.header.type:
+        raise UsageError(f"a profile of type {a.header.type} and one of type {b.header.type} cannot be compared")
+    if repository is not None:
+        return _pair(repository, baseline, target)
+    return _paired(baseline, target, thresholds or {})
+
+
+def unlike(baseline: Profile, target: Profile) -> str | None:
+    """In what two profiles were not measured alike, in words; None where they are of one configuration."""
+    if baseline.config_id == target.config_id:
+        return None
+    if baseline.label != target.label:
+        return f"{baseline.label} and {target.label}"
+    ours, theirs = baseline.collector.params, target.collector.params
+    options = [key for key in ours if key in theirs and ours[key] != theirs[key]]
+    if baseline.collector.name != target.collector.name:
+        return f"{baseline.label} by {baseline.collector.name} and {target.collector.name}"
+    return f"{target.label}: " + (
+        ", ".join(f"{key} {ours[key]} and {theirs[key]}" for key in options)
+        or "the workload's content, variables or postprocessors differ"
+    )
+
+
+def measured_runs(profile: Profile) -> int | None:
+    """How many runs a profile's amounts are of, where it says so."""
+    runs = profile.table("runs")
+    return None if runs is None or "warmup" not in runs.names else sum(not warmup for warmup in runs["warmup"])
+
+
+def shared_blocks(baseline: Sample, target: Sample) -> int:
+    """In how many blocks the runs of two samples took turns."""
+    return len(_blocks(baseline) & _blocks(target))
+
+
+def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
+    """A profile of an uncommitted tree against its origin or the nearest ancestor."""
+    version = profile.origin or repository.version()
+    key = _Key(profile.config_id, profile.environment_id)
+    target = Sample(version=version, profiles=(profile,), dirty=profile.dirty)
+    own = _grouped(repository.entries(version)).get(key)
+    if own:
+        return _pair(repository, _sample(repository, version, own), target)
+    found, _ = _nearest(repository, version, version, {key})
+    if key in found:
+        base_version, entries = found[key]
+        return _pair(repository, _sample(repository, base_version, entries), target)
+    return Unpaired(
+        label=profile.label,
+        config_id=key.config_id,
+        version=version,
+        reason="no version was measured in this configuration",
+    )
+
+
+def thresholds_of(repository: Repository) -> dict[str, float]:
+    """The smallest changes that matter, by metric, as configured; the key "" is the default."""
+    configured = {str(key): float(value) for key, value in repository.config.get("check.thresholds").items()}
+    default = repository.config.get("check.threshold")
+    return configured if default is None else {"": float(default), **configured}
+
+
+def _grouped(entries: Sequence[Entry]) -> dict[_Key, list[Entry]]:
+    groups: dict[_Key, list[Entry]] = {}
+    for entry in entries:
+        if entry.config_id:
+            groups.setdefault(_Key(entry.config_id, entry.environment_id), []).append(entry)
+    return groups
+
+
+def _lines(
+    repository: Repository, version: str, wanted: set[_Key]
+) -> list[tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]]:
+    """The nearest ancestors as `_nearest` gives them: once, or along each parent of a merge."""
+    if not wanted:
+        return []
+    parents = repository.vcs.get_minor_version_info(version).parents
+    return [_nearest(repository, start, version, wanted) for start in (parents if len(parents) > 1 else (version,))]
+
+
+def _nearest(
+    repository: Repository, start: str, version: str, wanted: set[_Key]
+) -> tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]:
+    """(nearest ancestor of each key with its entries, configurations found only on other machines), from `start` back
+    and without the version itself."""
+    found: dict[_Key, tuple[str, list[Entry]]] = {}
+    elsewhere: dict[str, str] = {}
+    configs = {key.config_id for key in wanted}
+    for ancestor, entries in repository.walk(start):
+        if ancestor.id == version or not entries:
+            continue
+        for key, group in _grouped(entries).items():
+            if key in wanted and key not in found:
+                found[key] = (ancestor.id, group)
+            elif key.config_id in configs:
+                elsewhere.setdefault(key.config_id, ancestor.id)
+        if len(found) == len(wanted):
+            break
+    return found, elsewhere
+
+
+def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample:
+    """Each profile once, under however many names it is registered: runs that count twice would look like evidence."""
+    unique = dict.fromkeys(entry.profile for entry in entries)
+    return Sample(version=version, profiles=tuple(map(repository.store.load, unique)))
+
+
+def _pair(repository: Repository, baseline: Sample, target: Sample) -> Pairing:
+    return _paired(baseline, target, thresholds_of(repository))
+
+
+def _paired(baseline: Sample, target: Sample, thresholds: dict[str, float]) -> Pairing:
+    return Pairing(
+        baseline=baseline,
+        target=target,
+        config_id=target.profiles[0].config_id,
+        interleaved=bool(_blocks(baseline) & _blocks(target)),
+        thresholds=thresholds,
+    )
+
+
+def _blocks(sample: Sample) -> set[tuple[object, object]]:
+    """(session, block) of every measured run of a sample; jobs that took turns share them."""
+    found: set[tuple[object, object]] = set()
+    for profile in sample.profiles:
+        table = profile.table("runs")
+        if table is not None and {"session", "block", "warmup"} <= set(table.names):
+            rows = zip(table["session"], table["block"], table["warmup"], strict=True)
+            found |= {(session, block) for session, block, warmup in rows if not warmup and session is not None}
+    return found
+
+
+def _elsewhere(version: str) -> str:
+    return f"{version[:10]} was measured on another machine"
+
+
+def _unpaired(entry: Entry, version: str, reason: str) -> Unpaired:
+    return Unpaired(label=entry.label, config_id=entry.config_id, version=version, reason=reason)

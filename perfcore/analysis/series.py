@@ -1,0 +1,184 @@
+"""The history of a branch as series: one configuration, one metric, all runs of every version.
+
+A branch is what its first parents are: of a merge the line that was merged into. So amounts of side lines, which lack
+what the main line has, do not alternate with its own; what a side line brought is seen at the merge.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from perfcore.analysis import run_values
+from perfcore.analysis.run_values import Amounts, Kept, Sessions
+from perfcore.errors import FormatError, NotFoundError
+from perfcore.model import Entry, MinorVersion, Series
+from perfcore.repository.repository import Repository
+
+_ALL = "metrics"
+
+
+@attrs.frozen(kw_only=True)
+class Place:
+    """A version that was measured in one configuration and environment, with the ids of the profiles. `number` counts
+    the measured versions of the branch, from its oldest."""
+
+    number: int
+    version: MinorVersion
+    environment: str
+    profiles: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class Line:
+    """Everything that was measured in one configuration along a branch, oldest first."""
+
+    config_id: str
+    entry: Entry
+    places: tuple[Place, ...]
+
+    @property
+    def label(self) -> str:
+        return self.entry.label
+
+
+def lines(repository: Repository, head: str | None = None) -> list[Line]:
+    """The configurations that a branch was measured in, in the order in which they first appear."""
+    first: dict[str, Entry] = {}
+    places: dict[str, list[Place]] = {}
+    history = [(version, entries) for version, entries in first_parents(repository.walk(head)) if entries]
+    for number, (version, entries) in enumerate(reversed(history)):
+        for (config, environment), profiles in _grouped(entries, first).items():
+            place = Place(number=number, version=version, environment=environment, profiles=tuple(profiles))
+            places.setdefault(config, []).append(place)
+    return [Line(config_id=config, entry=first[config], places=tuple(some)) for config, some in places.items()]
+
+
+def of_version(repository: Repository, version: MinorVersion) -> list[Line]:
+    """The configurations that one version was measured in."""
+    first: dict[str, Entry] = {}
+    grouped = _grouped(repository.entries(version.id), first)
+    return [
+        Line(
+            config_id=config,
+            entry=first[config],
+            places=(Place(number=0, version=version, environment=environment, profiles=tuple(profiles)),),
+        )
+        for (config, environment), profiles in grouped.items()
+    ]
+
+
+def first_parents(
+    walk: Iterable[tuple[MinorVersion, tuple[Entry, ...]]],
+) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
+    """The versions of a walk that lead from its first one back along first parents."""
+    wanted: str | None = None
+    for version, entries in walk:
+        if wanted in (None, version.id):
+            yield version, entries
+            if not version.parents:
+                return
+            wanted = version.parents[0]
+
+
+def metrics(repository: Repository, line: Line) -> list[Series]:
+    """A series for every metric of a line, that which decides first."""
+    found = _read(repository, line, _ALL)
+    names = list(dict.fromkeys(name for known in found for name in known))
+    chosen = run_values.primary(names)
+    names.sort(key=lambda name: name != chosen)
+    return [_series(line, name, "", [known.get(name) for known in found]) for name in names]
+
+
+def functions(repository: Repository, line: Line, metric: str | None, name: str) -> Series | None:
+    """The series of what a function took with all it called, per run; None where no profile of the line knows it."""
+    chosen = metric or _metric_of(repository, line)
+    if chosen is None:
+        return None
+    found = [known.get(name) for known in _read(repository, line, f"functions of {chosen}")]
+    return _series(line, chosen, name, found) if any(found) else None
+
+
+def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], dict[str, None]]:
+    """The profiles of a version by configuration and environment, each profile once."""
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for entry in entries:
+        if entry.config_id:
+            first.setdefault(entry.config_id, entry)
+            groups.setdefault((entry.config_id, entry.environment_id), {})[entry.profile] = None
+    return groups
+
+
+def _read(repository: Repository, line: Line, what: str) -> list[dict[str, Amounts]]:
+    """What each place of a line has, its profiles taken together. Profiles are read only once: what they say is kept
+    in a cache. One that cannot be read is left out with a warning."""
+    kept = Kept.read(cache(repository) / "amounts", line.config_id, what)
+    found = [_joined([_one(repository, kept, id, what) for id in place.profiles]) for place in line.places]
+    kept.write()
+    return found
+
+
+def cache(repository: Repository) -> Path:
+    return repository.perf / "cache"
+
+
+def _one(repository: Repository, kept: Kept, id: str, what: str) -> dict[str, Amounts]:
+    known = kept.get(id)
+    if known is None:
+        try:
+            profile = repository.store.load(id)
+            known = (
+                run_values.of_profile(profile)
+                if what == _ALL
+                else run_values.of_functions(profile, what.removeprefix("functions of "))
+            )
+        except (FormatError, NotFoundError) as error:
+            repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+            return {}
+        kept.put(id, known)
+    return known
+
+
+def _joined(parts: Sequence[dict[str, Amounts]]) -> dict[str, Amounts]:
+    """Several profiles of one version as one. Those whose unit is another than the last one's are left out."""
+    joined: dict[str, Amounts] = {}
+    for part in parts:
+        for name, new in part.items():
+            old = joined.get(name)
+            alike = old is not None and (old.unit, old.better) == (new.unit, new.better)
+            joined[name] = old.joined(new) if old is not None and alike else new
+    return joined
+
+
+def _metric_of(repository: Repository, line: Line) -> str | None:
+    """The metric that decides, of the newest profile of a line."""
+    profile = repository.store.load(line.places[-1].profiles[-1])
+    resources = profile.table("resources")
+    return run_values.primary(column.name for column in resources.values()) if resources is not None else None
+
+
+def _series(line: Line, metric: str, resource: str, found: Sequence[Amounts | None]) -> Series:
+    """The series in the unit of its newest amounts; what was measured in another unit has no values."""
+    last = next(known for known in reversed(found) if known is not None)
+    alike = [known if known is not None and known.unit == last.unit else None for known in found]
+    return Series(
+        config_id=line.config_id,
+        metric=metric,
+        unit=last.unit,
+        resource=resource,
+        label=line.label,
+        versions=tuple(place.version.id for place in line.places),
+        environments=tuple(place.environment for place in line.places),
+        values=tuple(known.values if known is not None else () for known in alike),
+        better=last.better,
+        sessions=_sessions([known.sessions if known is not None else () for known in alike]),
+    )
+
+
+def _sessions(sessions: Sequence[Sessions]) -> tuple[Sessions, ...]:
+    """The sessions of every version, where any of them has several versions."""
+    counted = Counter(name for some in sessions for name in {name for name, _ in some if name})
+    return tuple(sessions) if any(count > 1 for count in counted.values()) else ()

@@ -1,0 +1,192 @@
+"""What checks found, kept as notes on the versions that were checked.
+
+The notes of a version stand in one list with those of all versions whose index keys begin with the same two digits, so
+that a listing of a long history reads at most 256 lists, and not one for every version that has none. A note holds what
+one check said of the versions of a list. What a check says again is not kept again; where it says something else, the
+newest holds: for a version, a configuration and a method. Where stores are joined, so are the lists.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import attrs
+import msgspec
+
+from perfcore.analysis import note_keys
+from perfcore.errors import FormatError
+from perfcore.model import Change
+from perfcore.store import notes
+from perfcore.store.store import Store
+from perfcore.text import encodable
+
+FORMAT = 1
+TYPE = "check"
+_DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
+
+
+@attrs.frozen(kw_only=True)
+class Checked:
+    """What was checked: a configuration at a version."""
+
+    version: str
+    config_id: str
+
+
+@attrs.frozen(kw_only=True)
+class Result:
+    """What a method found for a configuration at a version, and when (ns since 1970 UTC)."""
+
+    version: str
+    config_id: str
+    method: str
+    time: int
+    changes: tuple[Change, ...] = ()
+
+
+@attrs.frozen
+class _Row:
+    version: str
+    config_id: str
+    changes: tuple[Change, ...] = ()
+
+
+@attrs.frozen
+class _Note:
+    format: int
+    vcs: str
+    method: str
+    time: int
+    results: tuple[_Row, ...]
+
+
+_Bucket: TypeAlias = dict[str, dict[tuple[str, str], Result]]  # by version, then by configuration and method
+_DECODER = msgspec.json.Decoder(_Note)
+
+
+class Results:
+    """The results that a store holds, each list of notes read when it is first asked for."""
+
+    def __init__(self, store: Store, vcs: str) -> None:
+        self._store = store
+        self._vcs = vcs
+        self._read: dict[str, _Bucket] = {}
+
+    def of(self, version: str) -> tuple[Result, ...]:
+        """The newest results of every configuration and method for a version, sorted by these."""
+        bucket = self._bucket(self._name(version))
+        found = bucket.get(encodable(version)) if bucket else None
+        return tuple(found[key] for key in sorted(found)) if found else ()
+
+    def keep(self, method: str, found: Mapping[Checked, Sequence[Change]], time: int) -> int:
+        """Write what a method found and is not known yet; gives of how many versions and configurations. That
+        nothing was found is written only where something was before."""
+        news: dict[str, list[_Row]] = {}
+        for checked in sorted(self._said_anew(method, found), key=attrs.astuple):
+            row = _Row(encodable(checked.version), checked.config_id, tuple(found[checked]))
+            news.setdefault(self._name(checked.version), []).append(row)
+        for bucket, rows in news.items():
+            newest = max((each.time for each in _all(self._read[bucket])), default=0)
+            note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
+            notes.add(self._store, note_keys.of_bucket(bucket), TYPE, _encode(note))
+            self._enter(bucket, note)
+        return sum(map(len, news.values()))
+
+    def _said_anew(self, method: str, found: Mapping[Checked, Sequence[Change]]) -> Iterator[Checked]:
+        """What is not known with these changes. Mostly nothing is known and nothing found."""
+        for checked, changes in found.items():
+            bucket = self._bucket(self._name(checked.version))
+            known = bucket.get(encodable(checked.version), {}).get((checked.config_id, method)) if bucket else None
+            before = known.changes if known else ()
+            if (before or changes) and not _says_the_same(before, changes):
+                yield checked
+
+    def every(self) -> Iterator[Result]:
+        """The results of all versions."""
+        for name in note_keys.BUCKETS:
+            yield from _all(self._bucket(name))
+
+    def _bucket(self, name: str) -> _Bucket:
+        if name not in self._read:
+            self._read[name] = {}
+            contents = sorted(note.content for note in notes.read(self._store, note_keys.of_bucket(name)))
+            for note in sorted(map(_decode, contents), key=lambda note: note.time):
+                self._enter(name, note)
+        return self._read[name]
+
+    def _enter(self, bucket: str, note: _Note) -> None:
+        if note.vcs != self._vcs:
+            return
+        for row in note.results:
+            made = Result(
+                version=row.version,
+                config_id=row.config_id,
+                method=note.method,
+                time=note.time,
+                changes=row.changes,
+            )
+            self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = made
+
+    def _name(self, version: str) -> str:
+        return note_keys.bucket(self._vcs, version)
+
+
+def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
+    """What became better or worse, of primary metrics: each once, as the newest method says it; then the contracts that
+    are broken. What a later version undid is left out: only a check of histories knows of it, whatever others say."""
+    told = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
+    undone = {_what(change) for change in told if change.undone}
+    found = {
+        _what(change): change
+        for change in told
+        if change.primary and change.kind in ("degradation", "optimization") and _what(change) not in undone
+    }
+    return tuple(sorted(found.values(), key=lambda change: bool(change.contract)))
+
+
+def _what(change: Change) -> tuple[str, ...]:
+    return (change.id,) if change.contract else (change.config_id, change.metric, change.resource)
+
+
+def _all(bucket: _Bucket) -> Iterator[Result]:
+    return (result for results in bucket.values() for result in results.values())
+
+
+def _says_the_same(known: Sequence[Change], found: Sequence[Change]) -> bool:
+    """Whether nothing that people are shown differs. What a verdict rests on may: how sure it has to be depends on
+    how much was checked at once."""
+    return [_gist(change) for change in known] == [_gist(change) for change in found]
+
+
+def _gist(change: Change) -> tuple[object, ...]:
+    ratio = change.ratio if change.ratio is not None and math.isfinite(change.ratio) else None
+    return change.id, change.kind, change.metric, change.resource, ratio, change.primary, change.undone
+
+
+def _encode(note: _Note) -> bytes:
+    """JSON without what is as by default."""
+    rows = [{**attrs.asdict(row, recurse=False), "changes": [*map(_plain, row.changes)]} for row in note.results]
+    return msgspec.json.encode({**attrs.asdict(note, recurse=False), "results": rows}, order="deterministic")
+
+
+def _plain(change: Change) -> dict[str, Any]:
+    values = {name: getattr(change, name) for name in _DEFAULTS}
+    return {name: _encodable(value) for name, value in values.items() if value != _DEFAULTS[name]}
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(map(_encodable, value))
+    return encodable(value) if isinstance(value, str) else value
+
+
+def _decode(content: bytes) -> _Note:
+    try:
+        found = _DECODER.decode(content)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FormatError(f"a result of a check cannot be read: {error}") from error
+    if found.format != FORMAT:
+        raise FormatError(f"a result of a check has the format {found.format}", hint="upgrade perfcore")
+    return found

@@ -1,0 +1,100 @@
+"""What a check is asked to look at, from the words of a command line or of a script."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+import attrs
+
+from perfcore.errors import NotFoundError, UsageError, VersionError
+from perfcore.model import Sample
+from perfcore.repository.repository import Repository
+from perfcore.store.lookup import Ref, is_number
+from perfcore.text import printable
+
+Find = Callable[[str], Sequence[Ref]]
+HEAD, ALL, PROFILES = "head", "all", "profiles"
+
+
+@attrs.frozen
+class Version:
+    """A version against the nearest ancestor that was measured alike."""
+
+    id: str
+
+
+@attrs.frozen
+class Range:
+    """The history of a branch, or the part `A..B` of it."""
+
+    start: str = ""
+    end: str = ""
+
+
+@attrs.frozen
+class Profiles:
+    """Profiles, each against what was measured alike before it."""
+
+    refs: tuple[Ref, ...]
+
+
+@attrs.frozen
+class Two:
+    """What the user named against what they named."""
+
+    baseline: Sample
+    target: Sample
+
+
+Asked: TypeAlias = Version | Range | Profiles | Two
+
+
+def read(repository: Repository, words: Sequence[str], find: Find) -> Asked:
+    """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two, which the word `profiles`
+    may precede. `find` gives the profiles of a name."""
+    if len(words) == 3 and words[0] == PROFILES:
+        words = words[1:]
+    if len(words) > 2:
+        raise UsageError(f"at most two profiles are compared, got {len(words)}")
+    if len(words) == 2:
+        return _two(repository, words, find)
+    word = words[0] if words else HEAD
+    if word == ALL:
+        return Range()
+    if ".." in word and not is_number(word):
+        start, _, end = word.partition("..")
+        return Range(start, end)
+    return _version_or_profiles(repository, None if word == HEAD else word, find)
+
+
+def _two(repository: Repository, words: Sequence[str], find: Find) -> Two:
+    try:
+        return Two(*(sample(repository, find(word)) for word in words))
+    except NotFoundError:
+        with contextlib.suppress(VersionError):
+            for word in words:
+                repository.version(word)
+            hint = f"{words[0]}..{words[1]} checks what lies between; {words[0]}:0@i is a profile of a version"
+            raise UsageError("these are two versions, not two profiles", hint=printable(hint)) from None
+        raise
+
+
+def sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
+    """What was found as one sample."""
+    profiles = tuple(repository.load(ref) for ref in refs)
+    version = refs[0].version or profiles[0].origin
+    return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
+
+
+def _version_or_profiles(repository: Repository, word: str | None, find: Find) -> Version | Profiles:
+    if word is not None and is_number(word):
+        return Profiles(tuple(find(word)))
+    try:
+        return Version(repository.version(word))
+    except VersionError:
+        if word is not None:
+            with contextlib.suppress(NotFoundError):
+                return Profiles(tuple(find(word)))
+        raise

@@ -1,0 +1,1 @@
+"""Configuration: its layers, the options of plugins, YAML documents, and what the user trusts."""

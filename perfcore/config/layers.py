@@ -1,0 +1,374 @@
+"""Configuration in layers: defaults < user < project < local < command line.
+
+Each layer is a YAML mapping. The project's file (`.perfcore.yml`) is versioned, hence data: what it wants to run
+is run only after the user trusted its content (`perfcore.config.trust`). Keys are written with dots: `execute.pre_run`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import attrs
+
+from perfcore.config import documents
+from perfcore.config.documents import Source
+from perfcore.config.settings import parse_seconds
+from perfcore.errors import FormatError, StorageError, UsageError, nearest
+from perfcore.text import brief, printable
+
+LayerName = Literal["defaults", "user", "project", "local", "command line"]
+PROJECT_FILE = ".perfcore.yml"
+LOCAL_FILE = "local.yml"
+MAX_BYTES = 1 << 20
+_PATIENCE = 10.0  # seconds to wait for who changes the same file
+
+
+class Key(NamedTuple):
+    """A configuration key: what it holds, its default, and whether it makes something run."""
+
+    kind: Literal["text", "texts", "number", "numbers", "seconds", "mapping", "list", "flag"]
+    default: Any
+    help: str
+    runs: bool = False
+    minimum: float | None = None
+
+
+KEYS: Mapping[str, Key] = {
+    "format": Key("number", 1, "Version of the layout of `.perf`."),
+    "vcs.name": Key("text", None, "The version control system of this repository."),
+    "storage.name": Key("text", "local", "Where profiles are kept.", runs=True),
+    "plugins.disabled": Key("texts", [], "Plugins that are never used: name, kind:name or distribution."),
+    "plugins.own": Key("mapping", {}, "Plugins in files: {collector: {mine: 'tools/plugins.py:Mine'}}.", runs=True),
+    "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
+    "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
+    "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),
+    "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
+    "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
+    "bins": Key("list", [], "Commands of the job matrix; each a name, or a name with params and workloads.", runs=True),
+    "cmds": Key("list", [], "The same as bins.", runs=True),
+    "args": Key("list", [], "Arguments of the job matrix that every command gets in turn.", runs=True),
+    "workloads": Key("list", [], "Workloads of the job matrix.", runs=True),
+    "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
+    "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
+    "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),
+    "check.rules": Key("list", [], "Checks for single commands, collectors or types, in order.", runs=True),
+    "check.apply": Key("text", "first", "Whether the `first` rule that holds is used, or `all`."),
+    "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
+    "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
+    "check.fail_on": Key("texts", ["degradation"], "What else a check fails on, as `perf check --fail-on` takes it."),
+    "check.notify": Key("texts", [], "Notifiers that are told about every check.", runs=True),
+    "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
+    "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
+}
+_WANTED = {
+    "text": "text",
+    "texts": "a text or a list of texts",
+    "number": "a number",
+    "numbers": "numbers by name",
+    "seconds": "a duration such as 90, 500ms or 14d",
+    "mapping": "keys and values",
+    "list": "a list",
+    "flag": "true or false",
+}
+_PLUGIN_SECTIONS = (
+    "vcs",
+    "collector",
+    "postprocessor",
+    "view",
+    "storage",
+    "check",
+    "format",
+    "workload",
+    "executor",
+    "diff",
+    "aggregate",
+    "notifier",
+    "command",
+)
+
+
+@attrs.frozen
+class Layer:
+    """One file's worth of configuration, checked. `digest` is the hash of its content, by which it is trusted."""
+
+    name: LayerName
+    values: Mapping[str, Any]
+    path: Path | None = None
+    digest: str = ""
+
+    @property
+    def running(self) -> tuple[str, ...]:
+        """The keys it sets that make something run: commands, the choice of a plugin that is not the default
+        anyway, and options of plugins, of which nobody but the plugin knows what they do."""
+        keys = [
+            key for key, spec in KEYS.items() if spec.runs and _lookup(self.values, key) not in (None, spec.default)
+        ]
+        return (*keys, *(f"{kind}.{name}" for kind in _PLUGIN_SECTIONS for name in self.plugins(kind)))
+
+    def plugins(self, kind: str) -> tuple[str, ...]:
+        """The names of the plugins of a kind that it has options for."""
+        section = _lookup(self.values, kind)
+        below = section if isinstance(section, Mapping) else {}
+        return tuple(
+            str(name) for name, value in below.items() if isinstance(value, Mapping) and f"{kind}.{name}" not in KEYS
+        )
+
+
+@attrs.frozen
+class Config:
+    """The layers, weakest first."""
+
+    layers: tuple[Layer, ...] = ()
+
+    def get(self, key: str) -> Any:
+        """The strongest value of a key, or its default."""
+        for layer in reversed(self.layers):
+            value = _lookup(layer.values, key)
+            if value is not None:
+                return _checked(key, value, layer.path)
+        return KEYS[key].default if key in KEYS else None
+
+    def origin(self, key: str) -> Layer | None:
+        """The layer that `get` takes a key from; None for its default."""
+        return next((layer for layer in reversed(self.layers) if _lookup(layer.values, key) is not None), None)
+
+    def plugin_options(self, kind: str, name: str) -> dict[str, Any]:
+        """The configured options of a plugin, all layers together."""
+        options: dict[str, Any] = {}
+        for layer in self.layers:
+            section = _lookup(layer.values, f"{kind}.{name}")
+            if isinstance(section, Mapping):
+                options.update(section)
+        return options
+
+    def with_layer(self, name: LayerName, values: Mapping[str, Any]) -> Config:
+        return Config((*self.layers, Layer(name, values)))
+
+    def flat(self) -> Iterator[tuple[str, Any, str]]:
+        """(key, value, layer) of everything that is set, sorted, then nothing of the defaults."""
+        found: dict[str, tuple[Any, str]] = {}
+        for layer in self.layers:
+            for key, value in _flatten(layer.values):
+                found[key] = (value, layer.name)
+        for key in sorted(found):
+            yield key, *found[key]
+
+
+def read_layer(name: LayerName, path: Path) -> Layer:
+    """The layer in a file; empty where the file does not exist. UsageError on unknown keys."""
+    return parse_layer(name, read_bytes(path) or b"", path)
+
+
+def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
+    """The layer that these bytes of a file are."""
+    if not data.strip():
+        return Layer(name, {}, path, digest(data))
+    where = Source(str(path), data)
+    values = documents.parse(data, where.name)
+    if values is None:  # comments only
+        values = {}
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{path} should hold keys and values")
+    check_keys(values, where)
+    return Layer(name, values, path, digest(data))
+
+
+def read_bytes(path: Path, limit: int = MAX_BYTES) -> bytes | None:
+    """A configuration file's bytes, None where it is not there, an error where it is no such file."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(limit + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise StorageError(f"cannot read {path}: {error.strerror}") from error
+    if len(data) > limit:
+        raise FormatError(f"{path} is larger than {limit:,} bytes")
+    return data
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def check_keys(values: Mapping[str, Any], where: Source) -> None:
+    """UsageError for a key that nobody reads, naming the nearest."""
+    sections = {key.partition(".")[0] for key in KEYS} | set(_PLUGIN_SECTIONS)
+    for name, value in values.items():
+        if name not in sections:
+            raise UsageError(f"{where.at(name)}: unknown key {brief(str(name))}", hint=nearest(str(name), sections))
+        inner = {key.partition(".")[2] for key in KEYS if key.startswith(f"{name}.")}
+        if not inner:
+            continue
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{where}: {name!r} should hold keys and values")
+        for key, below in value.items():
+            if key not in inner and not (name in _PLUGIN_SECTIONS and isinstance(below, Mapping)):
+                unknown = brief(f"{name}.{key}")
+                raise UsageError(f"{where.at(key)}: unknown key {unknown}", hint=nearest(str(key), inner))
+
+
+def check_values(layer: Layer) -> None:
+    """UsageError for the first key of perfcore's own whose value is not what it holds."""
+    for key in KEYS:
+        section, _, name = key.partition(".")
+        values = layer.values.get(section)
+        if not name:
+            _checked(key, values, layer.path)
+        elif isinstance(values, Mapping):
+            _checked(key, values.get(name), layer.path)
+
+
+def check_key(key: str) -> None:
+    """UsageError for a dotted key that nobody reads."""
+    kind, _, rest = key.partition(".")
+    if key in KEYS or (kind in _PLUGIN_SECTIONS and rest.count(".") == 1 and all(rest.split("."))):
+        return
+    raise UsageError(f"unknown configuration key {key!r}", hint=nearest(key, KEYS))
+
+
+class Written(NamedTuple):
+    """A file's bytes before and after a change."""
+
+    before: bytes
+    after: bytes
+
+
+def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> Written:
+    """Set a dotted key (None: remove it) in a YAML file, comments kept. Whoever changes the file at the same time
+    takes the same lock, by default a file beside it."""
+    check_key(key)
+    from ruamel.yaml import YAML
+
+    yaml = YAML()
+    with _changing(path, lock or path.with_name(path.name + ".lock")):
+        current = read_bytes(path) or b""
+        parse_layer("local", current, path)
+        document = yaml.load(current.decode()) if current.strip() else None
+        document = {} if document is None else document
+        _place(document, key.split(".") if key not in KEYS else key.split(".", 1), value)
+        _checked(key, value, path)
+        buffer = io.BytesIO()
+        yaml.dump(document, buffer)
+        write_atomically(path, buffer.getvalue())
+        return Written(current, buffer.getvalue())
+
+
+@contextlib.contextmanager
+def _changing(path: Path, lock: Path) -> Iterator[None]:
+    """Keep others from changing a file, whose folder is made where there is none."""
+    from perfcore.locks import Lock
+
+    name = printable(str(path))
+    busy = StorageError(f"{name} is being changed by another process", hint="try again when that has ended")
+    with contextlib.ExitStack() as stack:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            stack.enter_context(Lock(lock).hold(_PATIENCE, busy))
+        except OSError as error:
+            raise StorageError(f"cannot write {name}: {error.strerror}") from error
+        yield
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file whole or not at all; who may read it stays as it was."""
+    try:
+        with contextlib.ExitStack() as stack:
+            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+            stack.callback(Path(temporary).unlink, missing_ok=True)
+            with os.fdopen(handle, "wb") as file:
+                Path(temporary).chmod(_mode(path))
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).replace(path)
+    except OSError as error:
+        raise StorageError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _mode(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _place(document: Any, parts: Sequence[str], value: Any) -> None:
+    for part in parts[:-1]:
+        if not isinstance(document.get(part), Mapping):
+            document[part] = {}
+        document = document[part]
+    if value is None:
+        document.pop(parts[-1], None)
+    else:
+        document[parts[-1]] = value
+
+
+def _lookup(values: Mapping[str, Any], key: str) -> Any:
+    found: Any = values
+    for part in key.split("."):
+        if not isinstance(found, Mapping) or part not in found:
+            return None
+        found = found[part]
+    return found
+
+
+def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, Mapping) and name not in KEYS:
+            yield from _flatten(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def _at_least(minimum: float | None, value: float) -> float:
+    if minimum is not None and value < minimum:
+        raise ValueError
+    return value
+
+
+def _checked(key: str, value: Any, path: Path | None) -> Any:
+    if key not in KEYS or value is None:
+        return value
+    kind, where = KEYS[key].kind, f"{path}: " if path else ""
+    try:
+        if kind == "seconds":
+            return parse_seconds(value)
+        if kind == "texts":
+            return [value] if isinstance(value, str) else [_text(item) for item in value]
+        if kind == "number":
+            return _at_least(KEYS[key].minimum, _number(value))
+        if kind == "list":
+            return list(value) if isinstance(value, list | tuple) else [value]
+        if kind == "mapping" and isinstance(value, Mapping):
+            return value
+        if kind == "numbers" and isinstance(value, Mapping):
+            return {_text(name): _number(number) for name, number in value.items()}
+        if kind == "flag" and isinstance(value, bool):
+            return value
+        if kind == "text":
+            return _text(value)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}") from error
+    raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}")
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, bool):
+        raise TypeError("not a number")
+    return value if isinstance(value, int | float) else float(value)
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError("not text")
+    return value

@@ -1,0 +1,84 @@
+"""Building a version before it is measured."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import attrs
+
+from perfcore.errors import CommandFailedError
+from perfcore.measure import matrix
+from perfcore.text import printable, printable_lines
+
+_TAIL = 2000
+
+
+@attrs.frozen(kw_only=True)
+class Building:
+    """The pre_run commands, run one after the other at the root of a tree; each may take `timeout` seconds."""
+
+    commands: tuple[str, ...] = ()
+    shell: bool = False
+    timeout: float = 3600
+
+    def run(self, tree: Path) -> None:
+        """CommandFailedError with the end of what a command printed."""
+        for text in self.commands:
+            with tempfile.TemporaryFile() as output:
+                self._run_one(text, tree, output)
+
+    def _run_one(self, text: str, tree: Path, output: IO[bytes]) -> None:
+        words = text if self.shell else matrix.split(text, "execute.pre_run")
+        failed = f"pre_run '{printable(text)}'"
+        try:
+            with _group(words, tree, output, self.shell) as process:
+                code = process.wait(self.timeout)
+        except OSError as error:
+            raise CommandFailedError(f"{failed} could not be started: {error.strerror}") from error
+        except subprocess.TimeoutExpired as error:
+            raise CommandFailedError(
+                f"{failed} took longer than {self.timeout:g} s{_tail(output)}", hint="see execute.timeout"
+            ) from error
+        if code:
+            ended = f"failed with exit code {code}" if code > 0 else f"was killed by signal {-code}"
+            raise CommandFailedError(f"{failed} {ended}{_tail(output)}")
+
+
+@contextlib.contextmanager
+def _group(words: str | list[str], tree: Path, output: IO[bytes], shell: bool) -> Iterator[subprocess.Popen[bytes]]:
+    """A command in a process group of its own, of which nothing is left when it takes too long or is interrupted."""
+    posix = os.name == "posix"
+    process = subprocess.Popen(
+        words,
+        cwd=tree,
+        shell=shell,
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=subprocess.STDOUT,
+        start_new_session=posix,
+    )
+    try:
+        yield process
+    except BaseException:
+        with contextlib.suppress(OSError):
+            if posix:
+                os.killpg(process.pid, signal.SIGKILL)
+            else:
+                process.kill()
+        process.wait()
+        raise
+
+
+def _tail(output: IO[bytes]) -> str:
+    """The end of what was printed, on lines of its own."""
+    size = output.seek(0, os.SEEK_END)
+    output.seek(max(0, size - _TAIL))
+    text = printable_lines(output.read().decode(errors="replace")).strip()
+    return f":\n{text}" if text else ""

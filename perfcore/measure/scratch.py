@@ -1,0 +1,101 @@
+"""Folders that belong to one command each, held by a lock as long as it lives.
+
+A folder that nobody holds was left by a killed command, and is removed. All folders of a kind have paths of one
+length. The lock files stay: there are as many as there ever were folders at one time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+from perfcore.errors import StorageError
+from perfcore.locks import Lock
+
+if TYPE_CHECKING:
+    from perfcore.repository.repository import Repository
+
+_SLOTS = 1000
+
+
+def place_of(repository: Repository) -> Path:
+    """Where the folders of a repository stand: outside of it, so that nothing which looks for files in the folders
+    above finds the user's."""
+    name = hashlib.sha1(os.fsencode(repository.home), usedforsecurity=False).hexdigest()[:10]
+    return repository.places.trees / name
+
+
+class Guarded:
+    """The folders of a kind that one command holds, as a context manager. `remove` takes away what is in one."""
+
+    def __init__(self, place: Path, kind: str, remove: Callable[[Path], None] = lambda path: None) -> None:
+        self.place = place
+        self.kind = kind
+        self._remove_content = remove
+        self._held: list[tuple[Path, Lock]] = []
+
+    def __enter__(self) -> Self:
+        try:
+            self.place.mkdir(parents=True, exist_ok=True)
+            self.prune()
+        except OSError as error:
+            raise StorageError(f"cannot use {self.place}: {error.strerror}") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for path, lock in reversed(self._held):
+            self._remove(path)
+            lock.release()
+        self._held.clear()
+
+    def take(self) -> Path:
+        """The path of a folder that does not exist yet."""
+        for slot in range(_SLOTS):
+            path = self.place / f"{self.kind}-{slot:03}"
+            lock = _lock(path)
+            if not lock.acquire(0):
+                continue
+            self._held.append((path, lock))
+            if path.exists():
+                self._remove(path)
+            if not path.exists():
+                return path
+        raise StorageError(f"there are {_SLOTS} folders in {self.place} already")
+
+    def prune(self) -> None:
+        """Remove what killed commands left."""
+        for path in sorted(self.place.glob(f"{self.kind}-???")):
+            lock = _lock(path)
+            if lock.acquire(0):
+                try:
+                    self._remove(path)
+                finally:
+                    lock.release()
+
+    def _remove(self, path: Path) -> None:
+        self._remove_content(path)
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def workspace(place: Path | None) -> Iterator[Path]:
+    """A folder for the files of one plan; where there is no place for it, among the system's temporary ones."""
+    import tempfile
+
+    with contextlib.ExitStack() as stack:
+        try:
+            path = stack.enter_context(Guarded(place, "plan")).take() if place else None
+        except StorageError:
+            path = None
+        if path is None:
+            path = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="perfcore-")))
+        yield path
+
+
+def _lock(path: Path) -> Lock:
+    return Lock(path.with_name(path.name + ".lock"))

@@ -1,0 +1,53 @@
+"""Versions made ready to be measured: a tree each, built once, kept while there is room."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection
+from pathlib import Path
+from typing import Self
+
+from perfcore.measure.build import Building
+from perfcore.measure.trees import Trees
+from perfcore.repository.repository import Repository
+
+ROOM = 8
+
+
+class Versions:
+    """The built trees of one command, as a context manager."""
+
+    def __init__(self, repository: Repository, building: Building, keep: Collection[str] = ()) -> None:
+        """The trees of the versions in `keep` stay to the end; of the others the latest ROOM."""
+        self._repository = repository
+        self._building = building
+        self._keep = frozenset(keep)
+        self._held: dict[str, tuple[contextlib.ExitStack, Path]] = {}
+
+    def __enter__(self) -> Self:
+        with Trees(self._repository):  # removes what killed commands left
+            return self
+
+    def __exit__(self, *_: object) -> None:
+        for version in reversed(list(self._held)):
+            self._let_go(version)
+
+    def is_ready(self, version: str) -> bool:
+        return version in self._held
+
+    def get(self, version: str) -> Path:
+        """The built tree of a version. CommandFailedError where it does not build."""
+        if version in self._held:
+            self._held[version] = self._held.pop(version)  # the latest
+            return self._held[version][1]
+        with contextlib.ExitStack() as stack:
+            path = stack.enter_context(Trees(self._repository)).get(version)
+            self._building.run(path)
+            self._held[version] = stack.pop_all(), path
+        others = [other for other in self._held if other not in self._keep]
+        for other in others[:-ROOM]:
+            self._let_go(other)
+        return path
+
+    def _let_go(self, version: str) -> None:
+        self._held.pop(version)[0].close()

@@ -1,0 +1,173 @@
+"""From a job to what is started: the program found, words and environment checked."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfcore.errors import CommandFailedError, UsageError, nearest
+from perfcore.programs.exit_status import SHOWN, shown
+from perfcore.text import clip, printable
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+
+SHELL = "/bin/sh"
+_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+_ALIKE = 0.75
+"""Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`."""
+
+
+class Spec(NamedTuple):
+    """A command as it is started. `stdout` is a path, or a number that the collector gives a meaning; without `cpus`
+    the command runs where the collecting process may."""
+
+    path: bytes
+    argv: list[bytes]
+    environment: list[bytes]
+    cwd: bytes
+    stdin: bytes
+    stdout: bytes | int
+    cpus: tuple[int, ...]
+    timeout: float | None
+
+
+def check(job: Job) -> None:
+    """UsageError for a job that no system could start, CommandFailedError when its folder is not there."""
+    if not job.argv or not job.argv[0]:
+        raise UsageError("there is no command to be measured")
+    for text in (*job.argv, *job.env, *job.env.values(), str(job.cwd)):
+        if "\0" in text or not _encodable(text):
+            raise UsageError(f"{shown(job.argv)}: no command can be given {clip(printable(repr(text)), SHOWN)}")
+    for name in job.env:
+        if not name or "=" in name:
+            raise UsageError(f"{printable(name)!r} cannot be the name of an environment variable")
+    if not job.cwd.is_dir():
+        raise CommandFailedError(f"{shown(job.argv)} cannot run: there is no folder {printable(str(job.cwd))}")
+
+
+def spec(
+    job: Job,
+    *,
+    stdin: Path | None = None,
+    stdout: bytes | int = os.devnull.encode(),
+    cpus: tuple[int, ...] = (),
+    timeout: float | None = None,
+) -> Spec:
+    """The measured command. CommandFailedError when its program or its input is not there."""
+    made = shell(job, " ".join(job.argv)) if job.shell else _plain(job)
+    return made._replace(stdin=_input(job, stdin), stdout=stdout, cpus=cpus, timeout=timeout)
+
+
+def shell(job: Job, script: str, *, stdout: bytes | int = os.devnull.encode(), timeout: float | None = None) -> Spec:
+    """A shell command in the folder and environment of a job."""
+    return Spec(
+        path=os.fsencode(SHELL),
+        argv=[b"sh", b"-c", os.fsencode(script)],
+        environment=_environment(job),
+        cwd=os.fsencode(job.cwd.absolute()),
+        stdin=os.devnull.encode(),
+        stdout=stdout,
+        cpus=(),
+        timeout=timeout,
+    )
+
+
+def output(job: Job, chosen: str, inherit: int) -> bytes | int:
+    """Where standard output goes, for the option `output`. `inherit` is how the collector says that it is ours."""
+    if chosen == "inherit":
+        return inherit
+    return os.fsencode(os.devnull if chosen == "null" else job.cwd.absolute() / chosen)
+
+
+def _plain(job: Job) -> Spec:
+    return shell(job, "")._replace(path=os.fsencode(_program(job)), argv=[os.fsencode(word) for word in job.argv])
+
+
+def _encodable(text: str) -> bool:
+    try:
+        return bool(os.fsencode(text)) or not text
+    except UnicodeEncodeError:
+        return False
+
+
+def _environment(job: Job) -> list[bytes]:
+    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}
+    return [name + b"=" + value for name, value in variables.items()]
+
+
+def _input(job: Job, stdin: Path | None) -> bytes:
+    if stdin is None:
+        return os.devnull.encode()
+    path = job.cwd.absolute() / stdin
+    if path.is_file() and os.access(path, os.R_OK):
+        return os.fsencode(path)
+    why = "it may not be read" if path.is_file() else "it is no file" if path.exists() else "it is not there"
+    raise CommandFailedError(
+        f"{shown(job.argv)} cannot get its input {printable(str(path))}: {why}", hint=_neighbour(path)
+    )
+
+
+def _program(job: Job) -> Path:
+    """The file that `argv[0]` names, seen from the job's folder."""
+    name = job.argv[0]
+    if "/" in name:
+        return _executable(job, job.cwd.absolute() / name)
+    candidates = [folder / name for folder in _folders(job)]
+    found = [path for path in candidates if path.is_file()]
+    usable = next((path for path in found if os.access(path, os.X_OK)), None)
+    return usable or (_executable(job, found[0]) if found else _missing(job))
+
+
+def _executable(job: Job, path: Path) -> Path:
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        raise _not_started(job, error.strerror or str(error), _neighbour(path)) from error
+    if stat.S_ISDIR(mode):
+        raise _not_started(job, "it is a folder")
+    if not os.access(path, os.X_OK):
+        raise _not_started(job, "it may not be executed", f"`chmod +x {printable(job.argv[0])}` allows it")
+    return path
+
+
+def _missing(job: Job) -> Path:
+    name = job.argv[0]
+    if (job.cwd / name).is_file():
+        raise _not_started(job, "it is not in PATH", f"./{printable(name)} exists: write ./{printable(name)}")
+    first = name.split()[0] if name.split() else name
+    if first != name and any((folder / first).is_file() for folder in _folders(job)):
+        raise _not_started(
+            job, "no program has this name", f"it was taken as one word; {first!r} is a program: separate the words"
+        )
+    raise _not_started(job, "it is not in PATH", nearest(name, sorted(set(_commands(job))), alike=_ALIKE))
+
+
+def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedError:
+    name = clip(printable(job.argv[0]), SHOWN)
+    return CommandFailedError(f"cannot start `{name}`: {why[0].lower()}{why[1:]}", hint=hint)
+
+
+def _neighbour(path: Path) -> str | None:
+    """The nearest name in the same folder."""
+    try:
+        return nearest(path.name, sorted(other.name for other in path.parent.iterdir()), alike=_ALIKE)
+    except OSError:
+        return f"there is no folder {printable(str(path.parent))}"
+
+
+def _folders(job: Job) -> list[Path]:
+    """PATH as the command will have it; relative ones and empty ones are seen from the job's folder."""
+    path = job.env.get("PATH", os.environ.get("PATH", _DEFAULT_PATH))
+    return [job.cwd.absolute() / folder for folder in path.split(os.pathsep)]
+
+
+def _commands(job: Job) -> Iterator[str]:
+    for folder in _folders(job):
+        try:
+            yield from os.listdir(folder)
+        except OSError:
+            continue

@@ -1,0 +1,93 @@
+"""Where a bisection begins by itself: at the last change for the worse that a history shows."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import Literal
+
+import attrs
+
+from perfcore.analysis.history import Scanned
+from perfcore.model import Series
+from perfcore.repository import Repository
+
+
+@attrs.frozen
+class Ends:
+    """Full ids of a version before a change and of one after it, and the series that shows it. `step` is by how much
+    the amounts of the two differ (a ratio), where no check says that it is a change."""
+
+    good: str
+    bad: str
+    scanned: Scanned
+    step: float | None = None
+
+    @property
+    def source(self) -> Literal["degradation", "step"]:
+        """What of the history they are the ends of."""
+        return "degradation" if self.step is None else "step"
+
+
+def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
+    """The last degradation that stands; where no check found one, the largest step for the worse between two versions
+    that were measured one after the other. What was made good since is no end."""
+    known = [
+        (one.line.places[-1].number - _number(one, change.latest), one, change)
+        for one in found
+        for change in one.changes
+        if change.kind == "degradation" and not change.undone and change.earliest and change.latest
+    ]
+    if known:
+        _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
+        return Ends(_before(repository, one, change.earliest), change.latest, one)
+    steps = [
+        (step, one, before, after)
+        for one in found
+        for step, before, after in _steps(one.series)
+        if not _made_good(one, after)
+    ]
+    if not steps:
+        return None
+    step, one, before, after = max(steps, key=lambda item: item[0])
+    return Ends(before, after, one, math.exp(step if one.series.better == "lower" else -step))
+
+
+def _before(repository: Repository, one: Scanned, version: str) -> str:
+    """The version that was measured before this one, or else its parent."""
+    numbers = [place.version.id for place in one.line.places]
+    place = numbers.index(version) if version in numbers else 0
+    parents = repository.vcs.get_minor_version_info(version).parents
+    return numbers[place - 1] if place else (parents or (version,))[0]
+
+
+def _number(one: Scanned, version: str) -> int:
+    return next((place.number for place in one.line.places if place.version.id == version), 0)
+
+
+def _made_good(one: Scanned, version: str) -> bool:
+    """Whether the version is one of those that a degradation lasted for."""
+    number = _number(one, version)
+    return any(
+        _number(one, change.earliest) <= number < _number(one, change.undone)
+        for change in one.changes
+        if change.kind == "degradation" and change.undone
+    )
+
+
+def _steps(series: Series) -> list[tuple[float, str, str]]:
+    """(size, version before, version after) of every step for the worse on one machine."""
+    found = []
+    last: dict[str, tuple[str, float]] = {}
+    sign = 1 if series.better == "lower" else -1
+    for version, machine, values in zip(series.versions, series.environments, series.values, strict=True):
+        amount = statistics.median(values) if values else 0.0
+        if amount <= 0:
+            continue
+        if machine in last:
+            step = sign * math.log(amount / last[machine][1])
+            if step > 0:
+                found.append((step, last[machine][0], version))
+        last[machine] = version, amount
+    return found

@@ -1,0 +1,155 @@
+"""What a machine did between sessions, seen in the ends, which are measured in most of them.
+
+Only the ends tell. A version that is believed to be like one of them must not: an offset of its session would explain
+away what speaks against that belief.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore_command_bisect import noise
+
+_RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)  # of the variance between sessions to that of a run
+_PRIOR = 0.02  # that sessions differ more than runs do
+_SPIKE = 2.5  # scales beyond which an amount says nothing about its session
+_APART = 0.5  # what sessions share of the noise where nothing was measured that tells
+_FEWEST = 4  # sessions that tell anything
+_FINEST = 1e-3  # of a scale: no noise is smaller
+
+
+@attrs.frozen
+class Group:
+    """The amounts of one version in one session. `apart` says that no end was measured with them."""
+
+    place: int
+    session: str
+    amounts: tuple[float, ...]
+    apart: bool = False
+
+
+@attrs.frozen
+class Settled:
+    """Groups without what their sessions did. A group counts as `weights[i]` runs for each of its runs."""
+
+    groups: tuple[Group, ...]
+    weights: tuple[float, ...]
+
+
+@attrs.frozen
+class Ends:
+    """The places of the ends, where their levels are, and the scale of the noise."""
+
+    places: tuple[int, int]
+    levels: tuple[float, float]
+    scale: float
+
+    def residuals(self, group: Group) -> list[float]:
+        """How far an end's amounts are from its level; nothing for others."""
+        if group.apart or group.place not in self.places:
+            return []
+        level, reach = self.levels[self.places.index(group.place)], _SPIKE * self.scale
+        return [max(-reach, min(reach, amount - level)) for amount in group.amounts]
+
+
+@attrs.frozen
+class Drift:
+    """How likely it is that sessions differ more than runs do; if so, the likeliest ratio of the variance of their
+    offsets to that of a run, and where the ends are then."""
+
+    probability: float
+    ratio: float
+    ends: Ends
+
+
+def still(groups: Sequence[Group]) -> Settled:
+    """As they are: runs are all that differs."""
+    return Settled(tuple(groups), tuple(_weight(group, 0.0) for group in groups))
+
+
+def settle(groups: Sequence[Group], found: Drift) -> Settled:
+    """Without the offset of each session, as far as its ends tell it. What is left of an offset is shared by the runs
+    of a session. An end that tells the offset for another version is used up by that."""
+    ends, ratio = found.ends, found.ratio
+    calm = _without_spikes(groups, ends.scale)
+    residuals: dict[str, list[float]] = {}
+    others = {group.session for group in groups if group.place not in ends.places}
+    for group in calm:
+        residuals.setdefault(group.session, []).extend(ends.residuals(group))
+    settled, weights = [], []
+    for group in groups:
+        known, runs = residuals[group.session], len(group.amounts)
+        share = ratio / (ratio + 1 / len(known)) if known else 0.0
+        offset = share * statistics.fmean(known) if known else 0.0
+        settled.append(attrs.evolve(group, amounts=tuple(amount - offset for amount in group.amounts)))
+        if group.place not in ends.places or group.apart:
+            left = (1 - share) * ratio
+            weights.append(_weight(group, left / (1 + left)))
+        else:
+            weights.append((runs - share) / runs if group.session in others else 1.0)
+    return Settled(tuple(settled), tuple(weights))
+
+
+def seen(groups: Sequence[Group], ends: Ends) -> Drift:
+    """By Bayes' rule, for normal noise of unknown size; `ends` is a first guess."""
+    sessions: dict[str, list[list[float]]] = {}
+    groups = _without_spikes(groups, ends.scale)
+    for group in groups:
+        if residuals := ends.residuals(group):
+            sessions.setdefault(group.session, [[], []])[ends.places.index(group.place)].extend(residuals)
+    both = all(any(amounts) for amounts in zip(*sessions.values(), strict=True))
+    if len(sessions) < _FEWEST or not both:
+        return Drift(0.0, 0.0, ends)
+    many = [group.amounts for group in groups if len(group.amounts) > 1]
+    squares = (_FINEST * ends.scale) ** 2 + sum(statistics.variance(some) * (len(some) - 1) for some in many)
+    freedom = sum(len(some) - 1 for some in many)
+    fits = [_fit(list(sessions.values()), squares, freedom, ratio) for ratio in (0.0, *_RATIOS)]
+    most = max(fit[0] for fit in fits)
+    none, *some = (math.exp(fit[0] - most) for fit in fits)
+    moved = _PRIOR * statistics.fmean(some)
+    best = some.index(max(some))
+    levels = ends.levels[0] + fits[best + 1][1], ends.levels[1] + fits[best + 1][2]
+    return Drift(moved / (moved + (1 - _PRIOR) * none), _RATIOS[best], attrs.evolve(ends, levels=levels))
+
+
+def _fit(
+    sessions: Sequence[Sequence[Sequence[float]]], squares: float, freedom: int, ratio: float
+) -> tuple[float, float, float]:
+    """The log likelihood of a ratio, over all levels and sizes of the noise, and the likeliest levels."""
+    aa = ab = bb = a = b = rest = logs = 0.0
+    for good, bad in sessions:
+        n, m = len(good), len(bad)
+        x, z = math.fsum(good) / max(1, n), math.fsum(bad) / max(1, m)
+        shared = ratio / (1 + ratio * (n + m))
+        nn, nm, mm = n - n * n * shared, -n * m * shared, m - m * m * shared
+        aa, ab, bb = aa + nn, ab + nm, bb + mm
+        a, b = a + nn * x + nm * z, b + nm * x + mm * z
+        rest += nn * x * x + 2 * nm * x * z + mm * z * z
+        logs -= math.log(1 + ratio * (n + m))
+        freedom += bool(n) + bool(m)
+    whole = aa * bb - ab * ab
+    one, other = (bb * a - ab * b) / whole, (aa * b - ab * a) / whole
+    rest = squares + max(0.0, rest - one * a - other * b)
+    return 0.5 * (logs - math.log(whole) - (freedom - 2) * math.log(rest)), one, other
+
+
+def _without_spikes(groups: Sequence[Group], scale: float) -> list[Group]:
+    """With amounts that are far from the others of their group moved nearer: what is far is told by the runs within
+    sessions, and `scale` where these are all the same."""
+    middles = [statistics.median(group.amounts) for group in groups]
+    both = list(zip(groups, middles, strict=True))
+    sizes = [abs(amount - middle) for group, middle in both if len(group.amounts) > 1 for amount in group.amounts]
+    reach = _SPIKE * (noise.scale_of(sizes, 0.0, 0.0) or scale)
+    return [
+        attrs.evolve(group, amounts=tuple(max(middle - reach, min(middle + reach, a)) for a in group.amounts))
+        for group, middle in both
+    ]
+
+
+def _weight(group: Group, shared: float) -> float:
+    shared = max(shared, _APART) if group.apart else shared
+    return 1 / (1 + (len(group.amounts) - 1) * shared)

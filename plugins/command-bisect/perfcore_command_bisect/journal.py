@@ -1,0 +1,181 @@
+"""What a bisection knows so far, in a file: so that it can be interrupted at any moment and go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perfcore import files
+from perfcore.config.layers import write_atomically
+from perfcore.errors import FormatError, NotFoundError, StorageError
+from perfcore.model import Job, Step
+from perfcore.text import printable
+from perfcore_command_bisect.ancestry import Range
+from perfcore_command_bisect.bisection import Evidence, Question
+
+NAME = "bisect.json"
+FORMAT = 1
+_MOST = 64 << 20
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """Amounts of a version; those of one session were measured in turn."""
+
+    version: str
+    amounts: tuple[float, ...]
+    session: str
+    apart: bool = False
+
+
+class Command(msgspec.Struct, frozen=True, kw_only=True):
+    """What is measured."""
+
+    argv: tuple[str, ...]
+    cmd: str
+    args: str = ""
+    workload: str = ""
+    shell: bool = False
+    cwd: str = "."
+    env: dict[str, str] = {}
+    collector: str = "time"
+    params: dict[str, Any] = {}
+    build: bool = True
+
+    @property
+    def job(self) -> Job:
+        return Job(
+            argv=self.argv,
+            cmd=self.cmd,
+            args=self.args,
+            workload=self.workload,
+            shell=self.shell,
+            cwd=Path(self.cwd),
+            env=self.env,
+            collector=Step(name=self.collector, params=self.params),
+        )
+
+
+class Journal(msgspec.Struct, frozen=True, kw_only=True):
+    """A bisection: what is asked, and all that was learnt. `versions` are ids from the good end to the bad one;
+    `contains` as in `ancestry.Range`, in hexadecimal digits. `ends_from` is the `degradation` of a history
+    or its largest `step`, where the ends were taken from one."""
+
+    format: int = FORMAT
+    versions: tuple[str, ...]
+    contains: tuple[str, ...] = ()
+    prior: tuple[float, ...] = ()
+    command: Command
+    metric: str = ""
+    function: str = ""
+    better: str = "lower"
+    unit: str = ""
+    confidence: float = 0.95
+    max_runs: int = 120
+    threshold: float | None = None
+    again: bool = False
+    environment_id: str = ""
+    config_id: str = ""
+    readings: tuple[Reading, ...] = ()
+    broken: dict[str, str] = {}
+    programs: dict[str, str] = {}
+    sessions: int = 0
+    ends_from: str = ""
+
+    @property
+    def question(self) -> Question:
+        places = {version: place for place, version in enumerate(self.versions)}
+        first: dict[str, int] = {}
+        alike = set()
+        programs = {} if self.again else self.programs
+        for version, program in sorted(programs.items(), key=lambda item: places[item[0]]):
+            place = places[version]
+            if program in first:
+                alike.add((first[program], place))
+            first[program] = place
+        return Question(
+            places=len(self.versions),
+            prior=self.prior,
+            broken=frozenset(places[version] for version in self.broken),
+            alike=frozenset(alike),
+            contains=tuple(int(bits, 16) for bits in self.contains),
+        )
+
+    @property
+    def evidence(self) -> list[Evidence]:
+        places = {version: place for place, version in enumerate(self.versions)}
+        return [Evidence(places[r.version], r.amounts, r.session, r.apart) for r in self.readings]
+
+    def asks_the_same(self, other: Journal) -> bool:
+        """Whether what was learnt for one answers the other."""
+        mine, theirs = ((j.versions, j.command, j.function, j.metric or self.metric) for j in (self, other))
+        return mine == theirs
+
+
+def bits_of(found: Range) -> tuple[str, ...]:
+    return tuple(f"{bits:x}" for bits in found.contains)
+
+
+def read(folder: Path) -> Journal | None:
+    """The journal in a `.perf`; None where there is none. FormatError for one that is damaged."""
+    path = folder / NAME
+    hint = "`perf bisect --reset` removes it; then begin again"
+    try:
+        data = files.read(path, _MOST, hint=hint).data
+    except NotFoundError:
+        return None
+    shown = printable(str(path))
+    try:
+        head = msgspec.json.decode(data, type=_Head)
+        if head.format > FORMAT:
+            raise FormatError(f"{shown} was written by a newer perfcore", hint="finish it with that one, or " + hint)
+        journal = msgspec.json.decode(data, type=Journal)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise FormatError(f"{shown} is damaged: {error}", hint=hint) from error
+    if wrong := _wrong(journal):
+        raise FormatError(f"{shown} is damaged: {wrong}", hint=hint)
+    return journal
+
+
+def write(folder: Path, journal: Journal) -> None:
+    """Replace the journal, whole or not at all."""
+    write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
+
+
+def remove(folder: Path) -> bool:
+    """Whether there was one."""
+    path = folder / NAME
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise StorageError(f"cannot remove {printable(str(path))}: {error.strerror}") from error
+    return True
+
+
+class _Head(msgspec.Struct):
+    format: int
+
+
+def _wrong(journal: Journal) -> str | None:
+    """What makes no sense in a journal that can be read."""
+    known = set(journal.versions)
+    named = {reading.version for reading in journal.readings} | set(journal.broken) | set(journal.programs)
+    if len(known) != len(journal.versions) or len(known) < 2:
+        return "its versions are no row"
+    if not named <= known:
+        return "it tells of versions that are not in its row"
+    for name, values in (("contains", journal.contains), ("prior", journal.prior)):
+        if values and len(values) != len(known):
+            return f"`{name}` has not one value for each version"
+    try:
+        bits = [int(text, 16) for text in journal.contains]
+    except ValueError:
+        return "`contains` has no hexadecimal digits"
+    if any(not 0 <= value < 2 << place or not value >> place & 1 for place, value in enumerate(bits)):
+        return "`contains` has versions inside of older ones"
+    if journal.threshold is not None and not journal.threshold >= 0:
+        return "its threshold is no size"
+    return None if 0 < journal.confidence < 1 else "its confidence is no probability"

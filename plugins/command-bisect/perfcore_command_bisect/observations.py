@@ -1,0 +1,84 @@
+"""What profiles say of the one amount that is asked about: a metric, or a function's share of it, run by run."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from perfcore.analysis import run_values
+from perfcore.errors import NotFoundError, nearest
+from perfcore.model import Profile
+from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, references
+from perfcore.text import printable
+
+
+@attrs.frozen
+class Amount:
+    """One amount for each measured run."""
+
+    metric: str
+    unit: str
+    better: str
+    values: tuple[float, ...]
+
+
+def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
+    """Of a metric (the one that decides for none), or of what a function took of it with all it called. NotFoundError
+    where the profile has no such metric or no stacks; a function that was not seen took nothing."""
+    known = run_values.of_profile(profile)
+    chosen = metric or run_values.primary(known)
+    if chosen is None or chosen not in known:
+        raise NotFoundError(
+            f"{printable(profile.label)} has no metric {printable(metric) or 'at all'}",
+            hint=nearest(metric, known) or (f"there are {', '.join(map(printable, known))}" if known else None),
+        )
+    one = known[chosen]
+    values = _of_function(profile, chosen, function) if function else one.values
+    return Amount(chosen, one.unit, one.better, values)
+
+
+def functions(profile: Profile) -> list[str]:
+    """The names of the functions that a profile knows."""
+    return sorted(set(Stacks.of(profile.tables).names)) if has_stacks(profile.tables) else []
+
+
+def session(profile: Profile) -> str | None:
+    """The session that the measured runs of a profile were taken in; None where it does not say, or in several."""
+    runs = profile.table("runs")
+    if runs is None or "session" not in runs.names:
+        return None
+    found = {value for value in runs["session"] if value is not None}
+    return str(found.pop()) if len(found) == 1 else None
+
+
+def _of_function(profile: Profile, metric: str, function: str) -> tuple[float, ...]:
+    if not has_stacks(profile.tables):
+        raise NotFoundError(
+            f"the profile of {printable(profile.label)} by {profile.collector.name} has no stacks, so it tells nothing "
+            f"of functions",
+            hint="measure with a collector that samples them: --collector sample",
+        )
+    resources = profile.tables["resources"]
+    stacks = Stacks.of(profile.tables)
+    rows = references(resources, "stack", profile.tables)
+    inside: dict[int, bool] = {NOWHERE: False}
+    sums: dict[object, float] = dict.fromkeys(_measured(profile), 0.0)
+    column = resources.get("run")
+    runs = [None] * resources.rows if column is None else list(column)
+    if not sums:
+        sums = dict.fromkeys(runs, 0.0)
+    for run, stack, value in zip(runs, rows, resources[metric], strict=True):
+        if stack not in inside:
+            inside[stack] = any(f != NOWHERE and stacks.names[f] == function for f in stacks.path(stack))
+        if inside[stack] and run in sums and isinstance(value, int | float):
+            sums[run] += value
+    return tuple(amount for amount in sums.values() if math.isfinite(amount))
+
+
+def _measured(profile: Profile) -> list[object]:
+    """The runs that count, where the profile and its rows say which there were."""
+    runs, resources = profile.table("runs"), profile.tables["resources"]
+    if runs is None or resources.get("run") is None or not {"run", "warmup"} <= set(runs.names):
+        return []
+    return [run for run, warmup in zip(runs["run"], runs["warmup"], strict=True) if not warmup]

@@ -1,0 +1,1 @@
+"""Perun's files and stores, read into perfcore."""

@@ -1,0 +1,1 @@
+"""Nothing but requirements: perfcore with the plugins that most people want."""

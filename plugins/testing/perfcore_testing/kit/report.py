@@ -1,0 +1,61 @@
+"""What came of the laws of a kind, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import attrs
+
+from perfcore.plugins.installed import Found
+from perfcore.text import plural, printable
+from perfcore_testing.kit.run_contract import Law
+
+SCHEMA = 1
+_COLORS = {"passed": "green", "failed": "red", "not applicable": "dim"}
+_SHOWN = 3
+_INDENT = " " * 16
+
+
+def is_broken(laws: Sequence[Law]) -> bool:
+    return any(law.state == "failed" for law in laws)
+
+
+def as_json(found: Found, laws: Sequence[Law]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "kind": found.kind,
+        "name": found.name,
+        "distribution": found.distribution,
+        "version": found.version,
+        "passed": not is_broken(laws),
+        "laws": [{**attrs.asdict(law), "words": law.words} for law in laws],
+    }
+
+
+def lines(found: Found, laws: Sequence[Law], *, everything: bool) -> Iterator[tuple[str, str]]:
+    """(line, colour): a law each, with what it says where that is wanted or it was broken, and the outcome."""
+    yield printable(str(found)), "bold"
+    for law in laws:
+        yield f"{law.state:<14}  {law.words}", _COLORS[law.state]
+        if law.says and (everything or law.state == "failed"):
+            yield f"{_INDENT}{printable(law.says)}", ""
+        if law.reason:
+            yield f"{_INDENT}{printable(law.reason)}", ""
+        yield from ((line, "") for line in _reasons(law))
+    yield from ((line, "bold") for line in _outcome(laws))
+
+
+def _reasons(law: Law) -> Iterator[str]:
+    for failed in law.failed[:_SHOWN]:
+        first, *rest = failed.reason.splitlines() or [""]
+        case = f"[{failed.case}] " if failed.case else ""
+        yield f"{_INDENT}{printable(case + first)}"
+        yield from (f"{_INDENT}{printable(line)}" for line in rest)
+    if len(law.failed) > _SHOWN:
+        yield f"{_INDENT}and {plural(len(law.failed) - _SHOWN, 'more case')} of {law.cases}"
+
+
+def _outcome(laws: Sequence[Law]) -> Iterator[str]:
+    counts = {state: sum(law.state == state for law in laws) for state in _COLORS}
+    yield f"{plural(len(laws), 'law')}: {', '.join(f'{count} {state}' for state, count in counts.items() if count)}"

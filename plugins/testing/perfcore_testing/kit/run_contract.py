@@ -1,0 +1,172 @@
+"""Tries the laws of a kind on an installed plugin: pytest in a process and a folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import attrs
+
+from perfcore.errors import PluginError
+from perfcore.plugins.installed import Found
+
+LAWS = "perfcore_testing.laws"
+_TAIL = 2000
+_TEST = """\
+from pathlib import Path
+
+from perfcore_testing.laws import contract_of
+
+TestPlugin = contract_of({kind!r}, {name!r}, {options!r}, Path({folder!r}))
+"""
+_SETTINGS = "[pytest]\naddopts = -q\n"
+_FOREIGN = ("PYTEST_", "PY_COLORS", "FORCE_COLOR")
+
+Progress = Callable[[int, int, str], None]
+
+
+@attrs.frozen
+class Failed:
+    """A case of a law that did not hold; the case is empty where the law has only one."""
+
+    case: str
+    reason: str
+
+
+@attrs.frozen(kw_only=True)
+class Law:
+    """One law, what it says, and what came of it. `reason` tells why it does not apply."""
+
+    name: str
+    says: str
+    state: Literal["passed", "failed", "not applicable"]
+    cases: int
+    failed: tuple[Failed, ...] = ()
+    reason: str = ""
+
+    @property
+    def words(self) -> str:
+        """`test_exit_codes_are_told` as a sentence: exit codes are told."""
+        return self.name.removeprefix("test_").replace("_", " ")
+
+
+@attrs.frozen(kw_only=True)
+class Trial:
+    """What is tried: a plugin as it is used in a folder, made with these options."""
+
+    found: Found
+    folder: Path
+    options: Mapping[str, Any] = {}
+    timeout: float = 600.0
+
+
+def is_possible() -> bool:
+    """Whether pytest is installed beside perfcore."""
+    return importlib.util.find_spec("pytest") is not None
+
+
+def laws(trial: Trial, environ: Mapping[str, str], progress: Progress = lambda done, total, text: None) -> list[Law]:
+    """What came of every law. PluginError where they could not be tried."""
+    if not is_possible():
+        raise PluginError("the laws are tests for pytest, which is missing", hint="pip install 'perfcore-testing'")
+    with tempfile.TemporaryDirectory(prefix="perfcore-laws-") as folder:
+        place = Path(folder).resolve()
+        record = place / "record.json"
+        told = _run(trial, place, record, environ, progress)
+        if not record.exists():
+            raise _failed(trial, f"its trial ended before its time:\n{told[-_TAIL:].strip()}")
+        found = json.loads(record.read_text(encoding="utf-8"))
+    if found["errors"] or not found["laws"]:
+        raise _failed(trial, "\n".join(found["errors"]) or "its contract has no laws")
+    return [_law(law) for law in found["laws"]]
+
+
+def _run(trial: Trial, place: Path, record: Path, environ: Mapping[str, str], progress: Progress) -> str:
+    """What pytest printed, less what was told law by law."""
+    test = _TEST.format(
+        kind=trial.found.kind, name=trial.found.name, options=dict(trial.options), folder=str(trial.folder.resolve())
+    )
+    (place / "test_plugin.py").write_text(test, encoding="utf-8")
+    (place / "pytest.ini").write_text(_SETTINGS)
+    words = ["-c", "pytest.ini", "--rootdir", str(place), "--basetemp", str(place / "tmp"), "-p", "no:cacheprovider"]
+    argv = [sys.executable, "-m", "pytest", "-p", LAWS, *words, f"--perfcore-record={record}", "test_plugin.py"]
+    kept = {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
+    other: list[str] = []
+    done = 0
+    with _process(argv, place, {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as process:
+        timer = threading.Timer(trial.timeout, _kill, [process])
+        timer.start()
+        try:
+            assert process.stdout is not None
+            for line in process.stdout:
+                before, law, rest = line.partition("law: ")
+                other.append(before if law else line)
+                if law:
+                    total, _, name = rest.strip().partition(" ")
+                    done += 1
+                    progress(done - 1, int(total), name.removeprefix("test_").replace("_", " "))
+            process.wait()
+        finally:
+            late = not timer.is_alive()
+            timer.cancel()
+    if late:
+        raise _failed(trial, f"its laws took longer than {trial.timeout:g} s", hint="--timeout gives them more time")
+    return "".join(other)
+
+
+@contextlib.contextmanager
+def _process(argv: list[str], place: Path, environ: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+    """pytest in a process group of its own, of which nothing is left afterwards."""
+    process = subprocess.Popen(
+        argv,
+        cwd=place,
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="backslashreplace",
+        start_new_session=os.name == "posix",
+    )
+    try:
+        yield process
+    finally:
+        _kill(process)
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+
+
+def _law(told: Mapping[str, Any]) -> Law:
+    failed = tuple(Failed(case["case"], case["reason"]) for case in told["failed"])
+    state: Any = "failed" if failed else "passed" if told["passed"] else "not applicable"
+    return Law(
+        name=told["law"],
+        says=told["says"],
+        state=state,
+        cases=told["passed"] + len(failed) + len(told["skipped"]),
+        failed=failed,
+        reason=told["skipped"][0] if state == "not applicable" and told["skipped"] else "",
+    )
+
+
+def _failed(trial: Trial, reason: str, hint: str | None = None) -> PluginError:
+    return PluginError(reason, plugin=str(trial.found), phase="contract", hint=hint)

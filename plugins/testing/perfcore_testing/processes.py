@@ -1,0 +1,64 @@
+"""What became of the processes that a test started."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from perfcore.hookspecs import Collector
+from perfcore.model import Job
+from perfcore_testing.collector import Measuring
+
+
+@attrs.frozen
+class Measure:
+    """Sessions of a collector in a folder: `measure("sleep", "1", runs=2, timeout=1)` is one that is over. `shell`,
+    `env` and `cwd` are the job's, other options those of the collector that `make` makes."""
+
+    make: Callable[..., Collector]
+    folder: Path
+
+    def __call__(self, *argv: str, runs: int = 1, **options: Any) -> Measuring:
+        given = {name: options.pop(name) for name in ("shell", "env", "cwd") if name in options}
+        job = Job(argv=argv, cmd=argv[0], **{"cwd": self.folder, **given})
+        with Measuring(self.make(**options), job) as measuring:
+            for _ in range(runs):
+                measuring.run()
+        return measuring
+
+
+def living(marker: str) -> list[int]:
+    """The processes with this word on their command lines, zombies left out."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if marker.encode() in (folder / "cmdline").read_bytes().split(b"\0") and int(folder.name) != os.getpid():
+                found.append(int(folder.name))
+    return found
+
+
+def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+    """Whether something becomes true in time: as soon as it does."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if true():
+            return True
+        time.sleep(0.01)
+    return true()
+
+
+@pytest.fixture
+def marker() -> Iterator[str]:
+    """A word to know the processes of a test by: a number of seconds that `sleep` takes. None is left over."""
+    word = f"{10_000 + time.monotonic_ns() % 10**9 / 1e9:.9f}"
+    yield word
+    for pid in living(word):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, 9)

@@ -1,0 +1,169 @@
+"""The contract of views. Inherit from it in your tests:
+
+    class TestMyView(ViewContract):
+        @pytest.fixture
+        def driver(self):
+            return MyView()
+
+Each law is tried on every profile of `perfcore_testing.profiles`; a view need not be able to show each of them,
+but where it cannot, it says so with a PerfError.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from perfcore.errors import PerfError
+from perfcore.text import width
+from perfcore_testing import hostile, profiles
+from perfcore_testing.kinds import misfits
+from perfcore_testing.output import FakeOutput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from perfcore.hookspecs import View
+    from perfcore.model import Subject
+
+SAMPLES = sorted(profiles.SAMPLES)
+
+
+class _Full(FakeOutput):
+    """An output whose reader has gone."""
+
+    def write_bytes(self, data: bytes) -> None:
+        raise BrokenPipeError
+
+
+class ViewContract:
+    """What every view keeps. Override `driver`; the flags say what kind of output it makes."""
+
+    html = False
+    """The output is HTML: no name may become markup in it."""
+    binary = False
+    """The output is no text: laws about characters are skipped."""
+    exact = False
+    """The output is data for programs and holds names as they are, control characters included."""
+    fitted = False
+    """On a terminal no line is wider than it."""
+    columns: int | None = 80
+    """How wide the terminal is that most laws are tried on. None for a view that refuses to write to one."""
+
+    @pytest.fixture
+    def driver(self) -> View:
+        raise NotImplementedError("override the fixture `driver` and return a view")
+
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+        """Every law is tried in an empty folder, and nothing may be left there."""
+        folder = tmp_path / "empty"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        yield folder
+        assert list(folder.iterdir()) == [], "the view wrote something that nobody had asked for"
+
+    def test_it_fits_the_kind(self, driver: View) -> None:
+        """Its methods have the specification's arguments, its options say what they are for."""
+        assert misfits("view", driver) == []
+
+    @pytest.mark.parametrize("sample", SAMPLES)
+    def test_a_profile_is_shown_or_refused_with_a_reason(self, driver: View, sample: str) -> None:
+        """No profile makes a traceback: of a known or unknown type, empty, with values missing, with hostile
+        names. What is not shown is refused by a PerfError before anything is written."""
+        output = FakeOutput()
+        refused = _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+        assert refused is None or (str(refused) and output.data == b"")
+
+    def test_some_profile_is_shown(self, driver: View) -> None:
+        """At least one of the samples is not refused."""
+        assert any(_rendered(driver, sample, self.columns) for sample in SAMPLES)
+
+    @pytest.mark.parametrize("sample", SAMPLES)
+    def test_a_profile_is_shown_the_same_each_time(self, driver: View, sample: str) -> None:
+        """The output depends on the profile alone, neither on the time nor on hash seeds or addresses."""
+        assert _rendered(driver, sample, self.columns) == _rendered(driver, sample, self.columns)
+
+    @pytest.mark.parametrize("sample", SAMPLES)
+    def test_the_profile_stays_as_it_was(self, driver: View, sample: str) -> None:
+        """A view looks and does not touch."""
+        profile = profiles.SAMPLES[sample]()
+        _refusal(driver, profiles.subject(profile), FakeOutput(width=self.columns))
+        assert profile == profiles.SAMPLES[sample]()
+
+    def test_several_profiles_are_shown_or_refused_with_a_reason(self, driver: View) -> None:
+        """Two profiles of one command, and two that have nothing in common, with hostile names of their own."""
+        for pair in ((profiles.timed(), profiles.timed(runs=3)), (profiles.traced(), profiles.hostile())):
+            for names in (None, hostile.NAMES[:2], ()):
+                _refusal(driver, profiles.subject(*pair, names=names), FakeOutput())
+
+    def test_nothing_to_show_is_said(self, driver: View) -> None:
+        """A subject without profiles is an empty picture or a PerfError."""
+        _refusal(driver, profiles.subject(), FakeOutput())
+
+    @pytest.mark.parametrize("columns", [None, 80, 20])
+    def test_hostile_names_stay_text(self, driver: View, columns: int | None) -> None:
+        """No escape sequence, control or direction character of a name comes out as it is, neither on the output
+        nor in what is said; in HTML no name becomes markup."""
+        if self.binary:
+            pytest.skip("the output is no text")
+        output = FakeOutput(width=columns)
+        pair = (profiles.hostile(), profiles.undecodable())
+        for subject in (*map(profiles.subject, pair), profiles.subject(*pair, names=hostile.NAMES[1:3])):
+            _refusal(driver, subject, output)
+        assert hostile.unsafe("".join(output.said)) == set()
+        if not self.exact:
+            assert hostile.unsafe(output.text) == set()
+        if self.html:
+            assert not [tag for tag in hostile.TAGS if tag in output.text]
+
+    @pytest.mark.parametrize("sample", SAMPLES)
+    def test_no_line_is_wider_than_the_terminal(self, driver: View, sample: str) -> None:
+        """Whatever the names; a long one is cut."""
+        if not self.fitted:
+            pytest.skip("the view does not fit its output to the terminal")
+        for columns in (100, 40, 12):
+            output = FakeOutput(width=columns)
+            _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+            assert [line for line in output.lines if width(line) > columns] == []
+
+    def test_colours_are_used_only_where_they_are_wanted(self, driver: View) -> None:
+        """On a terminal without colours there is no escape sequence."""
+        output = FakeOutput(width=80, color=False)
+        _refusal(driver, profiles.subject(profiles.timed()), output)
+        assert b"\x1b" not in output.data or self.binary
+
+    def test_a_file_that_was_asked_for_is_the_only_one(self, driver: View, tmp_path: Path) -> None:
+        """With `output.path`, the picture is in that file, be it written through the output or by the view."""
+        path = tmp_path / "out" / "picture"
+        path.parent.mkdir()
+        for sample in SAMPLES:
+            output = FakeOutput(path=path)
+            refused = _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+            assert list(path.parent.iterdir()) == [path]
+            assert refused or output.data in (path.read_bytes(), b"")
+
+    def test_an_output_that_fails_is_not_passed_over(self, driver: View) -> None:
+        """The reader of a pipe may go at any time; the command has to notice."""
+        if _rendered(driver, "timed", self.columns):
+            with pytest.raises(BrokenPipeError):
+                driver.render(profiles.subject(profiles.timed()), _Full())
+
+
+def _refusal(driver: View, subject: Subject, output: FakeOutput) -> PerfError | None:
+    """Why the view did not show it; None where it did."""
+    refused = None
+    try:
+        driver.render(subject, output)
+    except PerfError as error:
+        refused = error
+    assert hostile.unsafe(f"{refused}{refused and refused.hint}") == set()
+    return refused
+
+
+def _rendered(driver: View, sample: str, columns: int | None) -> bytes:
+    output = FakeOutput(width=columns)
+    _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+    return output.data

@@ -1,0 +1,130 @@
+"""What was accepted stays accepted until somebody takes it back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import attrs
+import pytest
+from perfcore_testing import hostile
+from perfcore_testing.memory import MemoryStorage
+
+from perfcore.analysis import acceptance
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.errors import AmbiguousError, FormatError, NotFoundError
+from perfcore.model import Change
+from perfcore.store import notes
+from perfcore.store.gc import collect_garbage, examine
+from perfcore.store.store import Store
+
+
+@pytest.fixture
+def storage() -> MemoryStorage:
+    return MemoryStorage()
+
+
+@pytest.fixture
+def store(storage: MemoryStorage) -> Store:
+    return Store(storage)
+
+
+def test_nothing_is_accepted_at_first(store: Store) -> None:
+    assert acceptance.accepted(store) == {}
+
+
+def test_author_reason_and_time_are_kept(store: Store, accept: Callable[..., Acceptance]) -> None:
+    given = accept("1f", why="it is safer", author="Ann <ann@example.org>", time=5, what="cpu slower")
+    acceptance.keep(store, given)
+    assert acceptance.accepted(store) == {"1f": given}
+
+
+def test_the_newest_counts_in_whatever_order_they_come(accept: Callable[..., Acceptance]) -> None:
+    given = [accept("1f", time=1), accept("1f", time=2, accepted=False), accept("1f", time=3, why="again")]
+    for order in itertools.permutations(given):
+        store = Store(MemoryStorage())
+        for each in order:
+            acceptance.keep(store, each)
+        assert acceptance.accepted(store)["1f"].why == "again"
+    acceptance.keep(store, accept("1f", time=4, accepted=False))
+    assert acceptance.accepted(store) == {}
+
+
+def test_what_another_method_finds_between_the_same_two_versions_is_accepted_too(
+    store: Store, accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    given = change("degradation", id="1")
+    acceptance.keep(store, accept("1", place=acceptance.place(given)))
+    others = {
+        "same": change("degradation", id="same", ratio=3.0),
+        "metric": change("degradation", id="metric", metric="wall"),
+        "baseline": change("degradation", id="baseline", baseline="0000000000"),
+        "kind": change("cannot tell", id="kind"),
+        "contract": change("degradation", id="contract", contract="sort: cpu at most 1 ms"),
+    }
+    assert set(acceptance.of_changes((given, *others.values()), acceptance.accepted(store))) == {"1", "same"}
+
+
+def test_a_change_without_a_known_place_is_accepted_by_its_id_only(
+    accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    known = {"1": accept("1")}
+    assert acceptance.of_changes((change(id="1"), change(id="2"), change(id="3", contract="x")), known) == known
+
+
+def test_they_are_no_garbage_and_nothing_is_wrong_with_them(
+    store: Store, storage: MemoryStorage, accept: Callable[..., Acceptance]
+) -> None:
+    acceptance.keep(store, accept("1f"))
+    storage.age(10**18)
+    assert collect_garbage(store, older_than=2**63 - 1).removed == ()
+    assert list(examine(store)) == []
+
+
+def test_hostile_texts_come_back(store: Store, accept: Callable[..., Acceptance]) -> None:
+    for name in hostile.NAMES:
+        acceptance.keep(store, accept(name, why=name, author=name, what=name))
+    found = acceptance.accepted(store)
+    assert {(each.why, each.author, each.what) for each in found.values()} == {(n, n, n) for n in hostile.NAMES}
+    acceptance.keep(store, accept("x", why="\udcff"))
+    assert acceptance.accepted(store)["x"].why == "\\udcff"
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b'{"change":"a","why":"","author":"","time":1,"format":2}'])
+def test_a_note_that_is_none_is_an_error(store: Store, content: bytes) -> None:
+    notes.add(store, acceptance.SUBJECT, acceptance.TYPE, content)
+    with pytest.raises(FormatError, match="a note on accepted changes"):
+        acceptance.accepted(store)
+
+
+def test_a_change_is_named_by_the_beginning_of_its_id() -> None:
+    assert acceptance.find("ab", ["abc", "b", "abc"]) == "abc"
+    assert acceptance.find("ab", ["abc", "ab"]) == "ab"
+    with pytest.raises(AmbiguousError, match="2 changes begin with 'ab': abc, abd"):
+        acceptance.find("ab", ["abd", "abc"])
+    for nothing in ("x", ""):
+        with pytest.raises(NotFoundError):
+            acceptance.find(nothing, ["abc"])
+    with pytest.raises(NotFoundError):
+        acceptance.find("", [])
+
+
+def test_a_note_at_byte_level(store: Store) -> None:
+    """What was written once is read for ever, also beside fields that nobody knows."""
+    notes.add(
+        store, "accepted changes", "acceptance", b'{"format":1,"change":"1","why":"x","author":"A","time":7,"n":0}'
+    )
+    assert acceptance.accepted(store) == {"1": Acceptance(change="1", why="x", author="A", time=7)}
+
+
+def test_what_a_history_finds_a_version_later_is_still_accepted(
+    store: Store, accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    """More data moved the estimate, and the state that knew its first name is gone."""
+    first = change(id="1", target="b" * 10, earliest="b" * 40, latest="c" * 40)
+    moved = attrs.evolve(first, id="2", baseline="b" * 10, target="c" * 10, earliest="b" * 40)
+    elsewhere = attrs.evolve(moved, target="d" * 10, earliest="d" * 40, latest="d" * 40)
+    acceptance.keep(store, accept("1", place=acceptance.place(first)))
+    known = acceptance.accepted(store)
+    assert list(acceptance.of_changes([moved], known)) == ["2"]
+    assert acceptance.of_changes([elsewhere, attrs.evolve(moved, metric="wall")], known) == {}

@@ -1,0 +1,141 @@
+"""What fails a build."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
+from perfcore.analysis.pairing import Unpaired
+from perfcore.errors import UsageError
+from perfcore.model import Change
+
+KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
+
+
+def code(rules: str, *changes: Change) -> int:
+    return Outcome(changes=changes, rules=parse_rules(rules.split())).exit_code
+
+
+def test_by_default_only_a_degradation_of_a_primary_metric_fails(change: Callable[..., Change]) -> None:
+    assert parse_rules(["degradation"]) == parse_rules([]) == DEFAULT
+    assert code("degradation", change("degradation")) == 1
+    assert code("degradation", change("degradation", primary=False)) == 0
+    assert code("degradation", *map(change, KINDS[1:])) == 0
+    assert code("degradation") == 0
+
+
+def test_any_degradation_is_one_of_any_metric(change: Callable[..., Change]) -> None:
+    assert code("any-degradation", change("degradation", primary=False)) == 1
+    assert code("any-degradation", change("optimization")) == 0
+
+
+def test_a_metric_can_be_named_and_then_counts_wherever_it_is(change: Callable[..., Change]) -> None:
+    assert code("degradation:wall", change("degradation", metric="wall", primary=False)) == 1
+    assert code("never degradation:wall", change("degradation", metric="cpu")) == 0
+    assert code("degradation:wall", change("degradation", metric="cpu")) == 1, "it adds to the default"
+    assert code("degradation:std::sort", change("degradation", metric="std::sort")) == 1
+
+
+def test_what_cannot_be_told_has_an_exit_code_of_its_own(change: Callable[..., Change]) -> None:
+    assert code("cannot-tell", change("cannot tell")) == 8
+    assert code("cannot-tell", change("same"), change("cannot tell", primary=False)) == 0
+    assert code("cannot-tell", change("cannot tell", primary=False)) == 8, "nothing that decides was compared"
+    assert code("cannot-tell:wall", change("cannot tell", metric="wall", primary=False)) == 8
+    assert code("cannot-tell", change("same")) == 0
+    assert code("cannot-tell", change("cannot tell"), change("degradation")) == 1
+    assert code("cannot-tell", change("degradation")) == 1
+    assert code("never cannot-tell", change("cannot tell"), change("degradation")) == 8
+
+
+def test_a_broken_contract_fails_whatever_else_does(change: Callable[..., Change]) -> None:
+    broken = change("degradation", contract="cpu <= 2 ms")
+    assert code("cannot-tell", broken) == code("degradation:wall", broken) == 1
+    assert code("never cannot-tell", broken) == 0
+
+
+def test_a_metric_that_nothing_has_is_known_where_something_was_compared() -> None:
+    rules = parse_rules(["degradation:cpuu", "cannot-tell:wall"])
+    assert Outcome(rules=rules, metrics=frozenset({"cpu", "wall"})).unknown == ("cpuu",)
+    assert Outcome(rules=rules).unknown == ()
+
+
+def test_what_could_not_be_compared_cannot_be_told(change: Callable[..., Change], gap: Callable[..., Unpaired]) -> None:
+    rules = parse_rules(["cannot-tell"])
+    assert Outcome(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 8
+    assert Outcome(rules=rules).exit_code == 8, "nothing was compared at all"
+    assert Outcome(changes=(change("same"),), unpaired=(gap(),)).exit_code == 0
+
+
+def test_never_is_never(change: Callable[..., Change]) -> None:
+    assert code("never", *map(change, KINDS)) == 0
+
+
+def test_what_was_accepted_never_fails(change: Callable[..., Change], accept: Callable[..., Acceptance]) -> None:
+    slower = change("degradation")
+    accepted = {slower.id: accept(slower.id)}
+    assert Outcome(changes=(slower,), accepted=accepted).exit_code == 0
+    assert Outcome(changes=(slower, change("degradation", id="other")), accepted=accepted).exit_code == 1
+
+
+def test_what_was_taken_back_fails_no_more(change: Callable[..., Change]) -> None:
+    assert code("degradation any-degradation", change("degradation", undone="d" * 40)) == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says", "hint"),
+    [
+        (["degradations"], "cannot fail on 'degradations'", "did you mean 'degradation'?"),
+        (["slower"], "cannot fail on 'slower'", "one of"),
+        (["optimization"], "cannot fail on 'optimization'", None),
+        (["degradation:"], "names no metric", "degradation:wall"),
+        (["any-degradation:wall"], "names no metric", "degradation:wall"),
+        (["\x1b[31m"], r"'\x1b[31m'", None),
+    ],
+)
+def test_wrong_rules_are_errors(words: list[str], says: str, hint: str | None) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_rules(words)
+    assert says in caught.value.message
+    assert hint is None or hint in (caught.value.hint or "")
+
+
+def test_thresholds_are_for_all_metrics_or_for_one() -> None:
+    assert parse_thresholds(["0.05", "cpu=0.03", "a=b=0.5"]) == {"": 0.05, "cpu": 0.03, "a=b": 0.5}
+    assert parse_thresholds([]) == {}
+
+
+@pytest.mark.parametrize("word", ["-1", "nan", "inf", "much", "=0.1", "cpu=", "cpu=-0.1", ""])
+def test_wrong_thresholds_are_errors(word: str) -> None:
+    with pytest.raises(UsageError):
+        parse_thresholds([word])
+
+
+def test_a_threshold_given_twice_is_an_error() -> None:
+    with pytest.raises(UsageError, match="every metric is given twice"):
+        parse_thresholds(["0.1", "0.2"])
+    with pytest.raises(UsageError, match="'cpu' is given twice"):
+        parse_thresholds(["cpu=0.1", "cpu=0.1"])
+
+
+def test_a_threshold_for_all_outweighs_the_configuration_and_one_of_a_metric_adds_to_it() -> None:
+    configured = {"": 0.1, "wall": 0.2}
+    assert combined(configured, {"": 0.5}) == {"": 0.5}
+    assert combined(configured, {"cpu": 0.5}) == {"": 0.1, "wall": 0.2, "cpu": 0.5}
+    assert combined(configured, {}) == configured
+
+
+def test_the_report_says_what_fails_and_what_was_accepted(
+    change: Callable[..., Change], accept: Callable[..., Acceptance], gap: Callable[..., Unpaired]
+) -> None:
+    slower, worse = change("degradation"), change("degradation", id="other")
+    made = Outcome(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()
+    assert (made["schema"], made["degraded"], made["fail_on"]) == (1, True, ["degradation"])
+    assert [each["fails"] for each in made["changes"]] == [False, True]
+    assert made["changes"][0]["accepted"] == {"author": "Ann", "why": "it is safer", "time": 1}
+    assert made["changes"][1]["accepted"] is None
+    assert made["changes"][0]["ratio"] == 2.0
+    assert made["unpaired"][0]["label"] == "gzip"

@@ -1,0 +1,127 @@
+"""The summary in Markdown is one page of our own, whatever the names say."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+from markdown_it import MarkdownIt
+from perfcore_testing import hostile
+
+from perfcore.analysis import formats
+from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.fail_on import parse_rules
+from perfcore.model import Change
+
+OURS = {"<code>", "</code>", "<details>", "</details>", "<summary>", "</summary>"}
+
+
+def tokens(text: str) -> list[Any]:
+    """What a renderer makes of it, inner parts in the order of the text."""
+    parsed = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(text)
+    return [inner for token in parsed for inner in (token, *(token.children or ()))]
+
+
+def rows(text: str) -> list[list[str]]:
+    """The cells of all tables as people read them."""
+    found: list[list[str]] = []
+    for token in tokens(text):
+        if token.type == "tr_open":
+            found.append([])
+        elif token.type == "inline" and found and token.level >= 4:
+            shown = "".join(
+                c.content for c in token.children or () if c.type in ("text", "text_special", "code_inline")
+            )
+            found[-1].append(shown)
+    return found
+
+
+def test_it_opens_with_the_result(every_kind: Outcome, change: Callable[..., Change]) -> None:
+    assert formats.render("markdown", every_kind).startswith("### Performance: ❌ degraded\n")
+    assert formats.render("markdown", Outcome(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
+    strict = Outcome(changes=(change("cannot tell"),), rules=parse_rules(["cannot-tell"]))
+    assert formats.render("markdown", strict).startswith("### Performance: ❔ cannot tell\n")
+
+
+def test_a_row_tells_what_changed_from_what_to_what(every_kind: Outcome) -> None:
+    row = next(row for row in rows(formats.render("markdown", every_kind)) if "slower" in row)
+    assert row == [
+        "slower",
+        "sort big.txt",
+        "cpu",
+        "1 ms aaaaaaaaaa",
+        "2 ms bbbbbbbbbb",
+        "▲ +100.0 %",
+        "+90.0 % to +110.0 %",
+    ]
+
+
+def test_what_did_not_change_is_folded_away(every_kind: Outcome) -> None:
+    above, _, folded = formats.render("markdown", every_kind).partition("<details>")
+    for word in ("slower", "faster", "noise", "machine"):
+        assert word in above
+    for word in ("| same", "| cannot tell"):
+        assert word not in above
+        assert word in folded
+    assert folded.count("</details>") == 2
+
+
+def test_what_was_accepted_says_by_whom_and_why(every_kind: Outcome) -> None:
+    text = formats.render("markdown", every_kind)
+    assert "slower, accepted" in text
+    assert "accepted by `Ann`: `it is safer`" in text
+
+
+def test_nothing_at_all_is_a_page_too() -> None:
+    assert formats.render("markdown", Outcome()).startswith("### Performance: ❔ nothing was compared\n")
+
+
+def test_hostile_names_open_no_markup(hostile_outcome: Outcome) -> None:
+    text = formats.render("markdown", attrs.evolve(hostile_outcome, conclusion="<b>@all</b> #1 [x](y)"))
+    found = tokens(text)
+    markup = [t.content.strip() for t in found if t.type in ("html_inline", "html_block")]
+    assert {tag for content in markup for tag in content.replace("><", ">\n<").split("\n")} - OURS <= {
+        "<summary>What the verdicts rest on</summary>"
+    }
+    kinds = {token.type for token in found}
+    assert not kinds & {
+        "link_open",
+        "image",
+        "em_open",
+        "fence",
+        "code_block",
+        "s_open",
+        "blockquote_open",
+    }
+    assert len([token for token in found if token.type == "heading_open"]) == 1
+    for row in rows(text):
+        assert len(row) == 7
+    assert hostile.unsafe(html.unescape(text)) == set()
+
+
+def test_nobody_is_mentioned_and_nothing_is_linked(change: Callable[..., Change]) -> None:
+    text = formats.render("markdown", Outcome(changes=(change(label="@octocat #1 https://x.example www.y.example"),)))
+    outside = "".join(token.content for token in tokens(text) if token.type == "text")
+    for trigger in ("@", "#1", "://", "www."):
+        assert trigger in text
+        assert trigger not in outside
+
+
+def test_what_could_end_a_name_or_a_cell_is_an_entity(change: Callable[..., Change]) -> None:
+    names = ("a | b", "`", "``a` |", "\\", "\\|", "</code>|<b>", "x` ![](y)")
+    text = formats.render("markdown", Outcome(changes=tuple(change(label=name) for name in names)))
+    assert [row[1] for row in rows(text) if "slower" in row] == list(names)
+    assert {t.content for t in tokens(text) if t.type == "html_inline"} <= OURS
+
+
+def test_a_page_of_many_changes_stays_short_enough_for_a_comment(change: Callable[..., Change]) -> None:
+    many = Outcome(changes=tuple(change(id=str(n), evidence="12 pairs of interleaved runs" * 2) for n in range(1000)))
+    text = formats.render("markdown", many)
+    assert len(text) < 65_000
+    assert text.count("… and 900 more") == 2
+
+
+def test_long_names_are_cut(change: Callable[..., Change]) -> None:
+    assert len(formats.render("markdown", Outcome(changes=(change(label="x" * 9000, evidence=""),)))) < 2000

@@ -1,0 +1,128 @@
+"""The job matrix, without running anything."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from perfcore.config.documents import Source
+from perfcore.config.layers import Config, Layer
+from perfcore.errors import UsageError
+from perfcore.measure import matrix
+from perfcore.model import Step
+
+HERE = Source("the matrix")
+_text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=8)
+
+_names = st.sampled_from([*matrix.KEYS, "name", "params", "x"])
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_names, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _argvs(**values: object) -> list[list[str]]:
+    return [list(job.argv) for job in matrix.parse(values, where=HERE).jobs()]
+
+
+def test_it_is_the_product_of_commands_arguments_and_workloads() -> None:
+    assert _argvs(bins=["a", "b"], args=["-x", "-y z"], workloads=["1", "2"]) == [
+        ["a", "-x", "1"],
+        ["a", "-x", "2"],
+        ["a", "-y", "z", "1"],
+        ["a", "-y", "z", "2"],
+        ["b", "-x", "1"],
+        ["b", "-x", "2"],
+        ["b", "-y", "z", "1"],
+        ["b", "-y", "z", "2"],
+    ]
+
+
+def test_parameters_and_workloads_of_a_command_replace_those_of_all() -> None:
+    bins = [{"name": "a", "params": ["-p"], "workloads": ["w"]}, "b"]
+    assert _argvs(bins=bins, args=["-x"], workloads=["1"]) == [["a", "-p", "w"], ["b", "-x", "1"]]
+
+
+def test_every_command_runs_under_every_collector_with_all_postprocessors() -> None:
+    jobs = matrix.parse(
+        {
+            "cmds": ["a", "b"],
+            "collectors": ["time", {"name": "trace", "depth": 3, "params": {"rate": 9}}],
+            "postprocessors": [{"name": "filter", "expression": "<20"}],
+        },
+        where=HERE,
+    ).jobs()
+    assert [(job.cmd, job.collector.name) for job in jobs] == [
+        ("a", "time"),
+        ("a", "trace"),
+        ("b", "time"),
+        ("b", "trace"),
+    ]
+    assert jobs[1].collector.params == {"depth": 3, "rate": 9}
+    filtered = Step(name="filter", params={"expression": "<20"})
+    assert [job.postprocessors for job in jobs] == [(filtered,)] * 4
+
+
+def test_without_a_collector_it_is_the_time() -> None:
+    assert matrix.parse({"bins": "a"}, where=HERE).collectors == (Step(name="time"),)
+
+
+def test_lists_are_words_as_they_are_and_numbers_are_text() -> None:
+    assert _argvs(bins=[{"name": ["a b"], "params": [["x y", "z"], 3, 0.5]}]) == [
+        ["a b", "x y", "z"],
+        ["a b", "3"],
+        ["a b", "0.5"],
+    ]
+
+
+@given(
+    st.lists(_text, min_size=1, max_size=5).filter(lambda words: not {"|", ";", "&", "<", ">"} & set("".join(words)))
+)
+def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
+    assert matrix.split(shlex.join(words), "here") == words
+
+
+@given(_values, st.sampled_from(matrix.KEYS))
+def test_whatever_is_written_is_a_matrix_or_a_usage_error(value: object, key: str) -> None:
+    with contextlib.suppress(UsageError):
+        made = matrix.parse({"bins": ["a"], key: value}, where=HERE)
+        assert all(job.argv and job.argv[0] for job in made.jobs())
+
+
+def test_a_shell_gets_the_text_whole() -> None:
+    (job,) = matrix.parse({"bins": [{"name": "a | b", "shell": True}], "workloads": ["x y"]}, where=HERE).jobs()
+    assert job.argv == ("a | b x y",)
+    assert job.shell
+
+
+def test_operators_inside_quotes_are_text() -> None:
+    assert matrix.split("a '|' 'b;' c;d", "here") == ["a", "|", "b;", "c;d"]
+    assert matrix.split("it\\'s fine", "here") == ["it's", "fine"]
+    for text in ("a | b", "a; b", "a && b", "a > b", "a 2>&1", "a '|' b | c"):
+        with pytest.raises(UsageError, match="needs a shell"):
+            matrix.split(text, "here")
+
+
+def test_a_command_line_that_is_split_already_stays_as_it_is() -> None:
+    job = matrix.command(["a", "b c", ";"], workload=["d e"])
+    assert job.argv == ("a", "b c", ";", "d e")
+    assert (job.cmd, job.args, job.workload) == ("a", "'b c' ';'", "'d e'")
+    assert matrix.command(["a | b"], workload=["c d"], shell=True).argv == ("a | b 'c d'",)
+
+
+@pytest.mark.parametrize("argv", [[], [""], ["a\0b"]])
+def test_no_command_is_an_error(argv: list[str]) -> None:
+    with pytest.raises(UsageError):
+        matrix.command(argv)
+
+
+def test_the_configuration_holds_a_matrix_too() -> None:
+    config = Config((Layer("local", {"bins": ["a"], "schedule": {"repeat": 3}}),))
+    made = matrix.from_config(config)
+    assert [job.argv for job in made.jobs()] == [("a",)]
+    assert made.schedule == {"repeat": 3}

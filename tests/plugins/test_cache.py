@@ -1,0 +1,152 @@
+"""What is remembered of the plugins is what the metadata say, or is not believed."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import attrs
+import pytest
+from perfcore_testing.distributions import Site
+
+from perfcore.errors import PluginError
+from perfcore.plugins import Plugins, cache, installed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+VIEW = "class View:\n    def render(self, subject, output): ...\n"
+
+
+def acme(site: Site, version: str = "1.0", module: str = "acme", **more: str) -> Path:
+    points = {"perfcore.view": [f"acme = {module}:View"]}
+    return site.install("acme-perf", version, points=points, **{module: VIEW}, **more)
+
+
+def remember(place: Path) -> None:
+    cache.keep(place, installed.announced())
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "installed"
+
+
+def test_it_is_what_the_metadata_say(site: Site, place: Path) -> None:
+    classifiers = ["Operating System :: POSIX :: Linux", "Topic :: Software Development"]
+    site.install("acme-perf", points={"perfcore.view": ["acme = acme:View"]}, classifiers=classifiers, acme=VIEW)
+    assert cache.recall(place) is None
+    remember(place)
+    found = cache.recall(place)
+    assert found == installed.announced()
+    assert [each.systems for each in found["view"] if each.name == "acme"] == [("POSIX :: Linux",)]
+
+
+@pytest.mark.parametrize("change", ["another", "newer", "gone", "edited", "shadowed"])
+def test_it_is_forgotten_when_something_is_installed_or_removed(
+    site: Site, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    info = acme(site)
+    remember(place)
+    assert cache.recall(place) is not None
+    if change == "another":
+        site.install("other-perf", points={"perfcore.view": ["other = acme:View"]})
+    elif change == "newer":
+        site.uninstall("acme-perf")
+        acme(site, "2.0")
+    elif change == "gone":
+        site.uninstall("acme-perf")
+    elif change == "edited":
+        (info / "entry_points.txt").write_text("[perfcore.view]\nacme2 = acme:View\n")
+    else:
+        monkeypatch.syspath_prepend(tmp_path)
+    assert cache.recall(place) is None
+    remember(place)
+    assert cache.recall(place) == installed.announced()
+
+
+def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    remember(place)
+    monkeypatch.setattr(sys, "prefix", "/elsewhere")
+    assert cache.recall(place) is None
+
+
+def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(60):
+        monkeypatch.setattr(sys, "prefix", f"/{number}")
+        cache.keep(place, {})
+    assert len(list(place.iterdir())) == 50
+    assert cache.recall(place) is not None
+
+
+def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Finder:
+        @staticmethod
+        def find_distributions(*arguments):
+            return ()
+
+    remember(place)
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert cache.recall(place) is None
+    remember(place / "other")
+    assert not (place / "other").exists()
+
+
+def test_a_damaged_file_is_not_believed(place: Path) -> None:
+    remember(place)
+    (path,) = place.iterdir()
+    whole = path.read_bytes()
+    for data in (b"", whole[:-1], whole[: len(whole) // 2], b"[]", b"\xff\xfe", whole + b"x", b'["a",[["x"]]]'):
+        path.write_bytes(data)
+        assert cache.recall(place) is None
+    path.write_bytes(whole.replace(b'"view"', b'"viewer"'))
+    assert cache.recall(place) is None
+
+
+def test_a_place_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    remember(tmp_path / "file" / "below")
+    assert cache.recall(tmp_path / "file" / "below") is None
+
+
+def test_nothing_unfinished_is_left(place: Path) -> None:
+    remember(place)
+    (path,) = place.iterdir()
+    path.unlink()
+    path.mkdir()
+    (path / "something").write_text("")
+    remember(place)
+    assert list(place.iterdir()) == [path]
+
+
+def test_a_second_command_finds_what_the_first_has_found(site: Site, place: Path) -> None:
+    acme(site)
+    first = Plugins(memory=lambda: place).load("view", "acme")
+    assert len(os.listdir(place)) == 1
+    assert Plugins(memory=lambda: place).load("view", "acme") == first
+    assert Plugins(memory=lambda: place).names("view") == Plugins().names("view")
+
+
+def test_a_memory_that_is_wrong_is_corrected(site: Site, place: Path) -> None:
+    """The target has moved without a trace in the metadata's files, which only a forger can bring about."""
+    info = acme(site)
+    moved = [attrs.evolve(each, target="gone:View") for each in installed.announced()["view"] if each.name == "acme"]
+    cache.keep(place, {"view": tuple(moved)})
+    (path,) = place.iterdir()
+    assert b"gone:View" in path.read_bytes()
+    found, driver = Plugins(memory=lambda: place).load("view", "acme")
+    assert (found.target, driver.__module__) == ("acme:View", "acme")
+    assert b"gone:View" not in path.read_bytes()
+    assert info.is_dir()
+
+
+def test_disabled_and_rival_plugins_stay_so(site: Site, place: Path) -> None:
+    acme(site)
+    site.install("other-perf", points={"perfcore.view": ["acme = acme:View"]})
+    remember(place)
+    with pytest.raises(PluginError, match=r"acme-perf.*other-perf"):
+        Plugins(memory=lambda: place).load("view", "acme")
+    with pytest.raises(PluginError, match="disabled"):
+        Plugins(memory=lambda: place, disabled=("acme",)).load("view", "acme")
+    assert Plugins(memory=lambda: place, disabled=("other-perf",)).load("view", "acme")[0].distribution == "acme-perf"

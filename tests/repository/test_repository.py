@@ -1,0 +1,255 @@
+"""A repository opened as a library: by scripts and plugins, without the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+from perfcore_testing import profiles
+from perfcore_testing.distributions import Site
+from perfcore_testing.project import Project
+
+from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
+from perfcore.model import Profile
+from perfcore.profile import codec
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces, load_config
+from perfcore.store.lookup import Ref
+from perfcore.store.objects import Object
+
+
+@pytest.fixture
+def places(project: Project) -> UserPlaces:
+    return UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+
+
+@pytest.fixture
+def repository(project: Project, places: UserPlaces) -> Repository:
+    return Repository.open(project.path, places=places)
+
+
+def _pending(repository: Repository, profile: Profile | None = None, **changes: object) -> Ref:
+    return Ref(kind="pending", pending=repository.save(attrs.evolve(profile or profiles.timed(), **changes)))
+
+
+def test_it_is_found_from_any_folder_below(project: Project, places: UserPlaces) -> None:
+    below = project.path / "a" / "b"
+    below.mkdir(parents=True)
+    opened = Repository.open(below, places=places)
+    assert (opened.root, opened.home, opened.cwd) == (project.path, project.path, below)
+    with pytest.raises(NotFoundError, match="not inside"):
+        Repository.open(project.path.parent, places=places)
+
+
+def test_linked_trees_share_one_history(project: Project, repository: Repository, places: UserPlaces) -> None:
+    _, entry = repository.register(_pending(repository))
+    linked = project.path.parent / "linked"
+    project.git("worktree", "add", "--quiet", "--detach", str(linked))
+    opened = Repository.open(linked, places=places)
+    assert (opened.root, opened.home) == (linked, project.path)
+    assert opened.entries(opened.version()) == (entry,)
+
+
+def test_a_layout_of_a_newer_version_is_left_alone(project: Project, places: UserPlaces) -> None:
+    local = project.path / ".perf" / "local.yml"
+    local.write_text(local.read_text().replace("format: 1", "format: 2"))
+    with pytest.raises(FormatError, match="has layout 2, and this perfcore knows 1"):
+        Repository.open(project.path, places=places)
+
+
+def test_init_gives_the_opened_repository(empty_project: Project) -> None:
+    home = empty_project.home
+    places = UserPlaces(home / "config.yml", home / "trusted", home / "trees")
+    made = Repository.init(empty_project.path, init_vcs=True, places=places)
+    assert made.vcs_name == "git"
+    assert {path.name for path in made.perf.iterdir()} >= {"jobs", "logs", "objects", "local.yml"}
+    with pytest.raises(PerfError, match="is there already"):
+        Repository.init(empty_project.path, places=places)
+    with pytest.raises(NotFoundError):
+        Repository.init(empty_project.path / "missing", places=places)
+
+
+def test_overrides_are_the_strongest_layer(project: Project, places: UserPlaces) -> None:
+    project.write(".perfcore.yml", "check: {threshold: 0.1}\n")
+    opened = Repository.open(project.path, places=places, overrides={"check": {"threshold": 0.5}})
+    assert opened.config.get("check.threshold") == 0.5
+    assert load_config(project.path, places).get("check.threshold") == 0.1
+    assert load_config(None, places).get("check.threshold") is None
+
+
+def test_what_is_registered_is_loaded_as_it_was(repository: Repository) -> None:
+    for made in (profiles.large(), profiles.hostile(), profiles.unheard_of(), profiles.bare()):
+        _, entry = repository.register(_pending(repository, made))
+        loaded = repository.store.load(entry.profile)
+        assert loaded.header == made.header
+        assert set(loaded.tables) == set(made.tables)
+        assert all(loaded.tables[name] == made.tables[name] for name in made.tables)
+        repository.unregister(repository.version(), entry)
+
+
+def test_an_entry_says_what_listings_need_without_the_profile(repository: Repository) -> None:
+    version, entry = repository.register(_pending(repository, profiles.traced()))
+    assert repository.entries(version) == (entry,)
+    assert (entry.type, entry.collector, entry.cmd) == ("trace", "trace", "./gzip")
+    assert (entry.config_id, entry.environment_id) == ("c0" * 20, "e0" * 20)
+
+
+def test_only_a_clean_profile_of_the_version_is_registered(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    with pytest.raises(UsageError, match="uncommitted changes"):
+        repository.register(_pending(repository, dirty=True))
+    project.commit("Second")
+    ref = _pending(repository, origin=first)
+    with pytest.raises(UsageError, match="was measured for version"):
+        repository.register(ref)
+    assert repository.register(ref, first)[0] == first
+    with pytest.raises(PerfError):
+        repository.register(_pending(repository), "f" * 40)
+    with pytest.raises(UsageError, match="registered already"):
+        repository.register(repository.find(f"{first}:0@i")[0])
+
+
+def test_a_file_goes_only_when_it_is_registered(project: Project, repository: Repository) -> None:
+    ref = _pending(repository)
+    assert ref.pending is not None
+    path = project.path / "mine.perf"
+    path.write_bytes((repository.perf / "jobs" / ref.pending.name).read_bytes())
+    (found,) = repository.find("mine.perf")
+    repository.register(found, keep=True)
+    assert path.exists()
+    repository.register(found)
+    assert not path.exists()
+
+
+def test_a_file_that_needs_tables_of_another_store_is_refused(project: Project, repository: Repository) -> None:
+    saved = repository.save(profiles.large())
+    path = project.path / "part.perf"
+    path.write_bytes((repository.perf / "jobs" / saved.name).read_bytes())
+    for stored in (repository.perf / "objects").rglob("*"):
+        if stored.is_file():
+            stored.unlink()
+    with pytest.raises(FormatError, match="not in this store") as raised:
+        repository.read_file(path)
+    assert raised.value.hint is not None
+    assert "perf export" in raised.value.hint
+
+
+@pytest.mark.parametrize("place", ["pending", "own file", "foreign file"])
+def test_tables_that_go_while_a_profile_is_registered_are_put_again(
+    project: Project, repository: Repository, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when another process registers and removes the same pending profile, and garbage is collected then."""
+    made = profiles.large()
+    ref = _pending(repository, made)
+    assert ref.pending is not None
+    if place == "own file":
+        ref = Ref(
+            kind="file", path=project.write("own.perf", (repository.perf / "jobs" / ref.pending.name).read_text())
+        )
+    elif place == "foreign file":
+        perun = {"header": {"type": "time"}, "collector_info": {"name": "time"}}
+        rows = [{"type": "time", "amount": row, "uid": "f"} for row in range(9000)]
+        ref = Ref(kind="file", path=project.write("foreign.json", json.dumps({"resources": rows, **perun})))
+    lost: list[Path] = []
+    put = repository.store.put
+
+    def put_after_a_loss(item: Object) -> str:
+        """The profile itself is put when its tables have been read."""
+        if item.kind == "profile" and not lost:
+            lost.extend(path for path in (repository.perf / "objects").rglob("*") if path.is_file())
+            for path in lost:
+                path.unlink()
+        return put(item)
+
+    monkeypatch.setattr(repository.store, "put", put_after_a_loss)
+    version, entry = repository.register(ref)
+    assert lost
+    assert entry.tables
+    codec.verify(repository.store.load(repository.entries(version)[0].profile))
+
+
+def test_reading_a_foreign_file_writes_nothing(project: Project, repository: Repository) -> None:
+    perun = {"header": {"type": "time"}, "collector_info": {"name": "time"}}
+    rows = [{"type": "time", "amount": row, "uid": "f"} for row in range(9000)]
+    path = project.write("foreign.json", json.dumps({"resources": rows, **perun}))
+    assert repository.read_file(path).tables["resources"].rows == 9000
+    assert not [path for path in (repository.perf / "objects").rglob("*") if path.is_file()]
+
+
+def test_tags_belong_to_the_entry_and_go_with_it(repository: Repository) -> None:
+    version, entry = repository.register(_pending(repository))
+    tagged = repository.tag(version, entry, add=("a", "b"))
+    assert repository.tag(version, tagged, add=("b",), remove=("a",)).tags == ("b",)
+    assert [ref.entry and ref.entry.tags for ref in repository.find("b")] == [("b",)]
+    repository.unregister(version, entry)
+    with pytest.raises(NotFoundError, match="not registered"):
+        repository.tag(version, entry, add=("c",))
+
+
+def test_a_damaged_index_is_left_out_of_listings_with_a_warning(project: Project, places: UserPlaces) -> None:
+    warnings: list[str] = []
+    opened = Repository.open(project.path, places=places)
+    opened.plugins.warn = warnings.append
+    version, _ = opened.register(_pending(opened))
+    index = opened.perf / "objects" / version[:2] / version[2:]
+    index.write_bytes(index.read_bytes()[:-1])
+    assert [(found.id, entries) for found, entries in opened.walk()] == [(version, ())]
+    assert opened.everywhere() == []
+    assert all("damaged" in warning for warning in warnings)
+    with pytest.raises(FormatError):
+        opened.entries(version)
+
+
+def test_the_subject_of_a_view_knows_versions_and_source(project: Project, repository: Repository) -> None:
+    version, _ = repository.register(_pending(repository))
+    subject = repository.subject(repository.find("0@i"))
+    assert [known and known.id for known in subject.versions] == [version]
+    assert subject.names == (f"{version[:10]}:0@i",)
+    assert subject.source is not None
+    assert subject.source(version, "README") == b"hello\n"
+    assert subject.source(version, "missing") is None
+    assert subject.source("nonsense", "README") is None
+
+
+def test_what_a_versioned_file_chooses_to_run_needs_trust(project: Project, places: UserPlaces) -> None:
+    project.write(
+        ".perfcore.yml", "storage: {name: other}\ncollector: {time: {setup: x}}\nview: {table: {raw: true}}\n"
+    )
+    warnings: list[str] = []
+    opened = Repository.open(project.path, places=places)
+    opened.plugins.warn = warnings.append
+    with pytest.raises(UntrustedError, match="storage"):
+        _ = opened.store
+    with pytest.raises(UntrustedError, match=r"collector\.time"):
+        opened.plugin_options("collector", "time")
+    assert opened.plugin_options("view", "table") == {}
+    assert "left out" in warnings[0]
+    layer = opened.config.origin("storage.name")
+    assert layer is not None
+    opened.trust.add(layer.digest)
+    assert opened.plugin_options("collector", "time") == {"setup": "x"}
+    assert opened.plugin_options("view", "table") == {"raw": True}
+    with pytest.raises(PluginError, match="no storage 'other'"):
+        _ = opened.store
+
+
+def test_a_vcs_that_fails_is_one_error_naming_it(project: Project, places: UserPlaces, site: Site) -> None:
+    site.install(
+        "acme-vcs",
+        points={"perfcore.vcs": ["acme = acme_vcs:Vcs"]},
+        acme_vcs="raise RuntimeError('broken')\n",
+    )
+    assert Repository.open(project.path, places=places).vcs_name == "git"
+    with pytest.raises(NotFoundError, match="not inside"):
+        Repository.open(project.path.parent, places=places)
+
+
+def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("CONFIG", "DATA", "CACHE"):
+        monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
+    default = UserPlaces.default()
+    assert default.config == tmp_path / "CONFIG" / "perfcore" / "config.yml"
+    assert default.trust.is_relative_to(tmp_path / "DATA")
+    assert default.trees.is_relative_to(tmp_path / "CACHE")
