@@ -29,12 +29,15 @@ NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git
 """Help and version need no plugin, and none of what finds them."""
 
 STATUS = {
-    "perfcore": "checking cli config documents environment errors files hookspecs inhouse installed locks model "
-    "observers plugins remembered repository settings store text trust",
-    "perfcore.analysis": "subjects",
+    "perfcore": "analysis cli config environment errors files hookspecs locks model plugins repository settings "
+    "store text",
+    "perfcore.analysis": "note_keys",
     "perfcore.cli": "app console listing options outcome status verbs",
+    "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.store": "index notes objects pending recent store",
+    "perfcore.plugins": "cache installed local observers registry",
+    "perfcore.repository": "repository",
+    "perfcore.store": "index notes objects pending stack_base store",
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
 

@@ -153,7 +153,7 @@ def test_nobody_s_change_is_lost(tmp_path: Path) -> None:
 
 
 def test_who_changes_a_file_for_too_long_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("perfcore.config._PATIENCE", 0.01)
+    monkeypatch.setattr("perfcore.config.layers._PATIENCE", 0.01)
     path, lock = tmp_path / "config.yml", Lock(tmp_path / "config.yml.lock")
     assert lock.acquire()
     with pytest.raises(StorageError, match="another process"):
