@@ -33,7 +33,8 @@ _BLOCK = 256
 
 
 class Console:
-    """The output of one command (it is the `Output` of views and plugins' commands), and its repository."""
+    """The output of one command (the `Output` of views and plugins' commands, the `Listener` of engines), and its
+    repository."""
 
     def __init__(
         self,
@@ -181,6 +182,19 @@ class Console:
         if text not in self._warned:
             self._warned.add(text)
             self.say(f"warning: {text}")
+
+    def note(self, text: str) -> None:
+        """A note of an engine, each once: a comparison in many sessions has the same one many times."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self.say(f"note: {text}")
+
+    def saved(self, name: str) -> None:
+        """Says nothing: the verb prints the names with the results, and a name before them would break its table."""
+
+    def failed(self, subject: str, error: PerfError) -> None:
+        """A part of the work that failed, at once; the verb decides what this means for the exit code."""
+        self.say(f"perf: {subject}: {error}" if subject else f"perf: {error}")
 
     def paint(self, text: str, color: str) -> str:
         """The text in a colour, on terminals."""
