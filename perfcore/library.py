@@ -23,11 +23,11 @@ from typing import Any
 import attrs
 
 from perfcore.analysis import checks
-from perfcore.analysis import target as asked
-from perfcore.analysis.check_result import Outcome
-from perfcore.analysis.checks import How
+from perfcore.analysis import target as targets
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_rules
-from perfcore.analysis.target import Asked, Profiles, Two
+from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.measure import matrix
 from perfcore.measure.build import Building
@@ -163,7 +163,7 @@ class History:
         method: str | None = None,
         threshold: float | None = None,
         keep: bool = False,
-    ) -> Outcome:
+    ) -> CheckResult:
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
         `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
@@ -171,7 +171,7 @@ class History:
         `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
         build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
         """
-        how = How(method=method, thresholds={} if threshold is None else {"": threshold})
+        how = CheckOptions(method=method, thresholds={} if threshold is None else {"": threshold})
         rules = parse_rules(self.repository.config.get("check.fail_on"))
         return checks.check(self.repository, self._asked(target, baseline), how, rules=rules, store=keep)
 
@@ -191,16 +191,16 @@ class History:
             made.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
         return made.build()
 
-    def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> Asked:
+    def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> CheckTarget:
         if baseline is not None:
             if target is None:
                 raise UsageError("a baseline wants a target")
-            return Two(self._sample(baseline), self._sample(target))
+            return ProfilePair(self._sample(baseline), self._sample(target))
         if isinstance(target, Entry):
             raise UsageError("an entry wants a baseline; a version has one of its own")
         if isinstance(target, Pending):
             return Profiles((self._ref(target),))
-        return asked.read(self.repository, [] if target is None else [target], self.repository.find)
+        return targets.parse(self.repository, [] if target is None else [target], self.repository.find)
 
     def _sample(self, side: str | Entry | Pending) -> Sample:
         profile = self.profile(side)

@@ -14,7 +14,7 @@ from perfcore_testing.project import Project
 
 import perfcore
 from perfcore import open_repository
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.errors import CommandFailedError, FormatError, NotFoundError, PerfError, UntrustedError, UsageError
 from perfcore.library import History
 from perfcore.profile.table import column, table
@@ -179,7 +179,7 @@ def told(project: Project, *words: str, code: int | None = 0) -> Any:
     return project.perf("check", "--json", "--no-store", *words, code=code).json
 
 
-def printed(found: Outcome) -> Any:
+def printed(found: CheckResult) -> Any:
     """An outcome as it is read from JSON."""
     return json.loads(json.dumps(found.as_json()))
 

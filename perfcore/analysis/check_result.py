@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 
 from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.fail_on import DEFAULT, DEGRADED, UNTOLD, Rule
+from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, REGRESSED, FailRule
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import EMPTY, Change
 
@@ -28,7 +28,7 @@ class Location:
 
 
 @attrs.frozen(kw_only=True)
-class Outcome:
+class CheckResult:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
     `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
     comparisons or series that were, and `metrics` of what. `locations` are files of the repository for what is
@@ -37,7 +37,7 @@ class Outcome:
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
     accepted: Mapping[str, Acceptance] = EMPTY
-    rules: tuple[Rule, ...] = DEFAULT
+    rules: tuple[FailRule, ...] = DEFAULT
     conclusion: str = ""
     compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
     metrics: frozenset[str] = frozenset()
@@ -63,13 +63,13 @@ class Outcome:
         return any(rule.verdict == "cannot-tell" and not rule.metric for rule in self.rules)
 
     @property
-    def untold(self) -> bool:
+    def inconclusive(self) -> bool:
         """Whether something that had to be told could not be, or was not compared at all."""
         missing = self.requires_all and bool(self.unpaired or not self.compared)
         return missing or any(change.kind == "cannot tell" for change in self.failing)
 
     @property
-    def unknown(self) -> tuple[str, ...]:
+    def unmatched_metrics(self) -> tuple[str, ...]:
         """The metrics that rules name and nothing that was compared has; where nothing was, nobody knows."""
         named = (rule.metric for rule in self.rules if rule.metric)
         return tuple(metric for metric in named if self.metrics and metric not in self.metrics)
@@ -77,7 +77,7 @@ class Outcome:
     @property
     def exit_code(self) -> int:
         """1 for a degradation and for nothing else."""
-        return DEGRADED if self.degraded else UNTOLD if self.untold else 0
+        return REGRESSED if self.degraded else INCONCLUSIVE if self.inconclusive else 0
 
     def as_json(self) -> dict[str, Any]:
         return {

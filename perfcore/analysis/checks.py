@@ -8,19 +8,19 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 
 import attrs
 
-from perfcore.analysis import acceptance, history, last_checked, report
+from perfcore.analysis import acceptance, history, last_checked, verdict_text
 from perfcore.analysis import pairing as pairings
 from perfcore.analysis import series as histories
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.contracts import contract
 from perfcore.analysis.contracts.evaluate import fulfilled
-from perfcore.analysis.fail_on import DEFAULT, Rule, combined
+from perfcore.analysis.fail_on import DEFAULT, FailRule, combined
 from perfcore.analysis.findings import Findings, Kept, of_contracts, of_pairs, of_scans
-from perfcore.analysis.history import Scan
-from perfcore.analysis.pair_checks import verdicts
+from perfcore.analysis.history import HistoryCheck
+from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.stored_results import Results
-from perfcore.analysis.target import Asked, Profiles, Range, Two, Version
+from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version
 from perfcore.config.layers import KEYS, read_bytes
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Pairing
@@ -33,7 +33,7 @@ _MEASURE = "perf collect time --all --add -- COMMAND"
 
 
 @attrs.frozen(kw_only=True)
-class How:
+class CheckOptions:
     """How a check is done: by one `method`, or else as configured; with `thresholds` beside those of the configuration.
     `progress(done, total, text)` and `note(text)` tell people."""
 
@@ -43,11 +43,13 @@ class How:
     note: Callable[[str], None] = lambda text: None
 
 
-def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, ...] = DEFAULT, store: bool) -> Outcome:
+def check(
+    repository: Repository, asked: CheckTarget, how: CheckOptions, *, rules: tuple[FailRule, ...] = DEFAULT, store: bool
+) -> CheckResult:
     """What was found, with what people accepted of it. `rules` say what fails the build, and with `store` the result
     is kept with the versions it is of."""
     found = _found(repository, asked, how)
-    outcome = Outcome(
+    outcome = CheckResult(
         changes=found.changes,
         unpaired=found.unpaired,
         accepted=acceptance.of_changes(found.changes, acceptance.accepted(repository.store)),
@@ -68,24 +70,24 @@ def check(repository: Repository, asked: Asked, how: How, *, rules: tuple[Rule, 
     return outcome
 
 
-def scanning(repository: Repository, how: How) -> Scan | None:
+def scanning(repository: Repository, how: CheckOptions) -> HistoryCheck | None:
     """The check of histories; None where it is one that compares two versions."""
     name = how.method or str(repository.trusted("check.history"))
     default = how.method is None and name == KEYS["check.history"].default
     if default and name not in repository.plugins.names("check"):
         how.note(f"each version is compared with the one before; perfcore-check-{name} would see them all")
         return None
-    return Scan.configured(repository, name)
+    return HistoryCheck.configured(repository, name)
 
 
-def _found(repository: Repository, asked: Asked, how: How) -> Findings:
+def _found(repository: Repository, asked: CheckTarget, how: CheckOptions) -> Findings:
     if isinstance(asked, Range):
         return _of_history(repository, asked, how)
     if isinstance(asked, Version):
         agreed = contract.parse(read_bytes(repository.root / contract.FILE) or b"", contract.FILE)
         found = _of_pairs(repository, _of_version(repository, asked.id), how, registered=True)
         return _with_contracts(repository, found, asked.id, agreed)
-    if isinstance(asked, Two):
+    if isinstance(asked, ProfilePair):
         return _of_pairs(repository, [_of_two(repository, asked, how)], how, registered=False)
     return _of_profiles(repository, asked, how)
 
@@ -99,35 +101,35 @@ def _with_contracts(
     found = attrs.evolve(found, kept=(*found.kept, of_contracts(version, configs, judged)))
     if not judged:
         return found
-    allowed = report.decided(found.changes) - report.decided(changes)
-    conclusions = (report.conclusion(changes, allowed), report.of_contracts(judged))
+    allowed = verdict_text.comparisons(found.changes) - verdict_text.comparisons(changes)
+    conclusions = (verdict_text.conclusion(changes, allowed), verdict_text.contracts_conclusion(judged))
     compared = found.compared + len(judged)
     return attrs.evolve(found, changes=(*changes, *judged), conclusions=conclusions, compared=compared)
 
 
-def _of_history(repository: Repository, asked: Range, how: How) -> Findings:
+def _of_history(repository: Repository, asked: Range, how: CheckOptions) -> Findings:
     """The changes of a history or a range of it, and a line that says what was looked at. Where a configuration has
     only few versions, or the check does not scan, each version is compared with the one before."""
     before = _before(repository, asked)
     if repository.version(asked.end or None) in before:
         return Findings(conclusions=(f"{printable(asked.start)}..{printable(asked.end)} holds no version",))
     scan = scanning(repository, how)
-    lines = histories.lines(repository, repository.version(asked.end or None))
+    lines = histories.config_histories(repository, repository.version(asked.end or None))
     if not lines:
         raise NotFoundError(_UNMEASURED, hint=_MEASURE)
-    long = [line for line in lines if scan and (how.method or len(line.places) >= history.SHORT)]
-    found = history.wanted(repository, long)
+    long = [line for line in lines if scan and (how.method or len(line.versions) >= history.SHORT)]
+    found = history.select_series(repository, long)
     if scan:
         smallest = combined(pairings.thresholds_of(repository), how.thresholds)
-        found = history.scanned(repository, found, scan, smallest, how.progress)
-    for label, metric, version in history.ended(found):
+        found = history.scan_series(repository, found, scan, smallest, how.progress)
+    for label, metric, version in history.discontinued(found):
         last = f"{printable(metric)} was last measured at {version[:10]}"
         how.note(f"{printable(label)}: {last}; no later version is checked by it")
     changes = history.changes(found)
     changes = [change for change in changes if change.latest not in before]
     made = Findings()
     if scan and found:
-        concluded = report.of_history(changes, len(found), history.versions(found))
+        concluded = verdict_text.history_conclusion(changes, len(found), history.versions(found))
         kept = of_scans(scan.phases.found.name, found)
         metrics = frozenset(one.series.metric for one in found)
         made = Findings(
@@ -157,9 +159,11 @@ def _one_by_one(repository: Repository, asked: Range, before: Container[str]) ->
     return pairings.of_history(repository, line, wanted)
 
 
-def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: How, *, registered: bool) -> Findings:
+def _of_pairs(
+    repository: Repository, pairs: Iterable[Pairing | Unpaired], how: CheckOptions, *, registered: bool
+) -> Findings:
     given = list(pairs)
-    found = verdicts(
+    found = run_checks(
         repository,
         [item for item in given if isinstance(item, Pairing)],
         method=how.method,
@@ -170,8 +174,8 @@ def _of_pairs(repository: Repository, pairs: Iterable[Pairing | Unpaired], how: 
     return Findings(
         changes=changes,
         unpaired=tuple(item for item in given if isinstance(item, Unpaired)),
-        conclusions=(report.conclusion(changes),),
-        compared=report.decided(changes),
+        conclusions=(verdict_text.conclusion(changes),),
+        compared=verdict_text.comparisons(changes),
         metrics=frozenset(change.metric for change in changes),
         kept=(of_pairs(found),) if registered else (),
     )
@@ -186,7 +190,7 @@ def _of_version(repository: Repository, version: str) -> Iterator[Pairing | Unpa
     return pairings.of_version(repository, version)
 
 
-def _of_profiles(repository: Repository, asked: Profiles, how: How) -> Findings:
+def _of_profiles(repository: Repository, asked: Profiles, how: CheckOptions) -> Findings:
     pairs = itertools.chain.from_iterable(_of_profile(repository, ref) for ref in asked.refs)
     registered = all(ref.entry is not None for ref in asked.refs)
     return _of_pairs(repository, pairs, how, registered=registered)
@@ -198,13 +202,13 @@ def _of_profile(repository: Repository, ref: Ref) -> Iterable[Pairing | Unpaired
     return [pairings.of_dirty(repository, repository.load(ref))]
 
 
-def _of_two(repository: Repository, asked: Two, how: How) -> Pairing:
-    if unlike := pairings.unlike(asked.baseline.profiles[0], asked.target.profiles[0]):
+def _of_two(repository: Repository, asked: ProfilePair, how: CheckOptions) -> Pairing:
+    if unlike := pairings.configuration_difference(asked.baseline.profiles[0], asked.target.profiles[0]):
         how.note(f"these were not measured alike: {unlike}")
     return pairings.of_profiles(repository, asked.baseline, asked.target)
 
 
-def _version_of(repository: Repository, asked: Asked) -> str | None:
+def _version_of(repository: Repository, asked: CheckTarget) -> str | None:
     """The version that was asked for, or the last one of a history."""
     if isinstance(asked, Range):
         return repository.version(asked.end or None)

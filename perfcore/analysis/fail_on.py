@@ -12,15 +12,15 @@ from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.text import brief
 
-DEGRADED = 1
-UNTOLD = 8
+REGRESSED = 1
+INCONCLUSIVE = 8
 NEVER = "never"
 Verdict = Literal["degradation", "any-degradation", "cannot-tell"]
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
 @attrs.frozen
-class Rule:
+class FailRule:
     """What fails a build: a verdict on any primary metric, or on the one of this name, primary or not."""
 
     verdict: Verdict
@@ -38,10 +38,10 @@ class Rule:
         return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
 
 
-DEFAULT = (Rule("degradation"),)
+DEFAULT = (FailRule("degradation"),)
 
 
-def parse_rules(words: Sequence[str]) -> tuple[Rule, ...]:
+def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:
     """The rules in words such as `degradation:wall`, `any-degradation`, `cannot-tell`, which add to the default. With
     `never` there is no default."""
     said = [_parse(word) for word in words if word != NEVER]
@@ -68,7 +68,7 @@ def combined(configured: Mapping[str, float], given: Mapping[str, float]) -> Map
     return given if "" in given else {**configured, **given}
 
 
-def _parse(word: str) -> Rule:
+def _parse(word: str) -> FailRule:
     verdict, colon, metric = word.partition(":")
     known = (*_VERDICTS, NEVER)
     if verdict not in _VERDICTS:
@@ -77,7 +77,7 @@ def _parse(word: str) -> Rule:
         )
     if colon and (not metric or verdict == "any-degradation"):
         raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
-    return Rule(cast(Verdict, verdict), metric)
+    return FailRule(cast(Verdict, verdict), metric)
 
 
 def _share(text: str) -> float:

@@ -8,8 +8,8 @@ from typing import TypeAlias
 import attrs
 
 from perfcore.analysis.contracts import contract
-from perfcore.analysis.history import Scanned
-from perfcore.analysis.pair_checks import Verdicts
+from perfcore.analysis.history import ScannedSeries
+from perfcore.analysis.pair_checks import MethodVerdicts
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.stored_results import Checked
 from perfcore.model import Change
@@ -40,7 +40,7 @@ class Findings:
         )
 
 
-def of_pairs(verdicts: Iterable[Verdicts]) -> Kept:
+def of_pairs(verdicts: Iterable[MethodVerdicts]) -> Kept:
     """What is kept of comparisons: those of clean versions."""
     found: dict[str, dict[Checked, list[Change]]] = {}
     for each in verdicts:
@@ -51,13 +51,13 @@ def of_pairs(verdicts: Iterable[Verdicts]) -> Kept:
     return found
 
 
-def of_scans(method: str, scanned: Iterable[Scanned]) -> Kept:
+def of_scans(method: str, scanned: Iterable[ScannedSeries]) -> Kept:
     """What is kept of histories: for every version what changed with it, which may be nothing any more."""
     found: dict[Checked, list[Change]] = {}
     versions: dict[int, dict[str, str]] = {}
     for one in scanned:
         if id(one.line) not in versions:
-            versions[id(one.line)] = {place.version.id[:10]: place.version.id for place in one.line.places}
+            versions[id(one.line)] = {place.version.id[:10]: place.version.id for place in one.line.versions}
             for version in versions[id(one.line)].values():
                 found.setdefault(Checked(version=version, config_id=one.line.config_id), [])
         for change in one.changes:

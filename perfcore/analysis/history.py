@@ -9,14 +9,14 @@ from __future__ import annotations
 import bisect
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import attrs
 
 from perfcore import files
 from perfcore.analysis import machine_changes
-from perfcore.analysis import series as histories
-from perfcore.analysis.series import Line, Place
+from perfcore.analysis import series as series_of
+from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.model import Change, Series
 from perfcore.plugins.registry import Phases
 from perfcore.repository.repository import Repository
@@ -26,17 +26,17 @@ FEWEST = 6  # series of one metric that show what they share
 
 
 @attrs.frozen(kw_only=True)
-class Scanned:
+class ScannedSeries:
     """A series and its changes, oldest first. `primary` says that its metric is the one that decides."""
 
-    line: Line
+    line: ConfigHistory
     series: Series
     primary: bool
     changes: tuple[Change, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
-class Scan:
+class HistoryCheck:
     """A check that scans: its phases, and what makes its state its own (name, version, options)."""
 
     phases: Phases
@@ -44,162 +44,172 @@ class Scan:
     many: bool
 
     @classmethod
-    def configured(cls, repository: Repository, name: str) -> Scan | None:
+    def configured(cls, repository: Repository, name: str) -> HistoryCheck | None:
         """The check of this name, with its configured options; None where it does not scan."""
         options = repository.plugin_options("check", name)
         found, driver = repository.plugins.make("check", name, options)
         return cls.of(repository.plugins.phases(found, driver), driver, options) if hasattr(driver, "scan") else None
 
     @classmethod
-    def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> Scan:
+    def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> HistoryCheck:
         key = json.dumps([phases.found.name, phases.found.version, options], sort_keys=True, default=str)
         return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))
 
 
-def wanted(
-    repository: Repository, lines: Iterable[Line], *, metric: str | None = None, function: str | None = None
-) -> list[Scanned]:
-    """The series of these lines that are asked for, not scanned yet: all metrics, one, or a function's."""
-    found = []
-    for line in lines:
-        if function is not None:
-            one = histories.functions(repository, line, metric, function)
-            found += [Scanned(line=line, series=one, primary=True)] if one is not None else []
-            continue
-        known = histories.metrics(repository, line)
-        found += [
-            Scanned(line=line, series=one, primary=number == 0 or one.metric == metric)
-            for number, one in enumerate(known)
-            if metric in (None, one.metric)
-        ]
-    return found
-
-
-def scanned(
+def select_series(
     repository: Repository,
-    found: Sequence[Scanned],
-    check: Scan,
+    histories: Iterable[ConfigHistory],
+    *,
+    metric: str | None = None,
+    function: str | None = None,
+) -> list[ScannedSeries]:
+    """The series of these histories that are asked for, not scanned yet: all metrics, one, or a function's."""
+    selected: list[ScannedSeries] = []
+    for line in histories:
+        if function is not None:
+            series = series_of.functions(repository, line, metric, function)
+            selected += [ScannedSeries(line=line, series=series, primary=True)] if series is not None else []
+            continue
+        selected += [
+            ScannedSeries(line=line, series=series, primary=position == 0 or series.metric == metric)
+            for position, series in enumerate(series_of.metrics(repository, line))
+            if metric in (None, series.metric)
+        ]
+    return selected
+
+
+def scan_series(
+    repository: Repository,
+    selected: Sequence[ScannedSeries],
+    check: HistoryCheck,
     thresholds: Mapping[str, float],
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-    among: Sequence[Scanned] = (),
-) -> list[Scanned]:
+    among: Sequence[ScannedSeries] = (),
+) -> list[ScannedSeries]:
     """The same with their changes. `among` are all series of the branch where only some metrics are asked for: how
     sure a change has to be depends on how many there are. All commands of a metric have to be given, or what they share
     is not seen."""
-    every = [one for one in among or found if _is_long(one)] or found
-    primaries = sum(one.primary for one in every)
+    family = [scanned for scanned in among or selected if _is_long(scanned)] or selected
+    primaries = sum(scanned.primary for scanned in family)
     ready = [
-        attrs.evolve(one, series=_told(one.series, thresholds, primaries if one.primary else len(every)))
-        for one in found
+        attrs.evolve(
+            scanned, series=_prepared(scanned.series, thresholds, primaries if scanned.primary else len(family))
+        )
+        for scanned in selected
     ]
-    together = _together(ready) if check.many else []
     results: dict[int, Sequence[Change]] = {}
-    for group in together:
+    for group in _joint_groups(ready) if check.many else []:
         progress(len(results), len(ready), ready[group[0]].series.metric)
-        some = [ready[place] for place in group]
-        many = check.phases.call("scan_many", series=_aligned(some))
-        numbers = {place.version.id[:10]: place.number for one in some for place in one.line.places}
-        for place, one, found_together in zip(group, some, many, strict=True):
-            on_line = (_on(one.line, change, numbers) for change in found_together)
-            results[place] = [change for change in on_line if change is not None]
-    for place, one in enumerate(ready):
-        if place not in results:
-            progress(len(results), len(ready), one.line.label)
-            results[place] = _alone(repository, one.series, check)
+        results |= dict(zip(group, _scan_together([ready[index] for index in group], check), strict=True))
+    for index, scanned in enumerate(ready):
+        if index not in results:
+            progress(len(results), len(ready), scanned.line.label)
+            results[index] = _scan_one(repository, scanned.series, check)
     return [
-        attrs.evolve(one, changes=tuple(_ranked(change, one.primary) for change in results[place]))
-        for place, one in enumerate(ready)
+        attrs.evolve(scanned, changes=tuple(_ranked(change, scanned.primary) for change in results[index]))
+        for index, scanned in enumerate(ready)
     ]
 
 
-def changes(found: Sequence[Scanned]) -> list[Change]:
-    """All changes in the order of the branch, those of primary metrics first; a change of the machine is told once."""
-    numbers = {place.version.id: place.number for one in found for place in one.line.places}
-    ranked = sorted(found, key=lambda one: not one.primary)
-    kept = machine_changes.told((change for one in ranked for change in one.changes), numbers)
-    return sorted(kept, key=lambda change: (numbers[change.latest], not change.primary, change.label))
+def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
+    """All changes in the order of the branch, primary metrics first; a change of the machine is listed once."""
+    positions = {m.version.id: m.position for series in scanned for m in series.line.versions}
+    ranked = sorted(scanned, key=lambda series: not series.primary)
+    merged = machine_changes.merge((change for series in ranked for change in series.changes), positions)
+    return sorted(merged, key=lambda change: (positions[change.latest], not change.primary, change.label))
 
 
-def ended(found: Sequence[Scanned]) -> list[tuple[str, str, str]]:
-    """(command, metric, version) of every metric that decides and that the newest version of its command lacks, with
-    the last one that has an amount of it."""
-    gone = []
-    for one in found:
-        places = zip(one.line.places, one.series.values, strict=True)
-        measured = [place.version.id for place, values in places if values]
-        if one.primary and measured and not one.series.values[-1]:
-            gone.append((one.line.label, one.series.metric, measured[-1]))
-    return gone
+def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str, str]]:
+    """(command, metric, version) of every primary metric that is missing in the newest version of its command, with
+    the last version that has a value of it."""
+    missing = []
+    for one in scanned:
+        rows = zip(one.line.versions, one.series.values, strict=True)
+        versions_with_values = [measured.version.id for measured, values in rows if values]
+        if one.primary and versions_with_values and not one.series.values[-1]:
+            missing.append((one.line.label, one.series.metric, versions_with_values[-1]))
+    return missing
 
 
-def versions(found: Sequence[Scanned]) -> int:
+def versions(scanned: Sequence[ScannedSeries]) -> int:
     """Over how many versions these series go."""
-    return len({place.number for one in found for place in one.line.places})
+    return len({measured.position for one in scanned for measured in one.line.versions})
 
 
-def _told(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:
+def _prepared(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:
     threshold = thresholds.get(series.metric, thresholds.get(""))
     return attrs.evolve(series, threshold=threshold, comparisons=max(1, comparisons))
 
 
-def _on(line: Line, change: Change, numbers: Mapping[str, int]) -> Change | None:
-    """The change as this line shows it: in its first version from there on, against its last one before. None where it
-    has none on one side. `numbers` has the places of all versions by the beginnings of their ids."""
-    shown = [place.number for place in line.places]
-    place = bisect.bisect_left(shown, numbers[change.target])
-    if not 0 < place < len(shown):
+def _scan_together(group: Sequence[ScannedSeries], check: HistoryCheck) -> Iterator[Sequence[Change]]:
+    """The changes of each series of a group, without what the machine did to all of them."""
+    positions = {m.version.id[:10]: m.position for scanned in group for m in scanned.line.versions}
+    joint = check.phases.call("scan_many", series=_aligned(group))
+    for scanned, joint_changes in zip(group, joint, strict=True):
+        on_line = (_on(scanned.line, change, positions) for change in joint_changes)
+        yield [change for change in on_line if change is not None]
+
+
+def _on(line: ConfigHistory, change: Change, positions: Mapping[str, int]) -> Change | None:
+    """The change as this history shows it: in its first version from there on, against its last one before. None where
+    it has none on one side. `positions` has those of all versions by the beginnings of their ids."""
+    measured_at = [measured.position for measured in line.versions]
+    index = bisect.bisect_left(measured_at, positions[change.target])
+    if not 0 < index < len(measured_at):
         return None
-    before, after = line.places[place - 1].version.id, line.places[place].version.id
+    before, after = line.versions[index - 1].version.id, line.versions[index].version.id
     if (before[:10], after[:10]) == (change.baseline, change.target):
         return change
-    latest = change.latest if numbers[change.latest[:10]] >= numbers[after[:10]] else after
+    latest = change.latest if positions[change.latest[:10]] >= positions[after[:10]] else after
     return attrs.evolve(change, baseline=before[:10], target=after[:10], latest=latest)
 
 
-def _is_long(one: Scanned) -> bool:
-    return len(one.line.places) >= SHORT
+def _is_long(scanned: ScannedSeries) -> bool:
+    return len(scanned.line.versions) >= SHORT
 
 
 def _ranked(change: Change, primary: bool) -> Change:
     return change if primary else attrs.evolve(change, primary=False)
 
 
-def _together(found: Sequence[Scanned]) -> list[list[int]]:
-    """The series of one metric and unit, by their places, where they are many."""
+def _joint_groups(selected: Sequence[ScannedSeries]) -> list[list[int]]:
+    """The series of one metric and unit, by their indexes, where there are enough of them."""
     groups: dict[tuple[str, str, str], list[int]] = {}
-    for place, one in enumerate(found):
-        if _is_long(one):
-            groups.setdefault((one.series.metric, one.series.unit, one.series.resource), []).append(place)
+    for index, scanned in enumerate(selected):
+        if _is_long(scanned):
+            series = scanned.series
+            groups.setdefault((series.metric, series.unit, series.resource), []).append(index)
     return [group for group in groups.values() if len(group) >= FEWEST]
 
 
-def _aligned(found: Sequence[Scanned]) -> list[Series]:
-    """The series over the same places: every version and environment of any of them, in the order of the branch."""
-    places = sorted({_place(place) for one in found for place in one.line.places})
-    return [_over(one, places) for one in found]
+def _aligned(group: Sequence[ScannedSeries]) -> list[Series]:
+    """The series over the same axis: every version and environment of any of them, in the order of the branch."""
+    axis = sorted({_coordinate(measured) for scanned in group for measured in scanned.line.versions})
+    return [_over(scanned, axis) for scanned in group]
 
 
-def _place(place: Place) -> tuple[int, str, str]:
-    return place.number, place.version.id, place.environment
+def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:
+    return measured.position, measured.version.id, measured.environment
 
 
-def _over(one: Scanned, places: Sequence[tuple[int, str, str]]) -> Series:
-    known = dict(zip(map(_place, one.line.places), one.series.values, strict=True))
-    told = dict(zip(map(_place, one.line.places), one.series.sessions, strict=False))
+def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Series:
+    coordinates = [_coordinate(measured) for measured in scanned.line.versions]
+    values = dict(zip(coordinates, scanned.series.values, strict=True))
+    sessions = dict(zip(coordinates, scanned.series.sessions, strict=False))
     return attrs.evolve(
-        one.series,
-        versions=tuple(version for _, version, _ in places),
-        environments=tuple(environment for _, _, environment in places),
-        values=tuple(known.get(place, ()) for place in places),
-        sessions=tuple(told.get(place, ()) for place in places) if told else (),
+        scanned.series,
+        versions=tuple(version for _, version, _ in axis),
+        environments=tuple(environment for _, _, environment in axis),
+        values=tuple(values.get(coordinate, ()) for coordinate in axis),
+        sessions=tuple(sessions.get(coordinate, ()) for coordinate in axis) if sessions else (),
     )
 
 
-def _alone(repository: Repository, series: Series, check: Scan) -> Sequence[Change]:
-    """The changes of one series; what the check wants to know at the next scan is kept in the cache."""
-    name = json.dumps([check.key, series.config_id, series.metric, series.unit, series.resource])
-    digest = hashlib.sha1(name.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
-    path = histories.cache(repository) / "scans" / digest
+def _scan_one(repository: Repository, series: Series, check: HistoryCheck) -> Sequence[Change]:
+    """The changes of one series; the check's state for the next scan is stored in the cache."""
+    question = json.dumps([check.key, series.config_id, series.metric, series.unit, series.resource])
+    digest = hashlib.sha1(question.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
+    path = series_of.cache(repository) / "scans" / digest
     before = files.cached(path)
     changes, state = check.phases.call("scan", series=series, state=before)
     if state != before:

@@ -24,7 +24,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 from perfcore_command_bisect import prior
 
-from perfcore.analysis.check_result import Location, Outcome
+from perfcore.analysis.check_result import CheckResult, Location
 from perfcore.analysis.contracts import contract as contracts
 from perfcore.analysis.contracts.contract import Contract
 from perfcore.analysis.contracts.evaluate import verdict_id
@@ -48,7 +48,7 @@ class _Subject:
     version: str | None
 
 
-def of_outcome(repository: Repository, outcome: Outcome) -> dict[Change | Unpaired, Location]:
+def of_outcome(repository: Repository, outcome: CheckResult) -> dict[Change | Unpaired, Location]:
     """The location of everything that an outcome holds; of some nothing, where a version has no file at all."""
     finder = _Finder(repository)
     verdicts: list[Change | Unpaired] = [*outcome.changes, *outcome.unpaired]

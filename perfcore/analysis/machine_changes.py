@@ -13,7 +13,7 @@ from perfcore.text import plural
 _Event: TypeAlias = tuple[object, ...]
 
 
-def told(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
+def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
     """The changes with those of the machine once, for all commands that they are of. Another metric's is the same where
     it may have come with the same version. `numbers` has the place of every version in the branch."""
     given = list(changes)
@@ -28,7 +28,7 @@ def told(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
     return [change for change in given if change.kind != "machine"] + kept
 
 
-def subject(change: Change) -> str:
+def affected(change: Change) -> str:
     """What changed with a machine: `8 of 10 commands`."""
     if change.measured is None:
         return change.label
@@ -59,4 +59,4 @@ def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
     first = min(some, key=lambda change: numbers[change.latest])
     measured = first.measured or len({change.config_id for change in some})
     joined = attrs.evolve(first, measured=measured, config_id="")
-    return attrs.evolve(joined, label=subject(joined))
+    return attrs.evolve(joined, label=affected(joined))

@@ -38,7 +38,7 @@ class Facts:
 
 
 @attrs.frozen
-class Rule:
+class MethodRule:
     method: str
     wanted: Mapping[str, str]
 
@@ -49,12 +49,12 @@ class Rule:
         )
 
 
-def read(configured: Sequence[Any]) -> list[Rule]:
+def read(configured: Sequence[Any]) -> list[MethodRule]:
     """The rules as configured. UsageError for what is none."""
     return [_rule(number, value) for number, value in enumerate(configured, 1)]
 
 
-def methods(rules: Sequence[Rule], facts: Facts, apply: str, default: str) -> tuple[str, ...]:
+def methods(rules: Sequence[MethodRule], facts: Facts, apply: str, default: str) -> tuple[str, ...]:
     """The checks for a profile, each once."""
     if apply not in APPLY:
         raise UsageError(f"check.apply is {brief(apply)}", hint=f"it is one of {', '.join(APPLY)}")
@@ -62,7 +62,7 @@ def methods(rules: Sequence[Rule], facts: Facts, apply: str, default: str) -> tu
     return (found[:1] if apply == "first" else found) or (default,)
 
 
-def _rule(number: int, value: Any) -> Rule:
+def _rule(number: int, value: Any) -> MethodRule:
     where = f"rule {number} of check.rules"
     if not isinstance(value, Mapping) or not isinstance(value.get("method"), str):
         raise UsageError(f"{where} names no method", hint="for example {collector: time, method: pair}")
@@ -72,7 +72,7 @@ def _rule(number: int, value: Any) -> Rule:
             raise UsageError(f"{where}: unknown key {brief(name)}", hint=nearest(name, (*_FACTS, "method")))
         if not isinstance(pattern, str):
             raise UsageError(f"{where}: {name} is a pattern, not {brief(pattern)}")
-    return Rule(value["method"], wanted)
+    return MethodRule(value["method"], wanted)
 
 
 def _values(facts: Facts, name: str) -> tuple[str, ...]:

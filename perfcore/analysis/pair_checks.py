@@ -16,7 +16,7 @@ from perfcore.repository.repository import Repository
 
 
 @attrs.frozen
-class Verdicts:
+class MethodVerdicts:
     """What one method says of a pairing."""
 
     pairing: Pairing
@@ -24,18 +24,18 @@ class Verdicts:
     changes: tuple[Change, ...]
 
 
-def verdicts(
+def run_checks(
     repository: Repository,
     pairs: Sequence[Pairing],
     *,
     method: str | None = None,
     thresholds: Mapping[str, float] = EMPTY,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
-) -> list[Verdicts]:
+) -> list[MethodVerdicts]:
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
     aside decides nothing. `thresholds` are beside those that are configured."""
     drivers = {method: _driver(repository, method)} if method else {}
-    made: list[Verdicts] = []
+    made: list[MethodVerdicts] = []
     for number, pairing in enumerate(pairs):
         progress(number, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
@@ -46,7 +46,7 @@ def verdicts(
             found = drivers[name].call("compare", pairing=asked)
             if pairing.aside:
                 found = [attrs.evolve(change, primary=False) for change in found]
-            made.append(Verdicts(pairing, name, tuple(found)))
+            made.append(MethodVerdicts(pairing, name, tuple(found)))
     return made
 
 

@@ -101,7 +101,7 @@ def of_profiles(
     return _paired(baseline, target, thresholds or {})
 
 
-def unlike(baseline: Profile, target: Profile) -> str | None:
+def configuration_difference(baseline: Profile, target: Profile) -> str | None:
     """In what two profiles were not measured alike, in words; None where they are of one configuration."""
     if baseline.config_id == target.config_id:
         return None

@@ -31,7 +31,7 @@ Sessions: TypeAlias = tuple[tuple[str, int], ...]
 _Taken: TypeAlias = Mapping[object, str]  # the session of each run
 
 
-class Amounts(msgspec.Struct, frozen=True, array_like=True):
+class MetricValues(msgspec.Struct, frozen=True, array_like=True):
     """One metric of a profile: its amounts, one for each measured run that has one, in order (float64). `sessions` says
     of which sessions they are: in their order each one, empty where it is not known, and how many amounts are of it."""
 
@@ -41,7 +41,9 @@ class Amounts(msgspec.Struct, frozen=True, array_like=True):
     sessions: Sessions
 
     @classmethod
-    def of(cls, column: Column, units: Mapping[str, str], values: Mapping[object, float], taken: _Taken) -> Amounts:
+    def of(
+        cls, column: Column, units: Mapping[str, str], values: Mapping[object, float], taken: _Taken
+    ) -> MetricValues:
         """Of the amounts of the runs that have one."""
         return cls(
             column.unit or units.get(column.name, ""),
@@ -54,31 +56,31 @@ class Amounts(msgspec.Struct, frozen=True, array_like=True):
         if len(self.data) != 8 * sum(count for _, count in self.sessions):
             raise ValueError("numbers and sessions do not go together")
 
-    def joined(self, other: Amounts) -> Amounts:
+    def joined(self, other: MetricValues) -> MetricValues:
         """With what another profile says of the same."""
-        return Amounts(self.unit, self.better, self.data + other.data, self.sessions + other.sessions)
+        return MetricValues(self.unit, self.better, self.data + other.data, self.sessions + other.sessions)
 
     @property
     def values(self) -> tuple[float, ...]:
         return tuple(array("d", self.data))
 
 
-Metrics = Mapping[str, Amounts]
+Metrics = Mapping[str, MetricValues]
 
 
-def of_profile(profile: Profile) -> dict[str, Amounts]:
+def of_profile(profile: Profile) -> dict[str, MetricValues]:
     """All metrics of a profile, by name, in the order of their columns."""
     resources = profile.table("resources")
     if resources is None:
         return {}
     runs, warm, taken = _runs(resources), _warmups(profile), _taken(profile)
     return {
-        column.name: Amounts.of(column, profile.header.units, _sums(column, runs, warm), taken)
+        column.name: MetricValues.of(column, profile.header.units, _sums(column, runs, warm), taken)
         for column in resources.values()
     }
 
 
-def of_functions(profile: Profile, metric: str) -> dict[str, Amounts]:
+def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
     """What each function took with all it called, by the function's name: the mean of the measured runs, for all runs
     of all functions would be as much to keep as the profile. Functions of one name are taken together. Empty where the
     profile has no stacks or no such metric."""
@@ -94,7 +96,8 @@ def of_functions(profile: Profile, metric: str) -> dict[str, Amounts]:
     for function in by_function(profile.tables, metric):
         totals[function.name] = totals.get(function.name, 0.0) + function.total
     return {
-        name: Amounts.of(column, profile.header.units, {None: total / count}, taken) for name, total in totals.items()
+        name: MetricValues.of(column, profile.header.units, {None: total / count}, taken)
+        for name, total in totals.items()
     }
 
 
@@ -138,16 +141,16 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
 
 
 @attrs.define
-class Kept:
+class ValueCache:
     """What was asked of the profiles of one configuration, by profile id. Its file may be removed at any time: then its
     profiles are read again. Each question has a file of its own: all functions are much to read for who wants none."""
 
     path: Path
-    known: dict[str, dict[str, Amounts]]
+    known: dict[str, dict[str, MetricValues]]
     changed: bool = False
 
     @classmethod
-    def read(cls, folder: Path, config_id: str, what: str) -> Kept:
+    def read(cls, folder: Path, config_id: str, what: str) -> ValueCache:
         digest = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         data = files.cached(folder / digest)
         with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -155,10 +158,10 @@ class Kept:
             return cls(folder / digest, known if format == _FORMAT else {})
         return cls(folder / digest, {})
 
-    def get(self, profile: str) -> dict[str, Amounts] | None:
+    def get(self, profile: str) -> dict[str, MetricValues] | None:
         return self.known.get(profile)
 
-    def put(self, profile: str, metrics: dict[str, Amounts]) -> None:
+    def put(self, profile: str, metrics: dict[str, MetricValues]) -> None:
         self.known[profile] = metrics
         self.changed = True
 
@@ -169,4 +172,4 @@ class Kept:
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, Amounts]]])
+_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, MetricValues]]])

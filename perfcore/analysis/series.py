@@ -13,7 +13,7 @@ from pathlib import Path
 import attrs
 
 from perfcore.analysis import run_values
-from perfcore.analysis.run_values import Amounts, Kept, Sessions
+from perfcore.analysis.run_values import MetricValues, Sessions, ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Series
 from perfcore.repository.repository import Repository
@@ -22,50 +22,54 @@ _ALL = "metrics"
 
 
 @attrs.frozen(kw_only=True)
-class Place:
-    """A version that was measured in one configuration and environment, with the ids of the profiles. `number` counts
+class MeasuredVersion:
+    """A version that was measured in one configuration and environment, with the ids of the profiles. `position` counts
     the measured versions of the branch, from its oldest."""
 
-    number: int
+    position: int
     version: MinorVersion
     environment: str
     profiles: tuple[str, ...]
 
 
 @attrs.frozen(kw_only=True)
-class Line:
+class ConfigHistory:
     """Everything that was measured in one configuration along a branch, oldest first."""
 
     config_id: str
     entry: Entry
-    places: tuple[Place, ...]
+    versions: tuple[MeasuredVersion, ...]
 
     @property
     def label(self) -> str:
         return self.entry.label
 
 
-def lines(repository: Repository, head: str | None = None) -> list[Line]:
+def config_histories(repository: Repository, head: str | None = None) -> list[ConfigHistory]:
     """The configurations that a branch was measured in, in the order in which they first appear."""
     first: dict[str, Entry] = {}
-    places: dict[str, list[Place]] = {}
+    versions: dict[str, list[MeasuredVersion]] = {}
     history = [(version, entries) for version, entries in first_parents(repository.walk(head)) if entries]
     for number, (version, entries) in enumerate(reversed(history)):
         for (config, environment), profiles in _grouped(entries, first).items():
-            place = Place(number=number, version=version, environment=environment, profiles=tuple(profiles))
-            places.setdefault(config, []).append(place)
-    return [Line(config_id=config, entry=first[config], places=tuple(some)) for config, some in places.items()]
+            measured = MeasuredVersion(
+                position=number, version=version, environment=environment, profiles=tuple(profiles)
+            )
+            versions.setdefault(config, []).append(measured)
+    return [
+        ConfigHistory(config_id=config, entry=first[config], versions=tuple(some)) for config, some in versions.items()
+    ]
 
 
-def of_version(repository: Repository, version: MinorVersion) -> list[Line]:
+def of_version(repository: Repository, version: MinorVersion) -> list[ConfigHistory]:
     """The configurations that one version was measured in."""
     first: dict[str, Entry] = {}
     grouped = _grouped(repository.entries(version.id), first)
     return [
-        Line(
+        ConfigHistory(
             config_id=config,
             entry=first[config],
-            places=(Place(number=0, version=version, environment=environment, profiles=tuple(profiles)),),
+            versions=(MeasuredVersion(position=0, version=version, environment=environment, profiles=tuple(profiles)),),
         )
         for (config, environment), profiles in grouped.items()
     ]
@@ -84,7 +88,7 @@ def first_parents(
             wanted = version.parents[0]
 
 
-def metrics(repository: Repository, line: Line) -> list[Series]:
+def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
     """A series for every metric of a line, that which decides first."""
     found = _read(repository, line, _ALL)
     names = list(dict.fromkeys(name for known in found for name in known))
@@ -93,7 +97,7 @@ def metrics(repository: Repository, line: Line) -> list[Series]:
     return [_series(line, name, "", [known.get(name) for known in found]) for name in names]
 
 
-def functions(repository: Repository, line: Line, metric: str | None, name: str) -> Series | None:
+def functions(repository: Repository, line: ConfigHistory, metric: str | None, name: str) -> Series | None:
     """The series of what a function took with all it called, per run; None where no profile of the line knows it."""
     chosen = metric or _metric_of(repository, line)
     if chosen is None:
@@ -112,11 +116,11 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
     return groups
 
 
-def _read(repository: Repository, line: Line, what: str) -> list[dict[str, Amounts]]:
+def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
     """What each place of a line has, its profiles taken together. Profiles are read only once: what they say is kept
     in a cache. One that cannot be read is left out with a warning."""
-    kept = Kept.read(cache(repository) / "amounts", line.config_id, what)
-    found = [_joined([_one(repository, kept, id, what) for id in place.profiles]) for place in line.places]
+    kept = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
+    found = [_joined([_one(repository, kept, id, what) for id in measured.profiles]) for measured in line.versions]
     kept.write()
     return found
 
@@ -125,7 +129,7 @@ def cache(repository: Repository) -> Path:
     return repository.perf / "cache"
 
 
-def _one(repository: Repository, kept: Kept, id: str, what: str) -> dict[str, Amounts]:
+def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[str, MetricValues]:
     known = kept.get(id)
     if known is None:
         try:
@@ -142,9 +146,9 @@ def _one(repository: Repository, kept: Kept, id: str, what: str) -> dict[str, Am
     return known
 
 
-def _joined(parts: Sequence[dict[str, Amounts]]) -> dict[str, Amounts]:
+def _joined(parts: Sequence[dict[str, MetricValues]]) -> dict[str, MetricValues]:
     """Several profiles of one version as one. Those whose unit is another than the last one's are left out."""
-    joined: dict[str, Amounts] = {}
+    joined: dict[str, MetricValues] = {}
     for part in parts:
         for name, new in part.items():
             old = joined.get(name)
@@ -153,14 +157,14 @@ def _joined(parts: Sequence[dict[str, Amounts]]) -> dict[str, Amounts]:
     return joined
 
 
-def _metric_of(repository: Repository, line: Line) -> str | None:
+def _metric_of(repository: Repository, line: ConfigHistory) -> str | None:
     """The metric that decides, of the newest profile of a line."""
-    profile = repository.store.load(line.places[-1].profiles[-1])
+    profile = repository.store.load(line.versions[-1].profiles[-1])
     resources = profile.table("resources")
     return run_values.primary(column.name for column in resources.values()) if resources is not None else None
 
 
-def _series(line: Line, metric: str, resource: str, found: Sequence[Amounts | None]) -> Series:
+def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[MetricValues | None]) -> Series:
     """The series in the unit of its newest amounts; what was measured in another unit has no values."""
     last = next(known for known in reversed(found) if known is not None)
     alike = [known if known is not None and known.unit == last.unit else None for known in found]
@@ -170,8 +174,8 @@ def _series(line: Line, metric: str, resource: str, found: Sequence[Amounts | No
         unit=last.unit,
         resource=resource,
         label=line.label,
-        versions=tuple(place.version.id for place in line.places),
-        environments=tuple(place.environment for place in line.places),
+        versions=tuple(measured.version.id for measured in line.versions),
+        environments=tuple(measured.environment for measured in line.versions),
         values=tuple(known.values if known is not None else () for known in alike),
         better=last.better,
         sessions=_sessions([known.sessions if known is not None else () for known in alike]),

@@ -41,17 +41,17 @@ class Profiles:
 
 
 @attrs.frozen
-class Two:
+class ProfilePair:
     """What the user named against what they named."""
 
     baseline: Sample
     target: Sample
 
 
-Asked: TypeAlias = Version | Range | Profiles | Two
+CheckTarget: TypeAlias = Version | Range | Profiles | ProfilePair
 
 
-def read(repository: Repository, words: Sequence[str], find: Find) -> Asked:
+def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarget:
     """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two, which the word `profiles`
     may precede. `find` gives the profiles of a name."""
     if len(words) == 3 and words[0] == PROFILES:
@@ -69,9 +69,9 @@ def read(repository: Repository, words: Sequence[str], find: Find) -> Asked:
     return _version_or_profiles(repository, None if word == HEAD else word, find)
 
 
-def _two(repository: Repository, words: Sequence[str], find: Find) -> Two:
+def _two(repository: Repository, words: Sequence[str], find: Find) -> ProfilePair:
     try:
-        return Two(*(sample(repository, find(word)) for word in words))
+        return ProfilePair(*(sample(repository, find(word)) for word in words))
     except NotFoundError:
         with contextlib.suppress(VersionError):
             for word in words:

@@ -10,7 +10,7 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
-from perfcore.analysis import acceptance, report
+from perfcore.analysis import acceptance, verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.stored_results import Results
 from perfcore.cli import listing
@@ -109,10 +109,10 @@ def _known(repository: Repository) -> dict[str, Change]:
 
 def _words(change: Change) -> str:
     if change.contract:
-        return f"{report.word(change)} {change.contract} {change.label} at {change.target}"
+        return f"{verdict_text.word(change)} {change.contract} {change.label} at {change.target}"
     size = f" {percent(change.ratio)}" if change.ratio is not None else ""
     what = change.metric + (f" of {change.resource}" if change.resource else "")
-    return f"{report.word(change)}{size} {what} {change.label} at {change.target}"
+    return f"{verdict_text.word(change)}{size} {what} {change.label} at {change.target}"
 
 
 def _print_list(console: Console, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 from perfcore_command_bisect import journal
 from perfcore_command_bisect.journal import Journal
 
-from perfcore.analysis.fail_on import UNTOLD
+from perfcore.analysis.fail_on import INCONCLUSIVE
 from perfcore.cli import bisect_report as report
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection
@@ -159,7 +159,7 @@ def _find(console: Console, begun: Journal, register: bool, until: float | None,
         for line in report.conclusion(console, verdict):
             console.line(line)
     if verdict.stopped != "found":
-        raise typer.Exit(UNTOLD)
+        raise typer.Exit(INCONCLUSIVE)
 
 
 def _begun(console: Console, before: Journal | None, asked: Journal) -> Journal:

@@ -12,9 +12,9 @@ from perfcore_command_bisect.auto_range import Ends
 from perfcore_command_bisect.journal import Command, Journal
 
 from perfcore.analysis import history as histories
-from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pairing import thresholds_of
-from perfcore.analysis.series import lines
+from perfcore.analysis.series import config_histories
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import here, standing
@@ -144,12 +144,12 @@ def _of_history(console: Console, argv: list[str] | None, wish: Wish) -> Ends:
     label = matrix.command(argv, shell=wish.shell).label if argv else None
     known = [
         line
-        for line in lines(repository, repository.version())
+        for line in config_histories(repository, repository.version())
         if label in (None, line.label)
         and wish.collector in (None, line.entry.collector)
         and not line.entry.postprocessors
     ]
-    found = histories.wanted(repository, known, metric=wish.metric or None, function=wish.function or None)
+    found = histories.select_series(repository, known, metric=wish.metric or None, function=wish.function or None)
     found = [one for one in found if one.primary]
     ends_found = auto_range.of_history(repository, _scanned(console, found))
     if ends_found is None:
@@ -159,16 +159,16 @@ def _of_history(console: Console, argv: list[str] | None, wish: Wish) -> Ends:
     return ends_found
 
 
-def _scanned(console: Console, found: Sequence[Scanned]) -> list[Scanned]:
+def _scanned(console: Console, found: Sequence[ScannedSeries]) -> list[ScannedSeries]:
     """With their changes, where the check of histories is there."""
     repository = console.repository
     name = str(repository.trusted("check.history"))
     if not found or name not in console.plugins.names("check"):
         return list(found)
-    scan = Scan.configured(repository, name)
+    scan = HistoryCheck.configured(repository, name)
     if scan is None:
         return list(found)
-    return histories.scanned(repository, found, scan, thresholds_of(repository), console.progress)
+    return histories.scan_series(repository, found, scan, thresholds_of(repository), console.progress)
 
 
 def _prior(console: Console, versions: Sequence[MinorVersion], command: Command, function: str) -> tuple[float, ...]:
@@ -188,8 +188,8 @@ def _changed(console: Console, versions: Sequence[MinorVersion], command: Comman
     repository = console.repository
     if not any(repository.readable_entries(version.id) for version in versions):
         return []
-    others = [line for line in lines(repository, versions[-1].id) if line.label != command.job.label]
-    scanned = _scanned(console, [one for one in histories.wanted(repository, others) if one.primary])
+    others = [line for line in config_histories(repository, versions[-1].id) if line.label != command.job.label]
+    scanned = _scanned(console, [one for one in histories.select_series(repository, others) if one.primary])
     places = {version.id: place for place, version in enumerate(versions)}
     changes = (change for one in scanned for change in one.changes if change.kind in ("degradation", "optimization"))
     rows = ((places.get(change.earliest), places.get(change.latest)) for change in changes)

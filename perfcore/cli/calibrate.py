@@ -13,7 +13,7 @@ from perfcore.analysis import series as histories
 from perfcore.analysis.calibration import replay as calibration
 from perfcore.analysis.calibration import sensitivity
 from perfcore.analysis.calibration.sensitivity import LABEL, Calibrated, Calibration, of_pairs, per_thousand, sees
-from perfcore.analysis.checks import How
+from perfcore.analysis.checks import CheckOptions
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.text import align, clip, plural, printable
@@ -21,21 +21,21 @@ from perfcore.text import align, clip, plural, printable
 SCHEMA = 1
 
 
-def calibrate(console: Console, how: How, *, store: bool, as_json: bool) -> None:
+def calibrate(console: Console, how: CheckOptions, *, store: bool, as_json: bool) -> None:
     """Try the checks on the history of the branch, print what they see, and keep it for `status`. Where a check that
     compares two versions is tried, that of histories says which of them differ."""
     repository = console.repository
     scan = checks.scanning(repository, how)
     stretches = scan or (checks.scanning(repository, attrs.evolve(how, method=None)) if how.method else None)
-    lines = histories.lines(repository, repository.version())
-    found = history.wanted(repository, [line for line in lines if len(line.places) > 1])
+    lines = histories.config_histories(repository, repository.version())
+    found = history.select_series(repository, [line for line in lines if len(line.versions) > 1])
     if not found:
         raise NotFoundError(
             "no command was measured for two versions: there is nothing to try the checks on",
             hint="perf collect time --all --add -- COMMAND",
         )
     if stretches is not None:
-        found = history.scanned(repository, found, stretches, pairings.thresholds_of(repository))
+        found = history.scan_series(repository, found, stretches, pairings.thresholds_of(repository))
     results = calibration.calibrate(repository, found, scan, None if scan else how.method, console.progress)
     console.clear_progress()
     if store:
@@ -50,7 +50,7 @@ def calibrate(console: Console, how: How, *, store: bool, as_json: bool) -> None
         _print(console, results, untried="not tried" if scan is None else "too short")
     if stretches is None:
         console.say("note: no check of histories says where it changed, so that real changes count as false alarms")
-    elif short := sum(len(one.line.places) < history.SHORT for one in found if one.primary):
+    elif short := sum(len(one.line.versions) < history.SHORT for one in found if one.primary):
         which = f"the history of {plural(short, 'command')} is too short"
         console.say(f"note: {which} to know where it changed, so that real changes count as false alarms")
 

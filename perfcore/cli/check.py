@@ -9,13 +9,13 @@ import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.analysis import checks, formats, locations, report, target
-from perfcore.analysis.check_result import Outcome
-from perfcore.analysis.checks import How
+from perfcore.analysis import checks, formats, locations, target
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
 from perfcore.analysis.formats import FORMATS, wording
-from perfcore.analysis.target import Asked
-from perfcore.cli import ack
+from perfcore.analysis.target import CheckTarget
+from perfcore.cli import ack, check_table
 from perfcore.cli import calibrate as calibration
 from perfcore.cli.console import Console
 from perfcore.cli.reporting import TABLE, Wanted, deliver
@@ -113,7 +113,7 @@ def check(
         fail_on=fail_on or (),
         notify=notify or (),
     )
-    how = How(
+    how = CheckOptions(
         method=method,
         thresholds=parse_thresholds(threshold or ()),
         progress=console.progress,
@@ -139,27 +139,28 @@ def check(
         raise typer.Exit(outcome.exit_code)
 
 
-def _refuse_unknown(console: Console, outcome: Outcome) -> None:
+def _refuse_unknown(console: Console, outcome: CheckResult) -> None:
     """A metric that nothing has fails no build, whatever happens: who named it wants to know."""
-    if not outcome.unknown:
+    if not outcome.unmatched_metrics:
         return
     error = UsageError(
-        f"--fail-on or check.fail_on names {brief(outcome.unknown[0])}, which is no metric of what was compared",
-        hint=nearest(outcome.unknown[0], outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
+        f"--fail-on or check.fail_on names {brief(outcome.unmatched_metrics[0])}, "
+        "which is no metric of what was compared",
+        hint=nearest(outcome.unmatched_metrics[0], outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
     )
     if not outcome.exit_code:
         raise error
     console.warn(error.message)
 
 
-def _asked(console: Console, words: Sequence[str], every: bool) -> Asked:
+def _asked(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
     if every and words:
         raise UsageError("--all takes no further argument")
-    return target.read(console.repository, [target.ALL] if every else words, console.find)
+    return target.parse(console.repository, [target.ALL] if every else words, console.find)
 
 
-def _print(console: Console, outcome: Outcome, verbose: bool) -> None:
-    table = report.lines(
+def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
+    table = check_table.lines(
         outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted, columns=console.width
     )
     for line in table:

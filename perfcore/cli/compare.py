@@ -180,7 +180,7 @@ def _of_profiles(console: Console, words: Sequence[str], metric: str | None, thr
         )
     refs = [_find(console, word) for word in words]
     first, second = (_sample(console.repository, found) for found in refs)
-    if unlike := pairing.unlike(first.profiles[0], second.profiles[0]):
+    if unlike := pairing.configuration_difference(first.profiles[0], second.profiles[0]):
         console.say(f"note: these were not measured alike: {unlike}")
     judge = Judge.make(console, metric, threshold)
     changes, smallest = judge((first, second), 1.0)

@@ -100,7 +100,7 @@ def diff(
 
 def _tell_unlike(console: Console, baseline: Profile, target: Profile) -> None:
     """Amounts are of all runs together, so they differ without any change where one side was measured more."""
-    if unlike := pairing.unlike(baseline, target):
+    if unlike := pairing.configuration_difference(baseline, target):
         console.say(f"note: these were not measured alike: {unlike}")
     runs = pairing.measured_runs(baseline), pairing.measured_runs(target)
     if None not in runs and runs[0] != runs[1]:

@@ -14,10 +14,10 @@ import attrs
 import typer
 
 from perfcore.analysis import history as histories
-from perfcore.analysis import machine_changes, report, sparkline
-from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis import machine_changes, sparkline, verdict_text
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pairing import thresholds_of
-from perfcore.analysis.series import Line, Place, lines
+from perfcore.analysis.series import ConfigHistory, MeasuredVersion, config_histories
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change
@@ -80,22 +80,24 @@ def history(
             _draw(console, one, first=number == 0)
 
 
-def _found(console: Console, what: str | None, metric: str | None, version: str | None, command: str) -> list[Scanned]:
+def _found(
+    console: Console, what: str | None, metric: str | None, version: str | None, command: str
+) -> list[ScannedSeries]:
     """What is asked for, with its changes. Those of a metric are found among all commands, so that they are the same
     whichever commands are shown."""
     repository = console.repository
-    known = lines(repository, repository.version(version))
+    known = config_histories(repository, repository.version(version))
     if not known:
         raise NotFoundError("no version here has a profile", hint="perf collect time --all --add -- COMMAND")
     chosen = [line for line in known if fnmatch.fnmatchcase(line.label, command)]
     if not chosen:
         raise NotFoundError(f"no command is like {command!r}", hint=nearest(command, {line.label for line in known}))
     shown = {line.config_id for line in chosen}
-    every = histories.wanted(repository, known)
+    every = histories.select_series(repository, known)
     found = [one for one in every if (one.primary if what is None else one.series.metric == what)]
     if asked := [one for one in _scanned(console, found, every) if one.line.config_id in shown]:
         return asked
-    if what is not None and (found := histories.wanted(repository, chosen, metric=metric, function=what)):
+    if what is not None and (found := histories.select_series(repository, chosen, metric=metric, function=what)):
         return _scanned(console, found)
     names = {one.series.metric for one in every}
     raise NotFoundError(
@@ -104,7 +106,9 @@ def _found(console: Console, what: str | None, metric: str | None, version: str 
     )
 
 
-def _scanned(console: Console, found: Sequence[Scanned], among: Sequence[Scanned] = ()) -> list[Scanned]:
+def _scanned(
+    console: Console, found: Sequence[ScannedSeries], among: Sequence[ScannedSeries] = ()
+) -> list[ScannedSeries]:
     """With their changes, where the check of histories is installed."""
     if not found:
         return []
@@ -113,22 +117,22 @@ def _scanned(console: Console, found: Sequence[Scanned], among: Sequence[Scanned
     if name not in console.plugins.names("check"):
         console.say(f"note: changes are not marked; perfcore-check-{name} would find them")
         return list(found)
-    check = Scan.configured(repository, name)
+    check = HistoryCheck.configured(repository, name)
     if check is None:
         plugin, _ = console.plugins.load("check", name)
         raise UsageError(f"{plugin} does not look at histories", hint="set check.history to one that does")
-    scanned = histories.scanned(repository, found, check, thresholds_of(repository), console.progress, among)
+    scanned = histories.scan_series(repository, found, check, thresholds_of(repository), console.progress, among)
     console.clear_progress()
     return scanned
 
 
-def _cut(one: Scanned, last: int | None) -> Scanned:
+def _cut(one: ScannedSeries, last: int | None) -> ScannedSeries:
     """The last versions of a series, with their changes."""
-    count = len(one.line.places)
+    count = len(one.line.versions)
     if last is None or last >= count:
         return one
     start = count - last
-    kept = {place.version.id[:10] for place in one.line.places[start:]}
+    kept = {place.version.id[:10] for place in one.line.versions[start:]}
     series = attrs.evolve(
         one.series,
         versions=one.series.versions[start:],
@@ -138,13 +142,13 @@ def _cut(one: Scanned, last: int | None) -> Scanned:
     )
     return attrs.evolve(
         one,
-        line=attrs.evolve(one.line, places=one.line.places[start:]),
+        line=attrs.evolve(one.line, versions=one.line.versions[start:]),
         series=series,
         changes=tuple(change for change in one.changes if change.target in kept),
     )
 
 
-def _draw(console: Console, one: Scanned, *, first: bool) -> None:
+def _draw(console: Console, one: ScannedSeries, *, first: bool) -> None:
     if not first:
         console.line()
     series = one.series
@@ -155,11 +159,11 @@ def _draw(console: Console, one: Scanned, *, first: bool) -> None:
     console.line(console.paint(f"{name} of {printable(one.line.label)}", "bold"))
     levels = sparkline.BLOCKS if _is_unicode() else sparkline.PLAIN
     console.line(_INDENT + sparkline.spark(medians, columns, levels))
-    places = _places(one.line.places, one.changes)
+    places = _places(one.line.versions, one.changes)
     if below := sparkline.marks(places, len(medians), columns):
         console.line(_INDENT + below)
     console.line(_INDENT + _summary(known, len(medians), series.unit))
-    subjects = {place.version.id[:10]: place.version.subject for place in one.line.places}
+    subjects = {place.version.id[:10]: place.version.subject for place in one.line.versions}
     rows = [_row(change, subjects) for change in one.changes]
     for change, text in zip(one.changes, align(rows, right=(3, 4)), strict=True):
         color = _COLORS.get(change.kind) if not change.undone else None
@@ -180,7 +184,7 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
         interval = f"{percent(change.low)} to {percent(change.high)}"
     return (
         _MARKS.get(change.kind, ""),
-        report.word(change),
+        verdict_text.word(change),
         change.target,
         percent(change.ratio) if change.ratio is not None and change.kind != "variance" else "",
         interval if change.kind != "variance" else "",
@@ -192,7 +196,7 @@ def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _machine(change: Change) -> str:
-    return f"{'' if change.moved is None else machine_changes.subject(change)} {report.machine(change)}".strip()
+    return f"{'' if change.moved is None else machine_changes.affected(change)} {verdict_text.machine(change)}".strip()
 
 
 def _came(change: Change) -> str:
@@ -202,7 +206,7 @@ def _came(change: Change) -> str:
     return f"came between {change.earliest[:10]} and {change.latest[:10]}"
 
 
-def _places(places: Sequence[Place], changes: Sequence[Change]) -> dict[int, str]:
+def _places(places: Sequence[MeasuredVersion], changes: Sequence[Change]) -> dict[int, str]:
     """The mark of each change by the place of the first version that shows it; code before machine."""
     numbers = {place.version.id[:10]: number for number, place in reversed(list(enumerate(places)))}
     order = sorted(changes, key=lambda change: change.kind != "machine")
@@ -213,7 +217,7 @@ def _is_unicode() -> bool:
     return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
 
 
-def _json(one: Scanned) -> dict[str, Any]:
+def _json(one: ScannedSeries) -> dict[str, Any]:
     series = one.series
     return {
         "command": one.line.label,
@@ -232,13 +236,13 @@ def _json(one: Scanned) -> dict[str, Any]:
                 "profiles": list(place.profiles),
                 "values": list(values),
             }
-            for place, values in zip(one.line.places, series.values, strict=True)
+            for place, values in zip(one.line.versions, series.values, strict=True)
         ],
         "changes": [attrs.asdict(change) for change in one.changes],
     }
 
 
-def _csv(found: Sequence[Scanned]) -> str:
+def _csv(found: Sequence[ScannedSeries]) -> str:
     """Rows of one line each: names from outside are printable in them, since a terminal may be what reads them."""
     import csv
 
@@ -251,10 +255,10 @@ def _csv(found: Sequence[Scanned]) -> str:
     return text.getvalue()
 
 
-def _csv_rows(line: Line, one: Scanned) -> Iterator[tuple[object, ...]]:
+def _csv_rows(line: ConfigHistory, one: ScannedSeries) -> Iterator[tuple[object, ...]]:
     series = one.series
     first = {change.target: change for change in one.changes if change.kind != "machine"}
-    for place, values in zip(line.places, series.values, strict=True):
+    for place, values in zip(line.versions, series.values, strict=True):
         change = first.get(place.version.id[:10])
         amounts = (statistics.median(values), min(values), max(values)) if values else ("", "", "")
         yield (

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from perfcore.analysis import acceptance, report
+from perfcore.analysis import acceptance, verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
@@ -79,9 +79,9 @@ class Marks:
     def cells(self, change: Change) -> tuple[str, ...]:
         """Verdict, size, metric, command, and whether it was accepted. Of a contract what it says, and no size."""
         size = percent(change.ratio) if change.ratio is not None and not change.contract else ""
-        metric = report.metric(change)
+        metric = verdict_text.metric(change)
         label = clip(printable(change.label), _LABEL)
-        return f"{self._arrow(change)}{report.word(change)}", size, metric, label, self._remark(change)
+        return f"{self._arrow(change)}{verdict_text.word(change)}", size, metric, label, self._remark(change)
 
     def _arrow(self, change: Change) -> str:
         if self._arrows and change.contract:

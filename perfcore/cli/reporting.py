@@ -10,8 +10,8 @@ from typing import Any
 import attrs
 
 from perfcore.analysis import formats
-from perfcore.analysis.check_result import Outcome
-from perfcore.analysis.fail_on import Rule, parse_rules
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import FailRule, parse_rules
 from perfcore.cli.console import Console
 from perfcore.config.layers import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
@@ -31,7 +31,7 @@ class Wanted:
 
     format: str
     reports: tuple[tuple[str, str], ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[FailRule, ...]
     notifiers: tuple[tuple[Found, Any], ...]
 
     @property
@@ -67,7 +67,7 @@ class Wanted:
         )
 
 
-def deliver(console: Console, outcome: Outcome, wanted: Wanted) -> None:
+def deliver(console: Console, outcome: CheckResult, wanted: Wanted) -> None:
     """Write the reports that go beside the table, and tell the notifiers. What cannot be delivered is told, and does
     not keep the others from theirs; it is an error, unless the check itself has found what to fail on."""
     failures = [error for send in _deliveries(console, outcome, wanted) if (error := _tried(send))]
@@ -77,7 +77,7 @@ def deliver(console: Console, outcome: Outcome, wanted: Wanted) -> None:
         raise failures[-1]
 
 
-def _deliveries(console: Console, outcome: Outcome, wanted: Wanted) -> Iterator[Callable[[], None]]:
+def _deliveries(console: Console, outcome: CheckResult, wanted: Wanted) -> Iterator[Callable[[], None]]:
     for name, place in wanted.reports:
         yield functools.partial(_deliver, console, formats.render(name, outcome), place)
     for found, driver in wanted.notifiers:

@@ -9,7 +9,7 @@ import pytest
 from perfcore_testing import hostile
 
 from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 
@@ -61,10 +61,10 @@ def accept() -> Callable[..., Acceptance]:
 
 
 @pytest.fixture
-def every_kind() -> Outcome:
+def every_kind() -> CheckResult:
     """One change of every kind, one that was accepted, and something that was not compared."""
     accepted = a_change(id="accepted", label="sort --safe", primary=False)
-    return Outcome(
+    return CheckResult(
         changes=(*map(a_change, KINDS), accepted),
         unpaired=(a_gap(),),
         accepted={"accepted": an_acceptance("accepted")},
@@ -72,7 +72,7 @@ def every_kind() -> Outcome:
 
 
 @pytest.fixture
-def hostile_outcome() -> Outcome:
+def hostile_outcome() -> CheckResult:
     """All texts of every part are such as occur in the wild."""
     names = (*hostile.NAMES, "x\x00\x1f\ufffe\uffff\ud800y", "::error::forged", "a,b:c%0A")
     changes = tuple(
@@ -81,4 +81,4 @@ def hostile_outcome() -> Outcome:
     )
     gaps = tuple(a_gap(label=name, reason=name, version=name) for name in names)
     accepted = {name: an_acceptance(name, why=name, author=name) for name in names[::2]}
-    return Outcome(changes=changes, unpaired=gaps, accepted=accepted)
+    return CheckResult(changes=changes, unpaired=gaps, accepted=accepted)

@@ -14,7 +14,7 @@ from perfcore.analysis.calibration import replay as calibration
 from perfcore.analysis.calibration import sensitivity
 from perfcore.analysis.calibration.replay import calibrate
 from perfcore.analysis.calibration.sensitivity import Calibrated, Calibration, Gate
-from perfcore.analysis.history import Scan
+from perfcore.analysis.history import HistoryCheck
 from perfcore.errors import FormatError
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
@@ -47,8 +47,10 @@ def _measured(
 
 def _calibrated(repository: Repository) -> Calibrated:
     plugin, driver = repository.plugins.make("check", "changepoint", {})
-    check = Scan.of(repository.plugins.phases(plugin, driver), driver, {})
-    found = history.scanned(repository, history.wanted(repository, series.lines(repository)), check, {})
+    check = HistoryCheck.of(repository.plugins.phases(plugin, driver), driver, {})
+    found = history.scan_series(
+        repository, history.select_series(repository, series.config_histories(repository)), check, {}
+    )
     (one,) = calibrate(repository, found, check, None, lambda done, total, text: None)
     return one
 

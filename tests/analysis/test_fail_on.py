@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
 from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
@@ -17,7 +17,7 @@ KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot t
 
 
 def code(rules: str, *changes: Change) -> int:
-    return Outcome(changes=changes, rules=parse_rules(rules.split())).exit_code
+    return CheckResult(changes=changes, rules=parse_rules(rules.split())).exit_code
 
 
 def test_by_default_only_a_degradation_of_a_primary_metric_fails(change: Callable[..., Change]) -> None:
@@ -59,15 +59,15 @@ def test_a_broken_contract_fails_whatever_else_does(change: Callable[..., Change
 
 def test_a_metric_that_nothing_has_is_known_where_something_was_compared() -> None:
     rules = parse_rules(["degradation:cpuu", "cannot-tell:wall"])
-    assert Outcome(rules=rules, metrics=frozenset({"cpu", "wall"})).unknown == ("cpuu",)
-    assert Outcome(rules=rules).unknown == ()
+    assert CheckResult(rules=rules, metrics=frozenset({"cpu", "wall"})).unmatched_metrics == ("cpuu",)
+    assert CheckResult(rules=rules).unmatched_metrics == ()
 
 
 def test_what_could_not_be_compared_cannot_be_told(change: Callable[..., Change], gap: Callable[..., Unpaired]) -> None:
     rules = parse_rules(["cannot-tell"])
-    assert Outcome(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 8
-    assert Outcome(rules=rules).exit_code == 8, "nothing was compared at all"
-    assert Outcome(changes=(change("same"),), unpaired=(gap(),)).exit_code == 0
+    assert CheckResult(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 8
+    assert CheckResult(rules=rules).exit_code == 8, "nothing was compared at all"
+    assert CheckResult(changes=(change("same"),), unpaired=(gap(),)).exit_code == 0
 
 
 def test_never_is_never(change: Callable[..., Change]) -> None:
@@ -77,8 +77,8 @@ def test_never_is_never(change: Callable[..., Change]) -> None:
 def test_what_was_accepted_never_fails(change: Callable[..., Change], accept: Callable[..., Acceptance]) -> None:
     slower = change("degradation")
     accepted = {slower.id: accept(slower.id)}
-    assert Outcome(changes=(slower,), accepted=accepted).exit_code == 0
-    assert Outcome(changes=(slower, change("degradation", id="other")), accepted=accepted).exit_code == 1
+    assert CheckResult(changes=(slower,), accepted=accepted).exit_code == 0
+    assert CheckResult(changes=(slower, change("degradation", id="other")), accepted=accepted).exit_code == 1
 
 
 def test_what_was_taken_back_fails_no_more(change: Callable[..., Change]) -> None:
@@ -132,7 +132,7 @@ def test_the_report_says_what_fails_and_what_was_accepted(
     change: Callable[..., Change], accept: Callable[..., Acceptance], gap: Callable[..., Unpaired]
 ) -> None:
     slower, worse = change("degradation"), change("degradation", id="other")
-    made = Outcome(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()
+    made = CheckResult(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()
     assert (made["schema"], made["degraded"], made["fail_on"]) == (1, True, ["degradation"])
     assert [each["fails"] for each in made["changes"]] == [False, True]
     assert made["changes"][0]["accepted"] == {"author": "Ann", "why": "it is safer", "time": 1}

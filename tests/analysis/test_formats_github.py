@@ -10,14 +10,14 @@ import attrs
 from perfcore_testing import hostile
 
 from perfcore.analysis import formats
-from perfcore.analysis.check_result import Location, Outcome
+from perfcore.analysis.check_result import CheckResult, Location
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)(?:,file=[^:,\r\n]*,line=\d+)?::([^\r\n]*)")
 
 
-def read(outcome: Outcome) -> list[tuple[str, str, str]]:
+def read(outcome: CheckResult) -> list[tuple[str, str, str]]:
     """(level, title, message) as the runner reads them: a line that is no command would be printed as it is."""
     found = []
     for line in formats.render("github", outcome).removesuffix("\n").split("\n"):
@@ -27,7 +27,7 @@ def read(outcome: Outcome) -> list[tuple[str, str, str]]:
     return found
 
 
-def test_what_fails_is_an_error_and_stands_first(every_kind: Outcome) -> None:
+def test_what_fails_is_an_error_and_stands_first(every_kind: CheckResult) -> None:
     level, title, message = read(every_kind)[0]
     assert (level, title) == ("error", "cpu slower: +100.0 %")
     for part in ("sort big.txt", "+90.0 % to +110.0 %", "1 ms at aaaaaaaaaa", "12 pairs", "id of degradation"):
@@ -37,7 +37,7 @@ def test_what_fails_is_an_error_and_stands_first(every_kind: Outcome) -> None:
 def test_what_is_worse_stands_in_a_file_and_what_is_a_hint_says_so(change: Callable[..., Change]) -> None:
     slower, faster = change("degradation"), change("optimization")
     place = Location(path="src/a:b,%\n.c", line=7, length=3, why="it changed most")
-    outcome = Outcome(changes=(slower, faster), locations={slower: place, faster: place})
+    outcome = CheckResult(changes=(slower, faster), locations={slower: place, faster: place})
     worse, better, _ = formats.render("github", outcome).removesuffix("\n").split("\n")
     assert ",file=src/a%3Ab%2C%25\\n.c,line=7::" in worse
     assert worse.endswith("%0Athe place is a hint: it changed most")
@@ -45,18 +45,18 @@ def test_what_is_worse_stands_in_a_file_and_what_is_a_hint_says_so(change: Calla
     assert len(read(outcome)) == 3
 
 
-def test_the_rest_is_less_grave(every_kind: Outcome, change: Callable[..., Change]) -> None:
+def test_the_rest_is_less_grave(every_kind: CheckResult, change: Callable[..., Change]) -> None:
     levels = [level for level, _, _ in read(every_kind)]
     assert levels == ["error", "notice", "notice", "notice", "notice"], "better, accepted, not compared, conclusion"
-    other = Outcome(changes=(change("degradation", primary=False),))
+    other = CheckResult(changes=(change("degradation", primary=False),))
     assert [level for level, _, _ in read(other)] == ["warning", "notice"]
 
 
-def test_what_was_accepted_says_by_whom(every_kind: Outcome) -> None:
+def test_what_was_accepted_says_by_whom(every_kind: CheckResult) -> None:
     assert [m for _, _, m in read(every_kind) if m.endswith("accepted by Ann: it is safer")] != []
 
 
-def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: Outcome) -> None:
+def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> None:
     read_again = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert [title for level, title, _ in read_again if level == "error"] == [
         "cpu cannot tell: +100.0 %",
@@ -65,15 +65,15 @@ def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: Outcome) -> None
 
 
 def test_percent_signs_colons_and_commas_are_escaped(change: Callable[..., Change]) -> None:
-    text = formats.render("github", Outcome(changes=(change(metric="a,b:c%0A", label="50% : , x"),)))
+    text = formats.render("github", CheckResult(changes=(change(metric="a,b:c%0A", label="50% : , x"),)))
     assert "title=a%2Cb%3Ac%250A slower%3A +100.0 %25::50%25 : , x: a,b:c%250A slower" in text
 
 
 def test_the_last_line_concludes() -> None:
-    assert read(Outcome()) == [("notice", "perf check", "nothing was compared")]
+    assert read(CheckResult()) == [("notice", "perf check", "nothing was compared")]
 
 
-def test_hostile_names_forge_no_command(hostile_outcome: Outcome) -> None:
+def test_hostile_names_forge_no_command(hostile_outcome: CheckResult) -> None:
     found = read(hostile_outcome)
     assert len(found) == len(hostile_outcome.changes) + len(hostile_outcome.unpaired) + 1
     assert hostile.unsafe("".join(message for _, _, message in found)) == set()

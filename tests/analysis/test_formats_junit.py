@@ -10,7 +10,7 @@ import attrs
 from perfcore_testing import hostile
 
 from perfcore.analysis import formats
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 
@@ -26,7 +26,7 @@ SHAPE = {
 }
 
 
-def read(outcome: Outcome) -> Element:
+def read(outcome: CheckResult) -> Element:
     root = ElementTree.fromstring(formats.render("junit", outcome).encode())
     for element in root.iter():
         attributes, children = SHAPE[element.tag]
@@ -40,14 +40,14 @@ def read(outcome: Outcome) -> Element:
     return root
 
 
-def test_every_command_is_a_suite_and_every_metric_a_case(every_kind: Outcome) -> None:
+def test_every_command_is_a_suite_and_every_metric_a_case(every_kind: CheckResult) -> None:
     suites = {suite.attrib["name"]: suite for suite in read(every_kind)}
     assert list(suites) == ["sort big.txt", "sort --safe", "gzip"]
     assert {case.attrib["classname"] for case in suites["sort --safe"]} == {"sort --safe"}
     assert [case.attrib["name"] for case in suites["sort --safe"]] == ["cpu"]
 
 
-def test_only_what_fails_the_build_is_a_failure(every_kind: Outcome) -> None:
+def test_only_what_fails_the_build_is_a_failure(every_kind: CheckResult) -> None:
     root = read(every_kind)
     (failure,) = root.iter("failure")
     assert failure.attrib == {"type": "degradation", "message": "cpu slower: +100.0 %"}
@@ -60,7 +60,7 @@ def test_only_what_fails_the_build_is_a_failure(every_kind: Outcome) -> None:
     assert "accepted by Ann: it is safer" in "".join(root.itertext())
 
 
-def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: Outcome) -> None:
+def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> None:
     root = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert {error.attrib["type"] for error in root.iter("error")} == {"cannot tell", "not compared"}
     assert list(root.iter("failure")) == []
@@ -69,17 +69,17 @@ def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: Outcome) -> None
 def test_the_name_of_a_test_stays_from_build_to_build_unless_it_would_be_there_twice(
     change: Callable[..., Change],
 ) -> None:
-    once = read(Outcome(changes=(change("same", target="1"), change("same", target="1", metric="wall"))))
+    once = read(CheckResult(changes=(change("same", target="1"), change("same", target="1", metric="wall"))))
     assert [case.attrib["name"] for case in once.iter("testcase")] == ["cpu", "wall"]
-    twice = read(Outcome(changes=(change("same", target="1"), change("same", target="2"))))
+    twice = read(CheckResult(changes=(change("same", target="1"), change("same", target="2"))))
     assert [case.attrib["name"] for case in twice.iter("testcase")] == ["cpu at 1", "cpu at 2"]
 
 
 def test_nothing_at_all_is_a_document_too() -> None:
-    assert read(Outcome()).attrib["tests"] == "0"
+    assert read(CheckResult()).attrib["tests"] == "0"
 
 
-def test_hostile_names_stay_text(hostile_outcome: Outcome) -> None:
+def test_hostile_names_stay_text(hostile_outcome: CheckResult) -> None:
     root = read(hostile_outcome)
     assert len(list(root.iter("testcase"))) == len(hostile_outcome.changes) + len(hostile_outcome.unpaired)
     assert hostile.unsafe("".join(root.itertext())) == set()

@@ -12,8 +12,9 @@ from perfcore_command_bisect import auto_range
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.analysis import findings, history, report, series
-from perfcore.analysis.history import Scan, Scanned
+from perfcore.analysis import findings, history, series
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
+from perfcore.cli import check_table
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
@@ -54,9 +55,11 @@ def _versions(project: Project, repository: Repository, count: int = VERSIONS) -
     return [repository.version(), *(project.commit(f"Version {number}") for number in range(1, count))]
 
 
-def _scan(repository: Repository, found: Sequence[Scanned]) -> list[Scanned]:
+def _scan(repository: Repository, found: Sequence[ScannedSeries]) -> list[ScannedSeries]:
     plugin, driver = repository.plugins.make("check", "changepoint", {})
-    return history.scanned(repository, found, Scan.of(repository.plugins.phases(plugin, driver), driver, {}), {})
+    return history.scan_series(
+        repository, found, HistoryCheck.of(repository.plugins.phases(plugin, driver), driver, {}), {}
+    )
 
 
 def test_a_line_has_all_runs_of_every_version_oldest_first(project: Project, repository: Repository) -> None:
@@ -64,7 +67,7 @@ def test_a_line_has_all_runs_of_every_version_oldest_first(project: Project, rep
     for number in (0, 2):
         for again in range(2):
             _register(repository, versions[number], _noisy(10 * number + again, 5e6))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     (one,) = series.metrics(repository, line)
     assert one.versions == (versions[0], versions[2])
     assert [len(values) for values in one.values] == [12, 12]
@@ -75,14 +78,14 @@ def test_a_series_knows_its_sessions_where_one_has_several_versions(project: Pro
     versions = _versions(project, repository, 3)
     for number, session in ((0, "a"), (1, "b"), (2, None)):
         _register(repository, versions[number], _in_session(session, _noisy(number, 5e6)))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     assert series.metrics(repository, line)[0].sessions == ()
     _register(repository, versions[1], _in_session("a", _noisy(3, 5e6)))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     (one,) = series.metrics(repository, line)
     assert [dict(some) for some in one.sessions] == [{"a": 6}, {"a": 6, "b": 6}, {"": 6}]
     told = [name for name, count in one.sessions[1] for _ in range(count)]
-    loaded = [repository.store.load(profile).tables for profile in line.places[1].profiles]
+    loaded = [repository.store.load(profile).tables for profile in line.versions[1].profiles]
     true = {amount: tables["runs"]["session"][0] for tables in loaded for amount in tables["resources"]["cpu"]}
     assert told == [true[amount] for amount in one.values[1]]
 
@@ -97,15 +100,15 @@ def test_a_branch_is_its_first_parents(project: Project, repository: Repository)
     merged = repository.version()
     for number, version in enumerate((first, side, main, merged)):
         _register(repository, version, _noisy(number, 5e6))
-    (line,) = series.lines(repository)
-    assert [place.version.id for place in line.places] == [first, main, merged]
+    (line,) = series.config_histories(repository)
+    assert [place.version.id for place in line.versions] == [first, main, merged]
 
 
 def test_amounts_of_another_unit_are_left_out(project: Project, repository: Repository) -> None:
     versions = _versions(project, repository, 2)
     _register(repository, versions[0], _noisy(1, 5e3, unit="us"))
     _register(repository, versions[1], _noisy(2, 5e6, unit="ns"))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     (one,) = series.metrics(repository, line)
     assert (one.unit, [len(values) for values in one.values]) == ("ns", [0, 6])
 
@@ -120,7 +123,7 @@ def test_a_damaged_profile_is_left_out_with_a_warning(project: Project, reposito
     path.write_bytes(b"damaged")
     warnings: list[str] = []
     repository.plugins.warn = warnings.append
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     (one,) = series.metrics(repository, line)
     assert [len(values) for values in one.values] == [0, 6]
     assert [id[:10] in text for text in warnings] == [True]
@@ -129,7 +132,7 @@ def test_a_damaged_profile_is_left_out_with_a_warning(project: Project, reposito
 def test_profiles_are_read_once(project: Project, repository: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, version in enumerate(_versions(project, repository, 3)):
         _register(repository, version, _noisy(number, 5e6))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     first = series.metrics(repository, line)
     monkeypatch.setattr(repository.store, "load", None)
     assert series.metrics(repository, line) == first
@@ -139,7 +142,7 @@ def test_a_change_is_found_and_what_was_found_is_kept(project: Project, reposito
     versions = _versions(project, repository)
     for number, version in enumerate(versions):
         _register(repository, version, _noisy(number, 5e6 if number < STEP else 5.4e6))
-    found = history.wanted(repository, series.lines(repository))
+    found = history.select_series(repository, series.config_histories(repository))
     (one,) = _scan(repository, found)
     (change,) = one.changes
     assert (change.kind, change.target, change.primary) == ("degradation", versions[STEP][:10], True)
@@ -162,7 +165,7 @@ def test_what_all_share_is_the_machine(project: Project, repository: Repository)
             profile = _noisy(100 * number + config, level)
             header = attrs.evolve(profile.header, args=str(config))
             _register(repository, version, profile, header=header, config_id=f"1:{config}")
-    scanned = _scan(repository, history.wanted(repository, series.lines(repository)))
+    scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
     changes = history.changes(scanned)
     assert [(change.kind, change.target) for change in changes] == [
         ("degradation", versions[6][:10]),
@@ -183,7 +186,7 @@ def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_
             profile = _noisy(100 * number + config, 5e6 * (1.2 if number >= STEP else 1))
             machine = "1:b" if known and number >= STEP else "1:a"
             _register(repository, version, profile, config_id=f"1:{config}", environment_id=machine)
-    scanned = _scan(repository, history.wanted(repository, series.lines(repository)))
+    scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
     (change,) = history.changes(scanned)
     assert (change.kind, change.baseline, change.target) == ("machine", versions[STEP - 1][:10], versions[STEP][:10])
     told = ("7 commands", None, ("1:a", "1:b")) if known else ("7 of 7 commands", 7, ("1:a", "1:a"))
@@ -194,7 +197,7 @@ def test_a_change_of_the_machine_is_told_once_though_a_command_was_not_measured_
     assert (last.baseline, last.target) == (versions[STEP - 1][:10], versions[STEP + 2][:10])
     (kept,) = findings.of_scans("changepoint", scanned).values()
     assert [changes for checked, changes in kept.items() if checked.version == versions[STEP + 2]][6] == [last]
-    row = report.lines([change], [], everything=False)[1]
+    row = check_table.lines([change], [], everything=False)[1]
     assert ("another environment (1:a → 1:b): not compared" if known else "moved together: not the code") in row
     assert (" +20." in row or " +19." in row) is not known
 
@@ -205,7 +208,7 @@ def test_series_scanned_together_may_have_gaps(project: Project, repository: Rep
         for config in range(6):
             if (number + config) % 3:
                 _register(repository, version, _noisy(100 * number + config, 5e6), config_id=f"1:{config}")
-    scanned = _scan(repository, history.wanted(repository, series.lines(repository)))
+    scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
     assert [one.changes for one in scanned] == [()] * 6
     assert history.versions(scanned) == 12
 
@@ -213,7 +216,7 @@ def test_series_scanned_together_may_have_gaps(project: Project, repository: Rep
 def test_a_function_has_a_history(project: Project, repository: Repository) -> None:
     for number, version in enumerate(_versions(project, repository, 3)):
         _register(repository, version, profiles.sampled(), created=profiles.CREATED + number)
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     one = series.functions(repository, line, None, "Parser.parse")
     assert one is not None
     assert (one.metric, one.resource, one.values) == ("samples", "Parser.parse", ((25.0,),) * 3)
@@ -223,7 +226,7 @@ def test_a_function_has_a_history(project: Project, repository: Repository) -> N
 def test_the_cache_may_be_removed(project: Project, repository: Repository) -> None:
     for number, version in enumerate(_versions(project, repository, 3)):
         _register(repository, version, _noisy(number, 5e6))
-    (line,) = series.lines(repository)
+    (line,) = series.config_histories(repository)
     first = series.metrics(repository, line)
     for path in Path(repository.perf / "cache" / "amounts").iterdir():
         path.unlink()
@@ -234,7 +237,7 @@ def test_no_bisection_begins_at_what_was_made_good(project: Project, repository:
     versions = _versions(project, repository)
     for number, version in enumerate(versions):
         _register(repository, version, _noisy(number, 6e6 if 8 <= number < 16 else 5e6))
-    found = _scan(repository, history.wanted(repository, series.lines(repository)))
+    found = _scan(repository, history.select_series(repository, series.config_histories(repository)))
     assert [(change.kind, change.undone) for change in found[0].changes] == [
         ("degradation", versions[16]),
         ("optimization", ""),

@@ -13,7 +13,7 @@ from perfcore_testing import profiles
 
 from perfcore import files
 from perfcore.analysis import run_values
-from perfcore.analysis.run_values import Amounts, Kept
+from perfcore.analysis.run_values import MetricValues, ValueCache
 from perfcore.profile.table import column, table
 
 
@@ -109,41 +109,41 @@ def test_amounts_know_their_sessions() -> None:
 
 
 def test_a_cache_gives_back_what_was_put_there(tmp_path: Path) -> None:
-    kept = Kept.read(tmp_path, "1:a", "metrics")
+    kept = ValueCache.read(tmp_path, "1:a", "metrics")
     assert kept.get("p") is None
     found = run_values.of_profile(profiles.timed())
     kept.put("p", found)
     kept.write()
-    assert Kept.read(tmp_path, "1:a", "metrics").get("p") == found
-    assert Kept.read(tmp_path, "1:b", "metrics").get("p") is None
-    assert Kept.read(tmp_path, "1:a", "functions of wall").get("p") is None
+    assert ValueCache.read(tmp_path, "1:a", "metrics").get("p") == found
+    assert ValueCache.read(tmp_path, "1:b", "metrics").get("p") is None
+    assert ValueCache.read(tmp_path, "1:a", "functions of wall").get("p") is None
 
 
 def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
-    kept = Kept.read(tmp_path, "1:a", "metrics")
-    kept.put("p", {"wall": Amounts("ns", "lower", b"\0" * 8, (("a", 1),))})
+    kept = ValueCache.read(tmp_path, "1:a", "metrics")
+    kept.put("p", {"wall": MetricValues("ns", "lower", b"\0" * 8, (("a", 1),))})
     kept.write()
     whole = kept.path.read_bytes()
     for place in range(len(whole)):
         kept.path.write_bytes(whole[:place])
-        assert Kept.read(tmp_path, "1:a", "metrics").known == {}
+        assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}
         kept.path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert Kept.read(tmp_path, "1:a", "metrics").known == {}
+        assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
     place = tmp_path / "file"
     place.touch()
-    kept = Kept.read(place, "1:a", "metrics")
+    kept = ValueCache.read(place, "1:a", "metrics")
     kept.put("p", {})
     kept.write()
     assert attrs.asdict(kept)["changed"]
 
 
 def test_a_cache_of_an_earlier_format_is_not_believed(tmp_path: Path) -> None:
-    kept = Kept.read(tmp_path, "1:a", "metrics")
+    kept = ValueCache.read(tmp_path, "1:a", "metrics")
     kept.put("p", {})
     kept.write()
     data = msgspec.msgpack.encode((2, {"p": {"metrics": {"wall": ["ns", "lower", b"\0" * 8, [["", 1]]]}}}))
     files.cache(kept.path, data)
-    assert Kept.read(tmp_path, "1:a", "metrics").known == {}
+    assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}

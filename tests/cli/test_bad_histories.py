@@ -175,6 +175,6 @@ def test_profiles_of_other_collectors_are_histories_of_their_own(here: Any) -> N
 def test_the_library_says_the_same(here: Any) -> None:
     store(here, lambda number: measured(number, noisy(number) if number != 4 else [NAN, None]))
     repository = here.repository
-    (one,) = history.wanted(repository, series.lines(repository))
+    (one,) = history.select_series(repository, series.config_histories(repository))
     assert [len(values) for values in one.series.values] == [0 if number == 4 else 5 for number in range(VERSIONS)]
     assert one.changes == ()

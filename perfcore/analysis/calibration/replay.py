@@ -18,8 +18,8 @@ from typing import TypeAlias
 import attrs
 
 from perfcore.analysis.calibration.sensitivity import Calibrated, Gate
-from perfcore.analysis.history import Scan, Scanned
-from perfcore.analysis.pair_checks import verdicts
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
+from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import of_profiles, thresholds_of
 from perfcore.analysis.run_values import Sessions, primary
 from perfcore.errors import PerfError
@@ -39,7 +39,11 @@ _Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # of a version, and what 
 
 
 def calibrate(
-    repository: Repository, scanned: Sequence[Scanned], check: Scan | None, method: str | None, progress: Progress
+    repository: Repository,
+    scanned: Sequence[ScannedSeries],
+    check: HistoryCheck | None,
+    method: str | None,
+    progress: Progress,
 ) -> list[Calibrated]:
     """The gates of every metric of these series, in their order."""
     singles: dict[str, dict[str, Gate]] = {}
@@ -62,7 +66,7 @@ def calibrate(
     return results
 
 
-def _singles(repository: Repository, scanned: Sequence[Scanned], method: str | None) -> dict[str, Gate]:
+def _singles(repository: Repository, scanned: Sequence[ScannedSeries], method: str | None) -> dict[str, Gate]:
     """The gates of all metrics of one configuration, a version against the one before."""
     pairs = [_pair(repository, *profiles) for profiles in _stable(repository, scanned)]
     if not pairs:
@@ -87,19 +91,19 @@ def _singles(repository: Repository, scanned: Sequence[Scanned], method: str | N
 def _kinds(repository: Repository, pairs: Sequence[Pairing], method: str | None) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for pair in pairs:  # one by one: as a single check would see it
-        for each in verdicts(repository, [pair], method=method):
+        for each in run_checks(repository, [pair], method=method):
             for change in each.changes:
                 found.setdefault(change.metric, []).append(change.kind)
     return found
 
 
-def _stable(repository: Repository, scanned: Sequence[Scanned]) -> Iterator[tuple[list[Profile], list[Profile]]]:
+def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterator[tuple[list[Profile], list[Profile]]]:
     """The profiles of neighbouring versions between which the metric that decides did not change, spread over the
     history."""
     decisive = primary(one.series.metric for one in scanned)
     (chosen,) = [one for one in scanned if one.series.metric == decisive][:1]
     moved = {place for change in chosen.changes for place in _span(chosen, change)}
-    places = chosen.line.places
+    places = chosen.line.versions
     calm = [
         (before, after)
         for number, (before, after) in enumerate(itertools.pairwise(places), 1)
@@ -114,9 +118,9 @@ def _stable(repository: Repository, scanned: Sequence[Scanned]) -> Iterator[tupl
         yield before, after
 
 
-def _span(one: Scanned, change: Change) -> range:
+def _span(one: ScannedSeries, change: Change) -> range:
     """The places at which a change may have come."""
-    numbers = {place.version.id: number for number, place in enumerate(one.line.places)}
+    numbers = {place.version.id: number for number, place in enumerate(one.line.versions)}
     return range(numbers[change.earliest], numbers[change.latest] + 1)
 
 
@@ -147,7 +151,7 @@ def _scaled(values: Column, step: float) -> Column:
     return column(values.name, amounts, dtype="f64", unit=values.unit, role="value", better=values.spec.better)
 
 
-def _history(one: Scanned, check: Scan) -> Gate | None:
+def _history(one: ScannedSeries, check: HistoryCheck) -> Gate | None:
     """The gate of a history, tried on replays of what is left of it without its changes."""
     calm = _levelled(one)[-LONGEST:]
     if len(calm) < SHORTEST:
@@ -167,7 +171,7 @@ def _history(one: Scanned, check: Scan) -> Gate | None:
     return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=None)
 
 
-def _levelled(one: Scanned) -> list[_Runs]:
+def _levelled(one: ScannedSeries) -> list[_Runs]:
     """The runs of the versions of the newest environment, each stretch between two changes at the level of the last."""
     sessions = one.series.sessions if _take_turns(one.series) else ((),) * len(one.series.values)
     newest_environment = one.series.environments[-1]
@@ -214,12 +218,12 @@ def _stepped(replay: Sequence[_Runs], place: int, factor: float) -> list[_Runs]:
     return [*replay[:place], *((tuple(value * factor for value in values), told) for values, told in replay[place:])]
 
 
-def _sees(series: Series, replay: Sequence[_Runs], place: int, check: Scan) -> bool:
+def _sees(series: Series, replay: Sequence[_Runs], place: int, check: HistoryCheck) -> bool:
     wanted = {_version(number) for number in range(place - NEAR, place + NEAR + 1)}
     return any(change.kind == "degradation" and change.target in wanted for change in _scan(series, replay, check))
 
 
-def _scan(series: Series, replay: Sequence[_Runs], check: Scan) -> list[Change]:
+def _scan(series: Series, replay: Sequence[_Runs], check: HistoryCheck) -> list[Change]:
     replayed = attrs.evolve(
         series,
         versions=tuple(_version(number) for number in range(len(replay))),

@@ -66,7 +66,7 @@ def _hidden(case: Case, metric: str, measured: int) -> _Hidden | None:
     if measured >= runs:
         return None
     try:
-        profiles = [case.repository.store.load(id) for id in case.line.places[0].profiles]
+        profiles = [case.repository.store.load(id) for id in case.line.versions[0].profiles]
     except PerfError:  # a damaged one was told of when the others were read
         return None
     bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]

@@ -9,9 +9,9 @@ import attrs
 
 from perfcore.analysis import pairing as pairings
 from perfcore.analysis.contracts import contract as contracts
-from perfcore.analysis.pair_checks import verdicts
+from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import Unpaired
-from perfcore.analysis.series import Line
+from perfcore.analysis.series import ConfigHistory
 from perfcore.model import Change, ChangeKind, Pairing, Series
 from perfcore.repository.repository import Repository
 
@@ -22,7 +22,7 @@ class Case:
 
     repository: Repository
     version: str
-    line: Line
+    line: ConfigHistory
     known: Mapping[str, Series]
     changes: tuple[Change, ...]
 
@@ -45,12 +45,12 @@ class Case:
 
     def compared(self, pair: Pairing, metric: str, threshold: float) -> Change | None:
         """What the check says of a metric where a change by this share matters; None where neither side has it."""
-        (found, *_) = verdicts(self.repository, [pair], thresholds={metric: threshold})
+        (found, *_) = run_checks(self.repository, [pair], thresholds={metric: threshold})
         return next((change for change in found.changes if change.metric == metric), None)
 
     def _mine(self, pairs: Iterable[Pairing | Unpaired]) -> Pairing | Unpaired:
         mine = [pair for pair in pairs if pair.config_id == self.line.config_id]
-        environment = self.line.places[0].environment
+        environment = self.line.versions[0].environment
         here = (p for p in mine if isinstance(p, Pairing) and p.target.profiles[0].environment_id == environment)
         return next(here, next(pair for pair in mine if isinstance(pair, Unpaired) or pair is mine[-1]))
 

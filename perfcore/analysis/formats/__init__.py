@@ -6,7 +6,7 @@ import importlib
 import json
 from collections.abc import Mapping
 
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.text import printable_json
 
 FORMATS: Mapping[str, str] = {
@@ -20,7 +20,7 @@ FORMATS: Mapping[str, str] = {
 LOCATED = frozenset({"sarif", "github"})  # formats that show verdicts in files
 
 
-def render(name: str, outcome: Outcome) -> str:
+def render(name: str, outcome: CheckResult) -> str:
     """The outcome in a format of these, ending with a newline."""
     if name == "json":
         return printable_json(json.dumps(outcome.as_json(), indent=2, ensure_ascii=False, default=str)) + "\n"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import attrs
 
-from perfcore.analysis.check_result import Location, Outcome
+from perfcore.analysis.check_result import CheckResult, Location
 from perfcore.analysis.formats import wording
 from perfcore.model import Change
 from perfcore.text import printable
@@ -27,7 +27,7 @@ class _Annotation:
     location: Location | None = None
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: CheckResult) -> str:
     """The lines, the gravest first; the last one concludes."""
     found = [*_of_changes(outcome), *_of_unpaired(outcome)]
     found.sort(key=lambda each: _LEVELS.index(each.level))
@@ -35,7 +35,7 @@ def render(outcome: Outcome) -> str:
     return "".join(map(_line, found))
 
 
-def _of_changes(outcome: Outcome) -> Iterator[_Annotation]:
+def _of_changes(outcome: CheckResult) -> Iterator[_Annotation]:
     """All that people may want to know of."""
     for change in wording.shown(outcome.changes):
         acceptance = outcome.accepted.get(change.id)
@@ -47,7 +47,7 @@ def _of_changes(outcome: Outcome) -> Iterator[_Annotation]:
             yield _Annotation(level, wording.title(change), "\n".join(filter(None, parts)), location)
 
 
-def _of_unpaired(outcome: Outcome) -> Iterator[_Annotation]:
+def _of_unpaired(outcome: CheckResult) -> Iterator[_Annotation]:
     for missing in outcome.unpaired:
         level = "error" if outcome.requires_all else "notice"
         yield _Annotation(level, "not compared", wording.unpaired(missing))
@@ -60,7 +60,7 @@ def _line(annotation: _Annotation) -> str:
     return f"::{annotation.level} title={_property(annotation.title)}{where}::{_data(annotation.text)}\n"
 
 
-def _level(outcome: Outcome, change: Change) -> str:
+def _level(outcome: CheckResult, change: Change) -> str:
     if outcome.fails(change):
         return "error"
     if change.id in outcome.accepted or change.kind == "optimization":

@@ -13,8 +13,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 import attrs
 
-from perfcore.analysis import report
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis import verdict_text
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.formats import wording
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
@@ -35,7 +35,7 @@ class _Case:
     text: str = ""
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: CheckResult) -> str:
     """The document."""
     cases = [*_unique([_case(outcome, change) for change in wording.shown(outcome.changes)], outcome)]
     cases += [_missing(outcome, missing) for missing in outcome.unpaired]
@@ -50,14 +50,14 @@ def render(outcome: Outcome) -> str:
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _case(outcome: Outcome, change: Change) -> _Case:
+def _case(outcome: CheckResult, change: Change) -> _Case:
     result = _result(outcome, change)
     acceptance = outcome.accepted.get(change.id)
     parts = [wording.sentence(change), printable(change.evidence), f"change {printable(change.id)}"]
     parts += [wording.accepted(acceptance)] if acceptance else []
     return _Case(
         suite=_suite(change.label),
-        name=report.metric(change),
+        name=verdict_text.metric(change),
         result=result,
         type=change.kind,
         message=wording.title(change) if result else "",
@@ -65,13 +65,13 @@ def _case(outcome: Outcome, change: Change) -> _Case:
     )
 
 
-def _result(outcome: Outcome, change: Change) -> str:
+def _result(outcome: CheckResult, change: Change) -> str:
     if outcome.fails(change):
         return "failure" if change.kind == "degradation" else "error"
     return "skipped" if change.kind == "cannot tell" else ""
 
 
-def _missing(outcome: Outcome, missing: Unpaired) -> _Case:
+def _missing(outcome: CheckResult, missing: Unpaired) -> _Case:
     return _Case(
         suite=_suite(missing.label),
         name="not compared",
@@ -86,7 +86,7 @@ def _suite(label: str) -> str:
     return printable(label) or "(no command)"
 
 
-def _unique(cases: Sequence[_Case], outcome: Outcome) -> Iterator[_Case]:
+def _unique(cases: Sequence[_Case], outcome: CheckResult) -> Iterator[_Case]:
     """Readers take two cases of one name for one test that ran twice: in a history, each says its version. Else the
     name is the same from one build to the next, so that they can tell what is new."""
     count = Counter((case.suite, case.name) for case in cases)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from perfcore.analysis import report
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis import verdict_text
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.formats import wording
 from perfcore.model import Change
 from perfcore.text import clip, printable, quantity
@@ -21,7 +21,7 @@ _SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: CheckResult) -> str:
     """The page, which begins with a heading."""
     changed = [change for change in outcome.changes if change.kind not in ("same", "cannot tell")]
     others = [change for change in outcome.changes if change.kind in ("same", "cannot tell")]
@@ -38,26 +38,26 @@ def render(outcome: Outcome) -> str:
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _headline(outcome: Outcome) -> str:
+def _headline(outcome: CheckResult) -> str:
     if outcome.degraded:
         return "❌ degraded"
-    if outcome.untold:
+    if outcome.inconclusive:
         return "❔ cannot tell"
     if not outcome.compared:
         return "❔ nothing was compared"
     return "✅ passed"
 
 
-def _table(outcome: Outcome, changes: Sequence[Change]) -> str:
+def _table(outcome: CheckResult, changes: Sequence[Change]) -> str:
     rows = [_row(outcome, change) for change in changes[:_MOST]]
     return "\n".join([*_HEAD, *rows]) + _more(changes)
 
 
-def _row(outcome: Outcome, change: Change) -> str:
+def _row(outcome: CheckResult, change: Change) -> str:
     cells = (
         _verdict(outcome, change),
         _code(change.label),
-        _code(report.metric(change)),
+        _code(verdict_text.metric(change)),
         f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
         f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
         _arrow(change) + wording.size(change),
@@ -66,8 +66,8 @@ def _row(outcome: Outcome, change: Change) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _verdict(outcome: Outcome, change: Change) -> str:
-    word = report.word(change)
+def _verdict(outcome: CheckResult, change: Change) -> str:
+    word = verdict_text.word(change)
     if change.id in outcome.accepted:
         return f"{word}, accepted"
     return f"**{word}**" if outcome.fails(change) else word
@@ -79,13 +79,13 @@ def _arrow(change: Change) -> str:
     return "▲ " if change.ratio > 1 else "▼ "
 
 
-def _acceptances(outcome: Outcome, changes: Sequence[Change]) -> Iterator[str]:
+def _acceptances(outcome: CheckResult, changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         if found := outcome.accepted.get(change.id):
             yield f"{_subject(change)}: accepted by {_code(found.author)}: {_code(found.why)}"
 
 
-def _unpaired(outcome: Outcome) -> Iterator[str]:
+def _unpaired(outcome: CheckResult) -> Iterator[str]:
     for missing in outcome.unpaired[:_MOST]:
         yield f"not compared: {_code(missing.label)} at {_code(missing.version[:10])}: {_plain(missing.reason)}"
 
@@ -96,7 +96,7 @@ def _evidence(changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _subject(change: Change) -> str:
-    return f"{_code(report.metric(change))} of {_code(change.label)}"
+    return f"{_code(verdict_text.metric(change))} of {_code(change.label)}"
 
 
 def _more(items: Sequence[object]) -> str:

@@ -20,8 +20,8 @@ from typing import Any
 from urllib.parse import quote
 
 from perfcore import __version__
-from perfcore.analysis import report
-from perfcore.analysis.check_result import Location, Outcome
+from perfcore.analysis import verdict_text
+from perfcore.analysis.check_result import CheckResult, Location
 from perfcore.analysis.formats import wording
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
@@ -51,7 +51,7 @@ _RULES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def render(outcome: Outcome) -> str:
+def render(outcome: CheckResult) -> str:
     """The document."""
     driver = {"name": "perfcore", "version": __version__, "semanticVersion": __version__, "rules": _rules()}
     run = {
@@ -76,7 +76,7 @@ def _rules() -> list[dict[str, Any]]:
     ]
 
 
-def _results(outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _results(outcome: CheckResult) -> Iterator[dict[str, Any]]:
     for change in wording.shown(outcome.changes):
         if change.kind == "degradation" or outcome.fails(change):
             yield _of_change(outcome, change)
@@ -84,14 +84,14 @@ def _results(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield _of_unpaired(outcome, missing)
 
 
-def _of_change(outcome: Outcome, change: Change) -> dict[str, Any]:
+def _of_change(outcome: CheckResult, change: Change) -> dict[str, Any]:
     acceptance = outcome.accepted.get(change.id)
     text = wording.sentence(change) + (f". {printable(change.evidence)}" if change.evidence else "")
     result = {
         **_result(_rule_of(change), _level(outcome, change), text, change.id, outcome.locations.get(change)),
         "properties": _properties(change),
     }
-    result["locations"][0]["logicalLocations"] = _logical(change.label, report.metric(change))
+    result["locations"][0]["logicalLocations"] = _logical(change.label, verdict_text.metric(change))
     if acceptance:
         justification = wording.accepted(acceptance)
         result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
@@ -104,7 +104,7 @@ def _rule_of(change: Change) -> str:
     return "broken-contract" if change.contract else "degradation"
 
 
-def _level(outcome: Outcome, change: Change) -> str:
+def _level(outcome: CheckResult, change: Change) -> str:
     if outcome.fails(change):
         return "error"
     return "note" if change.id in outcome.accepted or change.undone else "warning"
@@ -117,7 +117,7 @@ def _properties(change: Change) -> dict[str, Any]:
     return {**texts, **{name: n for name, n in numbers.items() if n is not None and math.isfinite(n)}}
 
 
-def _of_unpaired(outcome: Outcome, missing: Unpaired) -> dict[str, Any]:
+def _of_unpaired(outcome: CheckResult, missing: Unpaired) -> dict[str, Any]:
     text, id = wording.unpaired(missing), f"{missing.config_id} {missing.version}"
     result = _result("not-compared", "error", text, id, outcome.locations.get(missing))
     result["locations"][0]["logicalLocations"] = _logical(missing.label, "")

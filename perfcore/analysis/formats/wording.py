@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.analysis import report
+from perfcore.analysis import verdict_text
 from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import percent, plural, printable, quantity
@@ -31,17 +31,19 @@ def interval(change: Change) -> str:
 
 def title(change: Change) -> str:
     """`cpu slower: +5.2 %`."""
-    return f"{report.metric(change)} {report.word(change)}" + (f": {size(change)}" if change.ratio is not None else "")
+    return f"{verdict_text.metric(change)} {verdict_text.word(change)}" + (
+        f": {size(change)}" if change.ratio is not None else ""
+    )
 
 
 def sentence(change: Change) -> str:
     """The whole verdict in one line."""
     if change.contract:
-        return f"{printable(change.label)}: {printable(change.contract)}: {report.word(change)}"
+        return f"{printable(change.label)}: {printable(change.contract)}: {verdict_text.word(change)}"
     between = f" ({interval(change)})" if interval(change) else ""
     moved = f", {size(change)}{between}" if change.ratio is not None else ""
     before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))
-    verdict = f"{printable(change.label)}: {report.metric(change)} {report.word(change)}{moved}"
+    verdict = f"{printable(change.label)}: {verdict_text.metric(change)} {verdict_text.word(change)}{moved}"
     return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(change.target)}"
 
 
@@ -53,8 +55,8 @@ def unpaired(missing: Unpaired) -> str:
     return f"not compared: {printable(missing.label)} at {printable(missing.version[:10])}: {printable(missing.reason)}"
 
 
-def conclusion(outcome: Outcome) -> str:
+def conclusion(outcome: CheckResult) -> str:
     """What was found, in one line, with what was accepted."""
     count = sum(1 for change in shown(outcome.changes) if change.id in outcome.accepted)
     more = f", {plural(count, 'change')} accepted" if count else ""
-    return (outcome.conclusion.replace("\n", "; ") or report.conclusion(outcome.changes)) + more
+    return (outcome.conclusion.replace("\n", "; ") or verdict_text.conclusion(outcome.changes)) + more

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis import report
+from perfcore.analysis import verdict_text
 from perfcore.measure.comparison.batches import Reason
 from perfcore.model import Change
 from perfcore.text import align, percent, plural, printable, quantity
@@ -50,7 +50,7 @@ def as_json(answer: Answer) -> dict[str, Any]:
     first = answer.changes[0] if answer.changes else None
     return {
         "schema": SCHEMA,
-        "answer": report.word(first) if first else answer.kind,
+        "answer": verdict_text.word(first) if first else answer.kind,
         "kind": answer.kind,
         "identical": answer.identical,
         "metric": first.metric if first else None,
@@ -94,7 +94,7 @@ def conclusion(answer: Answer) -> str:
     size = f"{printable(first.metric)} {interval(first)}".rstrip()
     share = f"{answer.threshold * 100:.3g} %"
     if first.kind in _CHANGED:
-        return f"B is {report.word(first)}: {size}; {taken}"
+        return f"B is {verdict_text.word(first)}: {size}; {taken}"
     if first.kind == "same":
         return f"B is the same as A within {share}: {size}; {taken}"
     if answer.stopped == "hopeless":
@@ -140,7 +140,7 @@ def _row(change: Change) -> tuple[str, ...]:
     if change.low is not None and change.high is not None:
         bounds = f"{percent(change.low)} to {percent(change.high)}"
     return (
-        report.word(change),
+        verdict_text.word(change),
         printable(change.metric),
         quantity(change.baseline_value, change.unit),
         quantity(change.target_value, change.unit),

@@ -9,7 +9,7 @@ from typing import Literal
 
 import attrs
 
-from perfcore.analysis.history import Scanned
+from perfcore.analysis.history import ScannedSeries
 from perfcore.model import Series
 from perfcore.repository import Repository
 
@@ -21,7 +21,7 @@ class Ends:
 
     good: str
     bad: str
-    scanned: Scanned
+    scanned: ScannedSeries
     step: float | None = None
 
     @property
@@ -30,11 +30,11 @@ class Ends:
         return "degradation" if self.step is None else "step"
 
 
-def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
+def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Ends | None:
     """The last degradation that stands; where no check found one, the largest step for the worse between two versions
     that were measured one after the other. What was made good since is no end."""
     known = [
-        (one.line.places[-1].number - _number(one, change.latest), one, change)
+        (one.line.versions[-1].position - _number(one, change.latest), one, change)
         for one in found
         for change in one.changes
         if change.kind == "degradation" and not change.undone and change.earliest and change.latest
@@ -54,19 +54,19 @@ def of_history(repository: Repository, found: Sequence[Scanned]) -> Ends | None:
     return Ends(before, after, one, math.exp(step if one.series.better == "lower" else -step))
 
 
-def _before(repository: Repository, one: Scanned, version: str) -> str:
+def _before(repository: Repository, one: ScannedSeries, version: str) -> str:
     """The version that was measured before this one, or else its parent."""
-    numbers = [place.version.id for place in one.line.places]
+    numbers = [place.version.id for place in one.line.versions]
     place = numbers.index(version) if version in numbers else 0
     parents = repository.vcs.get_minor_version_info(version).parents
     return numbers[place - 1] if place else (parents or (version,))[0]
 
 
-def _number(one: Scanned, version: str) -> int:
-    return next((place.number for place in one.line.places if place.version.id == version), 0)
+def _number(one: ScannedSeries, version: str) -> int:
+    return next((place.position for place in one.line.versions if place.version.id == version), 0)
 
 
-def _made_good(one: Scanned, version: str) -> bool:
+def _made_good(one: ScannedSeries, version: str) -> bool:
     """Whether the version is one of those that a degradation lasted for."""
     number = _number(one, version)
     return any(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from perfcore.analysis.check_result import Outcome
+from perfcore.analysis.check_result import CheckResult
 from perfcore.errors import PerfError
 from perfcore.model import Change
 from perfcore_testing import hostile
@@ -54,7 +54,7 @@ def slower(label: str = "./gzip -9 file", **changes: Any) -> Change:
 
 def report(*changes: Change) -> Mapping[str, Any]:
     """What `perf check --json` prints for these changes."""
-    read: Mapping[str, Any] = json.loads(json.dumps(Outcome(changes=changes).as_json()))
+    read: Mapping[str, Any] = json.loads(json.dumps(CheckResult(changes=changes).as_json()))
     return read
 
 

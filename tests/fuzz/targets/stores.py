@@ -121,12 +121,12 @@ def notes_of_checks(data: bytes) -> None:
 def caches(data: bytes) -> None:
     """Files of `.perf/cache`, which are believed or not, and never an error."""
     place = folder() / "cache"
-    path = run_values.Kept.read(place, "c", "metrics").path
+    path = run_values.ValueCache.read(place, "c", "metrics").path
     files.cache(path, data)
-    for metrics in run_values.Kept.read(place, "c", "metrics").known.values():
+    for metrics in run_values.ValueCache.read(place, "c", "metrics").known.values():
         assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
     path.write_bytes(data)
-    run_values.Kept.read(place, "c", "metrics")
+    run_values.ValueCache.read(place, "c", "metrics")
 
 
 @target

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 from perfcore_testing import hostile
 
-from perfcore.analysis import report
+from perfcore.analysis import verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.pairing import Unpaired
+from perfcore.cli import check_table
 from perfcore.model import Change
 
 KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")
@@ -35,13 +36,13 @@ def _change(kind: str = "same", **changes: Any) -> Change:
 
 
 def test_times_are_slower_and_other_things_worse() -> None:
-    assert [report.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "cannot tell"]
-    of_bytes = [report.word(_change(kind, unit="B")) for kind in KINDS]
+    assert [verdict_text.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "cannot tell"]
+    of_bytes = [verdict_text.word(_change(kind, unit="B")) for kind in KINDS]
     assert of_bytes == ["worse", "better", "noise", "same", "cannot tell"]
 
 
 def test_a_line_tells_both_values_the_change_and_how_sure_it_is() -> None:
-    head, line = report.lines([_change("degradation")], [], everything=False)
+    head, line = check_table.lines([_change("degradation")], [], everything=False)
     assert head.split() == ["metric", "baseline", "target", "change", "interval", "command", "id"]
     for part in ("slower", "cpu", "aaaaaaaaaa", "1 ms", "bbbbbbbbbb", "2 ms", "+100.0 %", "+90.0 % to +110.0 %"):
         assert part in line
@@ -49,15 +50,15 @@ def test_a_line_tells_both_values_the_change_and_how_sure_it_is() -> None:
 
 def test_an_id_is_shown_of_what_can_be_accepted() -> None:
     slower, same = _change("degradation", id="0123456789abcdef"), _change("same", id="fedcba9876543210")
-    text = "\n".join(report.lines([slower, same], [], everything=False))
+    text = "\n".join(check_table.lines([slower, same], [], everything=False))
     assert "0123456789" in text
     assert "fedcba" not in text
-    assert "fedcba9876" in "\n".join(report.lines([slower, same], [], everything=True))
+    assert "fedcba9876" in "\n".join(check_table.lines([slower, same], [], everything=True))
 
 
 def test_what_was_accepted_is_called_so_with_who_and_why() -> None:
     accepted = {"1": Acceptance(change="1", why="it is\nsafer", author="Ann", time=1)}
-    head, line = report.lines([_change("degradation")], [], everything=False, accepted=accepted)
+    head, line = check_table.lines([_change("degradation")], [], everything=False, accepted=accepted)
     assert line.split()[0] == "accepted"
     assert line.endswith("by Ann: it is\\nsafer")
     assert "id" not in head
@@ -65,15 +66,15 @@ def test_what_was_accepted_is_called_so_with_who_and_why() -> None:
 
 def test_other_metrics_are_shown_where_they_changed_or_all_are_wanted() -> None:
     changes = [_change(), _change(metric="quiet", primary=False), _change("degradation", metric="loud", primary=False)]
-    short = "\n".join(report.lines(changes, [], everything=False))
+    short = "\n".join(check_table.lines(changes, [], everything=False))
     assert "loud" in short
     assert "quiet" not in short
-    assert "quiet" in "\n".join(report.lines(changes, [], everything=True))
+    assert "quiet" in "\n".join(check_table.lines(changes, [], everything=True))
 
 
 def test_what_could_not_be_compared_says_why() -> None:
     missing = Unpaired(label="sort", config_id="1:x", version="c" * 40, reason="no ancestor was measured")
-    assert report.lines([], [missing], everything=False) == [
+    assert check_table.lines([], [missing], everything=False) == [
         "not compared: sort at cccccccccc: no ancestor was measured"
     ]
 
@@ -90,12 +91,12 @@ def test_what_could_not_be_compared_says_why() -> None:
     ],
 )
 def test_the_conclusion_counts(kinds: tuple[str, ...], text: str) -> None:
-    assert report.conclusion([_change(kind) for kind in kinds]) == text
+    assert verdict_text.conclusion([_change(kind) for kind in kinds]) == text
 
 
 def test_missing_numbers_are_shown_as_missing() -> None:
     change = _change(baseline_value=None, target_value=None, ratio=None, low=None, high=None)
-    assert " - " in report.lines([change], [], everything=True)[1]
+    assert " - " in check_table.lines([change], [], everything=True)[1]
 
 
 def test_hostile_names_are_harmless() -> None:
@@ -103,6 +104,6 @@ def test_hostile_names_are_harmless() -> None:
         change = _change(metric=name, resource=name, label=name, unit=name)
         missing = Unpaired(label=name, config_id="1:x", version="c" * 40, reason="none")
         accepted = {"1": Acceptance(change="1", why=name, author=name, time=1)}
-        lines = report.lines([change], [missing], everything=True, accepted=accepted)
+        lines = check_table.lines([change], [missing], everything=True, accepted=accepted)
         assert len(lines) == 3
         assert hostile.unsafe("".join(lines)) == set()

@@ -1,0 +1,74 @@
+"""The result of a check as a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis.verdict_text import CHANGED, machine, metric, word
+from perfcore.model import EMPTY, Change
+from perfcore.text import align, fitted, percent, printable, quantity
+
+_ID = 10  # characters of an id that are shown: enough to be unique among the changes of one table
+
+
+def lines(
+    changes: Sequence[Change],
+    unpaired: Sequence[Unpaired],
+    *,
+    everything: bool,
+    accepted: Mapping[str, Acceptance] = EMPTY,
+    columns: int | None = None,
+) -> list[str]:
+    """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
+    An id is that by which people accept a change. Long names are cut where a terminal has only so many columns."""
+    everything = everything or not any(change.primary for change in changes)
+    shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
+    named = [c.id for c in shown if everything or (c.kind in CHANGED and c.id not in accepted)]
+    head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
+    rows: list[tuple[str, ...]] = [head]
+    rows += [_row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in shown]
+    text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
+    text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
+    agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
+    return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
+
+
+def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, ...]:
+    interval = ""
+    if change.low is not None and change.high is not None:
+        interval = f"{percent(change.low)} to {percent(change.high)}"
+    return (
+        word(change) if acceptance is None else "accepted",
+        metric(change),
+        change.baseline,
+        quantity(change.baseline_value, change.unit),
+        change.target,
+        quantity(change.target_value, change.unit),
+        percent(change.ratio) if change.ratio is not None else "-",
+        interval,
+        printable(change.label),
+        printable(id),
+        _remark(change, acceptance),
+    )
+
+
+def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
+    return (
+        word(change) if acceptance is None else "accepted",
+        printable(change.label),
+        metric(change),
+        change.id[:_ID] if change.kind == "degradation" and acceptance is None else "",
+        printable("; ".join(change.evidence.split("; ")[:2])),
+        _remark(change, acceptance),
+    )
+
+
+def _remark(change: Change, acceptance: Acceptance | None) -> str:
+    if change.kind == "machine":
+        return machine(change)
+    undone = f"undone in {change.undone[:10]}" if change.undone else ""
+    if acceptance is None:
+        return undone
+    return ", ".join(filter(None, (undone, f"by {printable(acceptance.author)}: {printable(acceptance.why)}")))
