@@ -43,6 +43,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from perfcore.config.layers import Config
+    from perfcore.errors import PerfError
+    from perfcore.library import History
     from perfcore.model import (
         Change,
         Entry,
@@ -56,6 +59,7 @@ if TYPE_CHECKING:
         Series,
         Subject,
     )
+    from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -434,13 +438,73 @@ class Notifier(Protocol):
         """`report` is what `perf check --json` prints."""
 
 
+class CommandContext(Output, Protocol):
+    """The surroundings of a command, found as `ctx.obj`. The verbs of perfcore have the same object."""
+
+    directory: Path
+
+    @property
+    def history(self) -> History:
+        """The library, on the repository around `directory`. NotFoundError outside of one."""
+
+    @property
+    def plugins(self) -> Plugins:
+        """The installed plugins, less the disabled ones."""
+
+    @property
+    def config(self) -> Config:
+        """The configuration; outside of a repository only the user's."""
+
+    def line(self, text: str = "") -> None:
+        """One line to the output."""
+
+    def json(self, value: Any) -> None:
+        """One JSON document to the output, with unsafe characters escaped."""
+
+    def warn(self, text: str) -> None:
+        """A warning to people, once."""
+
+    def paint(self, text: str, color: str) -> str:
+        """The text in a colour (red, green, yellow, blue, bold, dim) where colours are wanted."""
+
+    def confirm(self, question: str) -> bool:
+        """The answer of the user at a terminal; elsewhere no."""
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        """The progress of a long work, at a terminal. The context is a `perfcore.model.listener.Listener`."""
+
+    def clear_progress(self) -> None:
+        """Remove the line of `progress`."""
+
+    def note(self, text: str) -> None:
+        """A note of an engine to people, once."""
+
+    def saved(self, name: str) -> None:
+        """Called by an engine that saved a profile."""
+
+    def failed(self, subject: str, error: PerfError) -> None:
+        """The failure of a part of the work, while the rest goes on."""
+
+
 @runtime_checkable
 class Command(Protocol):
-    """A command of its own, added to `perf`: the entry point's name is the verb, its first docstring line the
-    help. The class is imported when the verb is used."""
+    """A command of its own, added to `perf`: the entry point's name is the verb, or a verb and a word (`plugins.new` is
+    `perf plugins new`); the first line of the class's documentation is the help. The class is imported when the command
+    is used.
+
+    class Hello:
+        def app(self):
+            app = typer.Typer()
+
+            @app.command()
+            def hello(ctx: typer.Context):
+                ctx.obj.line(f"hello from {ctx.obj.history.version()}")
+
+            return app
+    """
 
     def app(self) -> Any:
-        """A `typer.Typer`. It prints through the `Output` found as `ctx.obj`."""
+        """A new `typer.Typer`. Its commands find a `CommandContext` as `ctx.obj` and print through it only."""
         ...
 
 

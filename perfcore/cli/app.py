@@ -18,7 +18,6 @@ from perfcore.cli.options import invoke
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import UsageError, nearest
-from perfcore.plugins.registry import guard
 from perfcore.text import printable
 
 
@@ -26,17 +25,17 @@ class Verbs(TyperGroup):
     """The verbs, each imported when it is used. Commands of plugins stand beside those of perfcore."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*VERBS, *_console(ctx).plugin_verbs()]
+        return [*VERBS, *console_of(ctx).plugin_verbs()]
 
     def get_command(self, ctx: Any, name: str) -> Any:
         if name in VERBS:
             module = importlib.import_module(f"perfcore.cli.{VERBS[name].module}")
             return named(module.app, name)
-        console = _console(ctx)
+        console = console_of(ctx)
         if name in console.configured_verbs():
-            found, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
-            with guard(found, "app"):
-                return named(driver.app(), name)
+            from perfcore.cli.extensions import plugin_command
+
+            return plugin_command(console, name)
         hint = nearest(name, self.list_commands(ctx))
         raise UsageError(f"perf has no command '{printable(name)}'", hint=hint or "`perf --help` lists them")
 
@@ -44,7 +43,7 @@ class Verbs(TyperGroup):
         for chapter in dict.fromkeys(verb.chapter for verb in VERBS.values()):
             with formatter.section(chapter):
                 formatter.write_dl([(n, v.help) for n, v in VERBS.items() if v.chapter == chapter])
-        plugins = _console(ctx).plugin_verbs()
+        plugins = console_of(ctx).plugin_verbs()
         if plugins:
             with formatter.section("From plugins"):
                 formatter.write_dl([(name, f"`perf {name} --help`") for name in plugins])
@@ -94,7 +93,7 @@ def options(
         typer.Option("--version", "-V", is_eager=True, callback=_print_version, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    _console(ctx)
+    console_of(ctx)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -114,7 +113,7 @@ def _run(arguments: Sequence[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _console(ctx: Any) -> Console:
+def console_of(ctx: Any) -> Console:
     """The console of a command line. It is wanted before `options` is called, to look for the verb."""
     root = ctx.find_root()
     if not isinstance(root.obj, Console):

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.config import documents
 from perfcore.config import layers as configuration
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE
@@ -23,6 +24,7 @@ from perfcore.repository.repository import load_config
 from perfcore.text import printable, printable_lines
 
 app = typer.Typer(
+    cls=ExtensibleGroup,
     no_args_is_help=True,
     help="Read, change and trust the configuration: user < project < local.",
     rich_markup_mode=None,

@@ -25,6 +25,7 @@ from perfcore.repository.repository import Repository, UserPlaces, load_config
 from perfcore.text import clip, printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
+    from perfcore.library import History
     from perfcore.store.lookup import Ref
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
@@ -73,6 +74,13 @@ class Console:
         return Repository.open(self.directory, plugins=self._plugins, places=self.places)
 
     @functools.cached_property
+    def history(self) -> History:
+        """The library on the same repository, which plugins' commands use."""
+        from perfcore.library import History
+
+        return History(self.repository)
+
+    @functools.cached_property
     def repository_if_any(self) -> Repository | None:
         """None outside of one."""
         try:
@@ -104,7 +112,14 @@ class Console:
         """The same with those in files that the configuration names, for which it is read in any case."""
         if not self._plugins.observers:
             return ()
-        return tuple(name for name in self.plugins.names("command") if name not in VERBS)
+        return tuple(name for name in self.plugins.names("command") if name not in VERBS and "." not in name)
+
+    def plugin_commands(self, verb: str) -> tuple[str, ...]:
+        """What plugins add below a verb: `new` for the entry point `plugins.new` of the verb `plugins`."""
+        if not self._plugins.observers:
+            return ()
+        names = self.plugins.names("command")
+        return tuple(name.removeprefix(f"{verb}.") for name in names if name.startswith(f"{verb}."))
 
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name. On a terminal, a file of this name anywhere in the tree is offered when there is

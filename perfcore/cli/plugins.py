@@ -11,6 +11,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.options import help_of
 from perfcore.cli.verbs import VERBS
 from perfcore.config.settings import options_of
@@ -21,6 +22,7 @@ from perfcore.plugins.registry import Described
 from perfcore.text import align, brief, printable
 
 app = typer.Typer(
+    cls=ExtensibleGroup,
     no_args_is_help=True,
     help="What is installed, and whether it works.",
     rich_markup_mode=None,

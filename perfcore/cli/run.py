@@ -10,6 +10,7 @@ import attrs
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.measuring import SCHEMA, Request, building, measure, select_versions, standing
 from perfcore.config import documents
 from perfcore.config.documents import Source
@@ -22,6 +23,7 @@ from perfcore.repository.repository import Repository
 from perfcore.text import align, printable
 
 app = typer.Typer(
+    cls=ExtensibleGroup,
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,

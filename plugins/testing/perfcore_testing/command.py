@@ -18,7 +18,7 @@ import pytest
 from perfcore.errors import PerfError
 from perfcore_testing import hostile
 from perfcore_testing.kinds import misfits
-from perfcore_testing.output import FakeOutput
+from perfcore_testing.output import FakeContext, FakeOutput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +39,7 @@ class CommandContract:
     @pytest.fixture
     def output(self) -> Any:
         """What the command finds as `ctx.obj`."""
-        return FakeOutput()
+        return FakeContext()
 
     def test_it_fits_the_kind(self, driver: Command) -> None:
         """Its method has the specification's arguments, its options say what they are for."""

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from perfcore.config.layers import Config
+    from perfcore.errors import PerfError
+    from perfcore.library import History
+    from perfcore.plugins.registry import Plugins
 
 
 class FakeOutput:
@@ -54,3 +60,52 @@ class FakeOutput:
     def __repr__(self) -> str:
         said = "".join(f"\nsaid: {text}" for text in self.said)
         return f"<FakeOutput wrote {len(self.data)} bytes>\n{self.data.decode('utf-8', 'replace')}{said}"
+
+
+class FakeContext(FakeOutput):
+    """The `CommandContext` of `perfcore.hookspecs` for a directory. Its output stays in memory, its history is real."""
+
+    def __init__(self, directory: Path | None = None, width: int | None = None, color: bool = False) -> None:
+        super().__init__(width, color)
+        self.directory = Path() if directory is None else directory
+
+    @functools.cached_property
+    def history(self) -> History:
+        from perfcore.library import open_repository
+
+        return open_repository(self.directory)
+
+    @property
+    def plugins(self) -> Plugins:
+        return self.history.repository.plugins
+
+    @property
+    def config(self) -> Config:
+        return self.history.repository.config
+
+    def line(self, text: str = "") -> None:
+        self.write(f"{text}\n")
+
+    def json(self, value: Any) -> None:
+        self.line(json.dumps(value, indent=2))
+
+    def warn(self, text: str) -> None:
+        self.say(f"warning: {text}")
+
+    def paint(self, text: str, color: str) -> str:
+        return text
+
+    def confirm(self, question: str) -> bool:
+        return False
+
+    def progress(self, done: int, total: int, text: str) -> None: ...
+
+    def clear_progress(self) -> None: ...
+
+    def note(self, text: str) -> None:
+        self.say(f"note: {text}")
+
+    def saved(self, name: str) -> None: ...
+
+    def failed(self, subject: str, error: PerfError) -> None:
+        self.say(f"perf: {subject}: {error}")

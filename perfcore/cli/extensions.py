@@ -1,0 +1,60 @@
+"""Commands of plugins: verbs of their own, and commands that stand below a verb of perfcore."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+from perfcore.cli.app import console_of, named
+from perfcore.cli.console import Console
+from perfcore.errors import PerfError, UsageError, nearest
+from perfcore.plugins.registry import guard
+from perfcore.text import printable
+
+
+class ExtensibleGroup(TyperGroup):
+    """A verb with commands of its own, to which plugins add some: the entry point `plugins.new` is `perf plugins new`.
+    A command of the verb itself wins over one of a plugin."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        own = super().list_commands(ctx)
+        return [*own, *(name for name in self._added(ctx) if name not in own)]
+
+    def get_command(self, ctx: Any, name: str) -> Any:
+        own = super().get_command(ctx, name)
+        if own is not None or name not in self._added(ctx):
+            return own
+        return plugin_command(console_of(ctx), f"{self.name}.{name}")
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        names = self.list_commands(ctx)
+        if args[0] not in names and not ctx.resilient_parsing:
+            path = printable(ctx.command_path)
+            raise UsageError(
+                f"`{path}` has no command '{printable(args[0])}'",
+                hint=nearest(args[0], names) or f"`{path} --help` lists them",
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        rows = [(name, self._short_help(ctx, name)) for name in self.list_commands(ctx)]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _short_help(self, ctx: Any, name: str) -> str:
+        try:
+            text: str = self.get_command(ctx, name).get_short_help_str(limit=80)
+        except PerfError as error:  # a plugin that is broken does not hide the help of the others
+            text = f"cannot be used: {error}"
+        return printable(text)
+
+    def _added(self, ctx: Any) -> tuple[str, ...]:
+        return console_of(ctx).plugin_commands(str(self.name))
+
+
+def plugin_command(console: Console, name: str) -> Any:
+    """The command that a plugin of this name adds; the word that users type is the part behind the dot."""
+    found, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
+    with guard(found, "app"):
+        return named(driver.app(), name.rpartition(".")[2])
