@@ -16,6 +16,7 @@ import sys
 import tempfile
 import tomllib
 from collections.abc import Iterator, Sequence
+from importlib import metadata
 from pathlib import Path
 
 import typer
@@ -113,7 +114,7 @@ def _standard() -> set[str]:
 def _not_standard() -> tuple[str, ...]:
     """The distributions with plugins that are installed besides. All of the standard ones have to be there."""
     every = {normalized(found.distribution) for kind in announced().values() for found in kind}
-    missing = _standard() - every
+    missing = _standard() - {normalized(each.name) for each in metadata.distributions() if each.name}
     if missing:
         raise SystemExit(f"to write the page, install {', '.join(sorted(missing))}")
     return tuple(sorted(every - _standard()))

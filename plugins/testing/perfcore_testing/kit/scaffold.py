@@ -102,7 +102,7 @@ def _entry_points(plugin: Named) -> Iterator[str]:
 
 def _dependencies(driver: str) -> Iterator[str]:
     major, minor = (int(part) for part in __version__.split(".")[:2])
-    yield f"perfcore>={major}.{minor},<{major}.{minor + 1}"
+    yield f"perfcore-core>={major}.{minor},<{major}.{minor + 1}"
     for name, needed in _NEEDED.items():
         if re.search(rf"^(?:import|from) {name}\b", driver, re.MULTILINE):
             yield needed

@@ -125,7 +125,7 @@ def test_all_pass_a_strict_type_checker(generated) -> None:
         pytest.skip("mypy is not installed beside this interpreter")
     folders = [generated.folder(kind) for kind in ALL]
     packages = [str(next(folder.glob("perfcore_*"))) for folder in folders]
-    own = os.pathsep.join([str(ROOT), *map(str, folders)])
+    own = os.pathsep.join([str(ROOT), str(ROOT / "plugins" / "testing"), *map(str, folders)])
     done = generated.project.run(
         *(sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", *packages),
         env={"MYPYPATH": own, "PYTHONWARNINGS": ""},
