@@ -15,12 +15,13 @@ from perfcore.analysis import history as histories
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pairing import thresholds_of
 from perfcore.analysis.series import config_histories
-from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import here, standing
+from perfcore.cli.options import variables
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.measure import matrix
+from perfcore.measure.request import working_directory
 from perfcore.measure.schedule import split_options
+from perfcore.measure.tree_state import tree_state
 from perfcore.model import Job, MinorVersion
 from perfcore.text import percent, printable
 
@@ -61,7 +62,7 @@ def ask(console: Console, words: Sequence[str], argv: list[str] | None, auto: bo
     if good == bad:
         raise UsageError(f"both ends are {good[:10]}", hint="GOOD is a version before the change, BAD one that has it")
     row = ancestry.between(repository.vcs, good, bad)
-    if here(console)[1]:
+    if tree_state(console.repository)[1]:
         console.say("note: versions are measured as they were committed; what is not committed is left out")
     command = (
         _command(console, argv, wish) if argv is not None else _measured_command(console, row.versions, found, wish)
@@ -131,7 +132,7 @@ def _kept(console: Console, job: Job, wish: Wish, collector: str, params: dict[s
         args=job.args,
         workload=job.workload,
         shell=job.shell,
-        cwd=str(standing(console.repository, wish.cwd)),
+        cwd=str(working_directory(console.repository, wish.cwd)),
         env=variables(list(wish.env)),
         collector=collector,
         params=params,

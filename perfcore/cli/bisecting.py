@@ -17,11 +17,13 @@ from perfcore import environment
 from perfcore.analysis.pairing import thresholds_of
 from perfcore.cli import failures
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import building, context, inside, submit
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.measure.build import Building
+from perfcore.measure.execution import runner_context, submit
 from perfcore.measure.identity import fingerprint
+from perfcore.measure.request import configured_build
 from perfcore.measure.runner import Context
+from perfcore.measure.tree_state import tree_directory
 from perfcore.measure.versions import Versions
 from perfcore.model import Job, MinorVersion, Plan, Profile
 from perfcore.store.lookup import Ref
@@ -76,14 +78,14 @@ class Bisection:
     _ran: int = 0
 
     def __attrs_post_init__(self) -> None:
-        self._surroundings = context(self.console)
+        self._surroundings = runner_context(self.console.repository, self.console)
         self._thresholds = thresholds_of(self.console.repository)
 
     def run(self) -> Verdict:
         """Go on until it is known, or cannot be."""
         self._same_machine()
         repository = self.console.repository
-        build = building(repository, skip=not self.journal.command.build)
+        build = configured_build(repository, skip=not self.journal.command.build)
         versions = self.journal.versions
         self._built = build
         with Versions(repository, build, keep=(versions[0], versions[-1])) as trees:
@@ -168,7 +170,7 @@ class Bisection:
             self._prepared += 1
         job = self.journal.command.job
         try:
-            cwd = inside(tree, job.cwd, version)
+            cwd = tree_directory(tree, job.cwd, version)
         except UsageError as error:
             raise CommandFailedError(error.message, hint=error.hint) from error
         return attrs.evolve(job, cwd=cwd, version=version)
@@ -191,7 +193,7 @@ class Bisection:
             if count
         )
         started = time.monotonic()
-        done = list(submit(self.console, Plan(jobs=repeated, context=self._surroundings)))
+        done = list(submit(self.console.plugins, Plan(jobs=repeated, context=self._surroundings)))
         self.console.clear_progress()
         self._running += time.monotonic() - started
         self._ran += sum(times)

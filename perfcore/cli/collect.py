@@ -12,11 +12,12 @@ from typer.core import TyperGroup
 
 from perfcore.cli.app import named
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import Request, building, measure, select_versions, standing
-from perfcore.cli.options import with_options
+from perfcore.cli.options import variables, with_options
+from perfcore.cli.summary_table import measure
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
 from perfcore.measure import matrix
+from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
 from perfcore.plugins.installed import Found
@@ -133,24 +134,24 @@ def _collect(collector: str) -> Any:
         console: Console = ctx.obj
         repository = console.repository
         schedule, options = split_options(values)
-        place = standing(repository, cwd)
+        directory = working_directory(repository, cwd)
         step = Step(name=collector, params=options)
         steps = tuple(Step(name=name) for name in postprocess or ())
         jobs = [
-            attrs.evolve(job, cwd=place, env=variables(env or []), collector=step, postprocessors=steps)
+            attrs.evolve(job, cwd=directory, env=variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], shell)
         ]
         measure(
             console,
-            Request(
+            MeasureRequest(
                 jobs=tuple(jobs),
                 versions=select_versions(repository, version or [], since, every),
                 schedule=schedule,
-                building=building(repository, skip=no_build),
+                building=configured_build(repository, skip=no_build),
                 register=register,
                 missing=missing,
-                as_json=as_json,
             ),
+            as_json=as_json,
         )
 
     return collect
@@ -165,14 +166,3 @@ def _commands(argv: list[str], texts: list[str], workloads: list[str], shell: bo
         for command in words
         for load in ([[load] for load in workloads] or [[]])
     ]
-
-
-def variables(settings: list[str]) -> dict[str, str]:
-    """What several `--env NAME=VALUE` set."""
-    found = {}
-    for text in settings:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
-        found[name] = value
-    return found

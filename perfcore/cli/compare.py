@@ -11,11 +11,9 @@ import attrs
 import typer
 
 from perfcore.analysis import pairing
-from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.inturn import Judge, Program, measured
-from perfcore.cli.measuring import standing
-from perfcore.cli.options import COMMAND, WithCommand, check_threshold
+from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variables
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import matrix
@@ -23,6 +21,7 @@ from perfcore.measure.comparison import answer as answers
 from perfcore.measure.comparison import batches
 from perfcore.measure.comparison.answer import Answer, Side
 from perfcore.measure.comparison.batches import Effort
+from perfcore.measure.request import working_directory
 from perfcore.model import Job, Sample, Step
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
@@ -140,7 +139,7 @@ def _of_texts(
     if empty is not None:
         raise UsageError(f"--command {empty} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
     repository = console.repository_if_any
-    place = (cwd or Path()) if repository is None else standing(repository, cwd)
+    place = (cwd or Path()) if repository is None else working_directory(repository, cwd)
     first, second = (
         Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=place))
         for text, words in zip(texts, commands, strict=True)
@@ -151,7 +150,7 @@ def _of_texts(
 def _of_versions(repository: Repository, words: Sequence[str], job: Job, cwd: Path | None) -> tuple[Program, Program]:
     if len(words) > 2:
         raise UsageError(f"two versions are compared, and {len(words)} are named")
-    job = attrs.evolve(job, cwd=standing(repository, cwd))
+    job = attrs.evolve(job, cwd=working_directory(repository, cwd))
     revisions: list[str | None] = [*(words or (None,)), ""]
     first, second = (_of_version(repository, word, job) for word in revisions[:2])
     return first, second

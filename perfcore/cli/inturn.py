@@ -15,15 +15,17 @@ from perfcore import environment
 from perfcore.analysis import method_rules, pair_checks, pairing
 from perfcore.cli import failures
 from perfcore.cli.console import Console
-from perfcore.cli.measuring import building, context, here, inside, submit
 from perfcore.errors import PerfError, PluginError, UsageError
 from perfcore.measure.build import Building
 from perfcore.measure.comparison import answer as answers
 from perfcore.measure.comparison import batches as comparing
 from perfcore.measure.comparison.answer import Answer, Side
 from perfcore.measure.comparison.batches import Effort, Look, Samples
+from perfcore.measure.execution import runner_context, submit
 from perfcore.measure.identity import fingerprint
+from perfcore.measure.request import configured_build
 from perfcore.measure.runner import Context, metrics
+from perfcore.measure.tree_state import tree_directory, tree_state
 from perfcore.measure.trees import Trees
 from perfcore.model import Change, Job, Measured, Pairing, Plan, Profile
 from perfcore.plugins.registry import Phases
@@ -182,7 +184,7 @@ class _Bench:
             self.until = time.monotonic() + self.effort.seconds
         surroundings = attrs.evolve(self.surroundings, progress=self._progress, until=self.until)
         plan = Plan(jobs=tuple(one.job for one in self.placed), schedule=schedule, context=surroundings)
-        done = submit(self.console, plan)
+        done = submit(self.console.plugins, plan)
         told = [self._told(*one) for one in zip(done, self.programs, self.placed, strict=True)]
         self.batches.append([one.profile for one in told if one.profile is not None])
         return told
@@ -217,7 +219,7 @@ class _Bench:
 def _surroundings(console: Console) -> Context:
     """What the runner needs, outside of a repository too."""
     if console.repository_if_any is not None:
-        return context(console)
+        return runner_context(console.repository, console)
     return Context(
         plugins=console.plugins,
         options=console.config.plugin_options,
@@ -234,10 +236,10 @@ def _placed(
     if repository is None:
         tree = console.directory.resolve()
         first, second = (
-            _Placed(attrs.evolve(p.job, cwd=inside(tree, p.job.cwd, None), dirty=True), tree) for p in programs
+            _Placed(attrs.evolve(p.job, cwd=tree_directory(tree, p.job.cwd, None), dirty=True), tree) for p in programs
         )
         return first, second
-    builder, trees = building(repository, skip=not build), stack.enter_context(Trees(repository))
+    builder, trees = configured_build(repository, skip=not build), stack.enter_context(Trees(repository))
     made: dict[str | None, Path] = {}
     found = []
     for number, program in enumerate(programs):
@@ -248,8 +250,8 @@ def _placed(
             made[key] = tree = repository.root if version is None else trees.get(version)
             with _named(program):
                 builder.run(tree)
-        origin, dirty = (version, False) if version is not None else here(console)
-        place = inside(made[key], program.job.cwd, version)
+        origin, dirty = (version, False) if version is not None else tree_state(console.repository)
+        place = tree_directory(made[key], program.job.cwd, version)
         job = attrs.evolve(program.job, cwd=place, version=origin, dirty=dirty)
         found.append(_Placed(job, made[key], builder))
     return found[0], found[1]

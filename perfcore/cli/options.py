@@ -41,6 +41,17 @@ def check_threshold(threshold: float | None) -> None:
         )
 
 
+def variables(settings: Sequence[str]) -> dict[str, str]:
+    """The environment variables of several `--env NAME=VALUE`."""
+    environment = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
+        environment[name] = value
+    return environment
+
+
 def with_options(function: Callable[..., Any], options: Sequence[Option], found: Found) -> Callable[..., Any]:
     """The function with these options of a plugin behind its own parameters. PluginError where one of them is
     written like another.

@@ -11,14 +11,16 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
-from perfcore.cli.measuring import SCHEMA, Request, building, measure, select_versions, standing
+from perfcore.cli.summary_table import measure
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.measure import matrix
+from perfcore.measure.collect_result import SCHEMA
 from perfcore.measure.matrix import KEYS, Matrix
+from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.repository.repository import Repository
 from perfcore.text import align, printable
 
@@ -97,7 +99,7 @@ def run_matrix(
     _measure(
         console,
         chosen,
-        cwd=Path() if file is None else standing(repository),
+        cwd=Path() if file is None else working_directory(repository),
         versions=select_versions(repository, version or [], since, every),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
@@ -156,7 +158,7 @@ def run_job(
     _measure(
         console,
         matrix.parse(values, where=Source("the command line")),
-        cwd=standing(repository),
+        cwd=working_directory(repository),
         versions=select_versions(repository, version or [], since, every),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
@@ -180,15 +182,15 @@ def _measure(
 ) -> None:
     measure(
         console,
-        Request(
+        MeasureRequest(
             jobs=tuple(attrs.evolve(job, cwd=cwd) for job in chosen.jobs()),
             versions=versions,
             schedule={**chosen.schedule, **schedule},
-            building=building(console.repository, chosen.execute, skip=no_build),
+            building=configured_build(console.repository, chosen.execute, skip=no_build),
             register=register,
             missing=missing,
-            as_json=as_json,
         ),
+        as_json=as_json,
     )
 
 

@@ -10,9 +10,9 @@ from perfcore_testing.project import Project
 
 from perfcore import environment, errors
 from perfcore.cli.compare import UNDECIDED
-from perfcore.cli.measuring import MOST_TOGETHER, TOGETHER
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
+from perfcore.measure.collection import DEFAULT_VERSIONS, MAX_VERSIONS
 from perfcore.measure.schedule import LEAST_RUNS, Schedule
 from perfcore.profile.recording import RUNS
 
@@ -27,7 +27,7 @@ def test_every_exit_code_is_told() -> None:
 
 def test_numbers_are_those_of_the_code() -> None:
     told = " ".join(PAGE.split())
-    assert f"Up to {TOGETHER} versions share a session, and up to {MOST_TOGETHER} where their trees" in told
+    assert f"Up to {DEFAULT_VERSIONS} versions share a session, and up to {MAX_VERSIONS} where their trees" in told
     assert (Schedule().repeat, Schedule().warmup, LEAST_RUNS) == (10, 1, 3)
     for words in (
         "ten unless",

@@ -1,0 +1,98 @@
+"""The result of `collect` and `run` on a terminal: a table of metrics for each profile, or a line each for many."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from perfcore.cli.console import Console
+from perfcore.errors import PerfError
+from perfcore.measure.collect_result import SavedProfile
+from perfcore.measure.collection import collect
+from perfcore.measure.request import MeasureRequest
+from perfcore.measure.summary import Summary, disturbed, summarize
+from perfcore.text import align, plural, printable, quantity
+
+_MAX_DETAILED = 3  # tables of several lines; more of them no longer fit a screen
+_NUMBER = re.compile(r"[0-9][0-9.,]*")
+
+
+def measure(console: Console, request: MeasureRequest, *, as_json: bool) -> None:
+    """Collect, print the result, then raise one error for all failures."""
+    result = collect(console.repository, request, _Progress(console))
+    if as_json:
+        console.json(result.as_json())
+    else:
+        _print(console, result.profiles)
+    if not result.profiles and not result.failures:
+        reason = "every version has its profiles" if request.versions else "there is no such version"
+        console.say(f"nothing to measure: {reason}")
+    error = result.error(separator="\nperf: ")
+    if error is not None:
+        raise error
+
+
+class _Progress:
+    """The console without failures: `measure` raises them all at the end, where a long output does not hide them."""
+
+    def __init__(self, console: Console) -> None:
+        self.progress = console.progress
+        self.note = console.note
+        self.saved = console.saved
+
+    def failed(self, subject: str, error: PerfError) -> None: ...
+
+
+def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:
+    if len(profiles) <= _MAX_DETAILED:
+        for saved in profiles:
+            _print_table(console, saved)
+    else:
+        _print_lines(console, profiles)
+    # Notes that differ only in their numbers are printed once, with the numbers of the first profile.
+    notes = {_NUMBER.sub("#", note): note for saved in reversed(profiles) for note in reversed(saved.profile.notes)}
+    for note in reversed(notes.values()):
+        console.say(f"note: {note}")
+
+
+def _print_table(console: Console, saved: SavedProfile) -> None:
+    bad, counted = disturbed(saved.profile)
+    title = printable(saved.profile.label)
+    version = f" at {saved.job.version[:10]}" if saved.job.version else ""
+    dirty = " with uncommitted changes" if saved.profile.dirty else ""
+    console.line(f"{console.paint(title, 'bold')}{version}{dirty}: {plural(counted, 'run')}" + _disturbed(bad))
+    rows = [_cells(summary) for summary in summarize(saved.profile)]
+    console.write("".join(f"{line}\n" for line in align(rows, right=(1,))))
+    console.line(f"  -> {saved.name}" if saved.id is None else f"  -> registered as {saved.id}")
+
+
+def _print_lines(console: Console, profiles: Sequence[SavedProfile]) -> None:
+    rows = []
+    for saved in profiles:
+        bad, counted = disturbed(saved.profile)
+        metrics = [f"{s.metric} {quantity(s.median, s.unit)} {_spread(s)}" for s in summarize(saved.profile)[:2]]
+        version = saved.job.version[:10] if saved.job.version else ""
+        rows.append((version, *metrics, f"{plural(counted, 'run')}{_disturbed(bad)}", printable(saved.profile.label)))
+    console.write("".join(f"{line}\n" for line in align(rows)))
+
+
+def _cells(summary: Summary) -> tuple[str, ...]:
+    if summary.runs == 1:
+        return f"  {printable(summary.metric)}", quantity(summary.median, summary.unit)
+    extremes = f"{quantity(summary.low, summary.unit)} … {quantity(summary.high, summary.unit)}"
+    outliers = plural(summary.outliers, "outlier") if summary.outliers else ""
+    return (
+        f"  {printable(summary.metric)}",
+        quantity(summary.median, summary.unit),
+        _spread(summary),
+        extremes,
+        outliers,
+    )
+
+
+def _spread(summary: Summary) -> str:
+    return f"± {summary.spread * 50:.1f} %" if summary.spread is not None and summary.runs > 1 else ""
+
+
+def _disturbed(count: int) -> str:
+    return f", {count} disturbed" if count else ""

@@ -1,0 +1,111 @@
+"""The result of a collection: the saved profiles and the failures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, overload
+
+import attrs
+
+from perfcore.errors import PerfError
+from perfcore.measure.summary import summarize
+from perfcore.model import Entry, Job, Profile
+from perfcore.store.pending import Pending
+
+SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class SavedProfile:
+    """A measured profile. It was saved as `pending`; `entry` is set if it is registered."""
+
+    job: Job
+    profile: Profile
+    pending: Pending
+    entry: Entry | None = None
+
+    @property
+    def name(self) -> str:
+        """The file name in `.perf/jobs`."""
+        return self.pending.name
+
+    @property
+    def id(self) -> str | None:
+        """The id of the registered profile."""
+        return None if self.entry is None else self.entry.profile
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "profile": self.id,
+            "version": self.job.version,
+            "dirty": self.profile.dirty,
+            "command": self.profile.label,
+            "argv": list(self.profile.header.argv),
+            "collector": self.profile.collector.name,
+            "config_id": self.profile.config_id,
+            "metrics": [attrs.asdict(summary) for summary in summarize(self.profile)],
+            "notes": list(self.profile.notes),
+        }
+
+
+@attrs.frozen
+class Failure:
+    """A job, version or profile that could not be measured or registered, and the error."""
+
+    subject: str
+    error: PerfError
+
+    def as_json(self) -> dict[str, Any]:
+        return {"what": self.subject, "error": str(self.error), "hint": self.error.hint}
+
+
+@attrs.frozen(kw_only=True)
+class CollectResult:
+    """The profiles in the order of the request, and everything that failed. A sequence of its profiles."""
+
+    profiles: tuple[SavedProfile, ...] = ()
+    failures: tuple[Failure, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.profiles)
+
+    def __iter__(self) -> Iterator[SavedProfile]:
+        return iter(self.profiles)
+
+    @overload
+    def __getitem__(self, index: int) -> SavedProfile: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[SavedProfile, ...]: ...
+    def __getitem__(self, index: int | slice) -> SavedProfile | tuple[SavedProfile, ...]:
+        return self.profiles[index]
+
+    def as_json(self) -> dict[str, Any]:
+        """The form of `docs/schemas/collect.json`."""
+        return {
+            "schema": SCHEMA,
+            "profiles": [profile.as_json() for profile in self.profiles],
+            "failed": [failure.as_json() for failure in self.failures],
+        }
+
+    def repeated_versions(self) -> int:
+        """How many versions were measured in more than one session."""
+        sessions: dict[str | None, set[object]] = {}
+        for saved in self.profiles:
+            runs = saved.profile.table("runs")
+            column = runs.get("session") if runs is not None else None
+            sessions.setdefault(saved.job.version, set()).update(column or ())
+        return sum(len(ids) > 1 for ids in sessions.values())
+
+    def error(self, separator: str = "\n") -> PerfError | None:
+        """One error that names every failure, of the class, hint and exit code of the first; None without one."""
+        if not self.failures:
+            return None
+        first = self.failures[0].error
+        lines = [f"{failure.subject}: {failure.error}" for failure in self.failures]
+        if len(lines) > 1:
+            lines.append(f"{len(lines)} failures; what was measured otherwise is kept")
+        error = type(first)(separator.join(lines), hint=first.hint)
+        error.exit_code = first.exit_code
+        error.__cause__ = first
+        return error

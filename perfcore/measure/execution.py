@@ -1,0 +1,30 @@
+"""Plans handed to an executor, with the facilities of a repository that the runner needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from perfcore.measure.runner import Context
+from perfcore.measure.scratch import place_of
+from perfcore.model import Measured, Plan
+from perfcore.model.listener import Listener
+from perfcore.plugins.registry import Plugins
+from perfcore.repository.repository import Repository
+
+
+def runner_context(repository: Repository, listener: Listener) -> Context:
+    """The facilities of a repository for the runner."""
+    return Context(
+        plugins=repository.plugins,
+        options=repository.plugin_options,
+        machine=repository.facts(),
+        schedule=repository.config.get("schedule"),
+        progress=listener.progress,
+        place=place_of(repository),
+    )
+
+
+def submit(plugins: Plugins, plan: Plan) -> Iterator[Measured]:
+    """The measurements of a plan whose `context` comes from `runner_context`."""
+    _, executor = plugins.make("executor", "local")
+    yield from executor.submit(plan)

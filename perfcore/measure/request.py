@@ -1,0 +1,68 @@
+"""A request to measure: jobs, versions, schedule and build, resolved from the words of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore.errors import UsageError
+from perfcore.measure.build import Building
+from perfcore.model import Job
+from perfcore.repository.repository import Repository
+
+
+@attrs.frozen(kw_only=True)
+class MeasureRequest:
+    """Jobs whose `cwd` is relative to the tree, for versions (None: the user's working tree).
+
+    `register` registers each profile with its version; `missing` leaves out jobs whose profile a version already has.
+    """
+
+    jobs: tuple[Job, ...]
+    versions: tuple[str, ...] | None = None
+    schedule: Mapping[str, Any] = {}
+    building: Building = attrs.field(factory=Building)
+    register: bool = False
+    missing: bool = False
+
+
+def select_versions(
+    repository: Repository, revisions: Sequence[str] = (), since: str | None = None, every: bool = False
+) -> tuple[str, ...] | None:
+    """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree."""
+    if sum((bool(revisions), since is not None, every)) > 1:
+        raise UsageError("--version, --since and --all exclude one another")
+    if revisions:
+        return tuple(dict.fromkeys(repository.version(revision) for revision in revisions))
+    if since is None and not every:
+        return None
+    end = repository.version(since) if since is not None else None
+    excluded = {v.id for v in repository.vcs.walk_minor_versions(end)} if end else set()
+    selected = [v.id for v in repository.vcs.walk_minor_versions(repository.version()) if v.id not in excluded]
+    return tuple(reversed(selected))
+
+
+def configured_build(
+    repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False
+) -> Building:
+    """The build commands of the configuration, `execute` of a matrix file above it. UntrustedError before any of them
+    runs from a file that the user has not trusted."""
+    config = repository.config.with_layer("command line", {"execute": execute}) if execute else repository.config
+    commands = () if skip else tuple(config.get("execute.pre_run"))
+    for key in ("execute.pre_run", "execute.shell") if commands else ():
+        repository.trust.require(config.origin(key))
+    return Building(
+        commands=commands, shell=bool(config.get("execute.shell")), timeout=float(config.get("execute.timeout"))
+    )
+
+
+def working_directory(repository: Repository, path: Path | None = None) -> Path:
+    """The user's directory, or `path` below the root, relative to the root: commands run there in every version."""
+    directory = repository.cwd if path is None else repository.root / path
+    return directory.relative_to(repository.root) if directory.is_relative_to(repository.root) else directory
+
+
+__all__ = ["MeasureRequest", "configured_build", "select_versions", "working_directory"]
