@@ -227,7 +227,7 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
 
 def _encode_column(column: Column) -> wire.WireColumn:
     spec, data = column.spec, msgspec.Raw(values.to_json(column))
-    return wire.WireColumn(spec.name, spec.dtype, data, spec.unit, spec.role, spec.better)
+    return wire.WireColumn(spec.name, spec.dtype, data, spec.unit, spec.role, spec.better, spec.exact)
 
 
 def _decode_table(name: str, document: wire.WireTable, get: GetPiece, most: int) -> Table:
@@ -275,5 +275,5 @@ def _decode_inline(name: str, document: wire.WireTable) -> Table:
 
 
 def _decode_column(column: wire.WireColumn, where: str) -> Column:
-    spec = ColumnSpec(column.name, column.dtype, column.unit, column.role, column.better)
+    spec = ColumnSpec(column.name, column.dtype, column.unit, column.role, column.better, column.exact)
     return values.from_json(column.values, spec, where)

@@ -23,14 +23,17 @@ WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
 
 @attrs.frozen
 class ColumnSpec:
-    """What a column is: `role` is `value` for what was consumed, `dimension` for where and what, `order` for
-    when (run, time). `better` says which way a value improves."""
+    """Name, type and meaning of a column: `role` is `value` for a consumed quantity, `dimension` for its location
+    and kind, `order` for its time (run, timestamp). `better` is the direction of an improvement. `exact` declares a
+    deterministic quantity, such as the bytes of a file or the instructions of a simulator: every run of a version
+    gives the same value, so one run decides a comparison."""
 
     name: str
     dtype: DType
     unit: str = ""
     role: Role = "dimension"
     better: Literal["lower", "higher"] = "lower"
+    exact: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)

@@ -55,6 +55,7 @@ class _ColumnHead(msgspec.Struct, omit_defaults=True):
     planes: list[int | None] = msgspec.field(default_factory=list)
     valid: bool = False
     dictionary: list[str] | None = None
+    exact: bool = False
 
 
 class _Head(msgspec.Struct, omit_defaults=True):
@@ -160,6 +161,7 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
         planes,
         column.valid is not None,
         dictionary,
+        spec.exact,
     )
     return head, parts
 
@@ -289,7 +291,7 @@ def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes |
 
 
 def _spec(head: _ColumnHead) -> ColumnSpec:
-    return ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better)
+    return ColumnSpec(head.name, head.dtype, head.unit, head.role, head.better, head.exact)
 
 
 def _refuse_strangers(pieces: Sequence[tuple[str, int, Base | None]], where: str) -> None:

@@ -162,17 +162,19 @@ def column(
     unit: str = "",
     role: Role = "dimension",
     better: Literal["lower", "higher"] = "lower",
+    exact: bool = False,
 ) -> Column:
     """A column from Python values; the dtype is the narrowest that holds them all where none is given."""
-    builder = ColumnBuilder(name, ColumnSpec(name, dtype, unit, role, better) if dtype else None)
+    builder = ColumnBuilder(name, ColumnSpec(name, dtype, unit, role, better, exact) if dtype else None)
     try:
         builder.extend(values)
     except FormatError:
         if dtype or not any(isinstance(value, float) for value in values):
             raise
-        return column(name, values, dtype="f64", unit=unit, role=role, better=better)  # integers of no one type may be
+        # No integer type holds all of them; floats may.
+        return column(name, values, dtype="f64", unit=unit, role=role, better=better, exact=exact)
     built = builder.build(len(values))
-    return attrs.evolve(built, spec=ColumnSpec(name, built.dtype, unit, role, better))
+    return attrs.evolve(built, spec=ColumnSpec(name, built.dtype, unit, role, better, exact))
 
 
 def table(name: str, columns: Sequence[Column]) -> Table:

@@ -21,6 +21,7 @@ class WireColumn(msgspec.Struct, omit_defaults=True):
     unit: str = ""
     role: Role = "dimension"
     better: Literal["lower", "higher"] = "lower"
+    exact: bool = False
 
 
 class WireTable(msgspec.Struct, omit_defaults=True):

@@ -79,19 +79,20 @@ def test_why_nothing_more_is_measured(changes: list[Change], late: bool, last: b
 class Bench:
     """A program and another, each run of which takes a second; what was asked of it and what it gave."""
 
-    def __init__(self, *, disturbed: int = 0, seconds: float = 1.0) -> None:
+    def __init__(self, *, disturbed: int = 0, seconds: float = 1.0, exact: Sequence[str] = ()) -> None:
         self.schedules: list[Mapping[str, Any]] = []
         self.decided: list[tuple[int, float]] = []
         self.now = 0.0
         self.disturbed = disturbed
         self.seconds = seconds
+        self.exact = exact
         self.jobs = Job(argv=("a",), cmd="a"), Job(argv=("b",), cmd="b", version="v" * 40, dirty=True)
 
     def measure(self, schedule: Mapping[str, Any]) -> Sequence[Measured]:
         self.schedules.append(schedule)
         runs = schedule["repeat"] + min(self.disturbed, schedule["retry_disturbed"])
         self.now += 2 * runs * self.seconds
-        profile = measured([1_000_000] * runs, session=str(len(self.schedules)))
+        profile = measured([1_000_000] * runs, session=str(len(self.schedules)), exact=self.exact)
         return [Measured(job=job, profile=profile) for job in self.jobs]
 
     def decide(self, verdict: Callable[[int], Change]) -> Callable[[Samples, float], tuple[Sequence[Change], float]]:
@@ -205,3 +206,20 @@ def test_a_job_that_fails_ends_it_with_its_error() -> None:
 
     with pytest.raises(CommandFailedError, match="it failed"):
         list(compare(bench.jobs, fail, bench.decide(lambda pairs: SAME), Effort(pairs=9, seconds=9), lambda: 0.0))
+
+
+def test_one_pair_decides_a_metric_that_is_declared_exact() -> None:
+    bench = Bench(exact=["cpu"])
+    (look,) = bench.compare(lambda runs: attrs.evolve(SLOWER, low=None, high=None))
+    assert (look.pairs, look.stopped, look.share, len(bench.schedules)) == (1, "decided", 0.0, 1)
+
+
+def test_one_pair_decides_nothing_for_another_metric_than_the_exact_one() -> None:
+    bench = Bench(exact=["bytes"])
+    assert bench.compare(lambda runs: SAME)[0].pairs == 12
+
+
+def test_an_exact_metric_that_one_pair_does_not_decide_is_measured_like_any_other() -> None:
+    bench = Bench(exact=["cpu"])
+    looks = bench.compare(lambda runs: UNKNOWN if runs < 18 else SAME)
+    assert [look.pairs for look in looks] == [12, 18]

@@ -462,3 +462,19 @@ def test_pieces_that_make_very_much_of_nothing_are_refused(tables: int) -> None:
     made = codec.decode(data, lambda id: struct.pack("<I", len(piece)) + piece, where="x")
     with pytest.raises(FormatError, match="more than a profile may hold"):
         codec.verify(made)
+
+
+@pytest.mark.parametrize("inline", [0, codec.INLINE_CELLS])
+def test_an_exact_column_stays_exact(inline: int) -> None:
+    size = column("size", [3, 4], unit="B", role="value", exact=True)
+    (again,) = reread(profile(tables={"resources": table("resources", [size])}), inline).tables["resources"].columns
+    assert again.spec == size.spec
+    assert again.spec.exact
+
+
+@pytest.mark.parametrize("inline", [0, codec.INLINE_CELLS])
+def test_a_column_that_is_not_exact_stores_no_field_for_it(inline: int) -> None:
+    sizes = [column("size", [3, 4], role="value", exact=exact) for exact in (False, True)]
+    stored = [encode(profile(tables={"resources": table("resources", [size])}), inline) for size in sizes]
+    texts = [data + b"".join(kept.values()) for data, _, kept in stored]
+    assert [b'"exact"' in text for text in texts] == [False, True]

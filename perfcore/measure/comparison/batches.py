@@ -62,6 +62,12 @@ def compare(
     start, spent, taken = clock(), 0.0, _Taken(jobs)
     tried = measure(_schedule(1))  # warms both up, and shows how long a pair takes
     taken.try_out(tried, counts=2 * (clock() - start) > effort.seconds)
+    if exact := _decided_by_one_pair(jobs, tried, decide):
+        samples, changes = exact
+        yield Look(
+            samples=samples, changes=changes, pairs=1, seconds=clock() - start, share=0.0, number=1, stopped="decided"
+        )
+        return
     planned = sequential.looks(effort.pairs)
     for number, (pairs, share) in enumerate(zip(planned, sequential.shares(len(planned)), strict=True), 1):
         while taken.pairs < pairs:
@@ -118,6 +124,29 @@ class _Taken:
             for job, profiles in zip(self.jobs, self.profiles, strict=True)
         )
         return first, second
+
+
+def _decided_by_one_pair(
+    jobs: tuple[Job, Job], measured: Sequence[Measured], decide: Decide
+) -> tuple[Samples, tuple[Change, ...]] | None:
+    """The samples and verdicts of the first pair, if the metric that decides is declared exact. Such a verdict depends
+    on no chance, so this look spends nothing of the false-positive rate. A warm-up changes no exact value either."""
+    profiles = [_profile(each) for each in measured]
+    exact = [
+        {column.name for column in table.values() if column.spec.exact}
+        if (table := profile.table("resources"))
+        else set()
+        for profile in profiles
+    ]
+    if not exact[0] & exact[1]:
+        return None
+    pair = _Taken(jobs)
+    pair.add(measured)
+    changes, _ = decide(pair.samples, 1.0)
+    first = changes[0] if changes else None
+    if first is None or first.metric not in exact[0] & exact[1] or first.kind not in _DECIDED:
+        return None
+    return pair.samples, tuple(changes)
 
 
 def _profile(measured: Measured) -> Profile:

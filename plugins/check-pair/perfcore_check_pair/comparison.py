@@ -89,6 +89,7 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
         obstacle=comparison.obstacle or comparable.different_columns(sides),
         doubt=comparison.doubt or chosen.doubt,
         notes=chosen.notes,
+        exact=all(side.exact for side in sides),
     )
     return decide(question, settings)
 

@@ -39,11 +39,13 @@ class Run:
 
 @attrs.frozen(eq=False)
 class Metric:
-    """The amounts of one metric, one per run, NaN where a run has none."""
+    """The amounts of one metric, one per run, NaN where a run has none. `exact` is a deterministic quantity by the
+    declaration of every profile."""
 
     amounts: Array
     units: frozenset[str]
     better: frozenset[str]
+    exact: bool = False
 
 
 @attrs.frozen(eq=False)
@@ -105,6 +107,7 @@ def _join(name: str, parts: Sequence[Runs]) -> Metric:
         np.concatenate(amounts),
         frozenset().union(*(metric.units for metric in there)),
         frozenset().union(*(metric.better for metric in there)),
+        all(metric.exact for metric in there),
     )
 
 
@@ -128,7 +131,8 @@ def _read_profile(profile: Profile) -> Runs:
         if column.dtype != "str":
             amounts = _sums(column, rows, groups, len(numbers))[kept]
             unit = column.unit or profile.header.units.get(column.name, "")
-            metrics[column.name] = Metric(amounts, frozenset([unit]), frozenset([column.spec.better]))
+            spec = column.spec
+            metrics[spec.name] = Metric(amounts, frozenset([unit]), frozenset([spec.better]), spec.exact)
     return Runs(tuple(_run(known.get(numbers[i], {})) for i in kept), metrics)
 
 

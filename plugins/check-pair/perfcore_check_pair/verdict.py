@@ -45,6 +45,7 @@ class Question:
 
     `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
     code; `notes` are facts about the amounts that the reader should know. `comparisons` are made at once.
+    `exact` amounts are the same in every run, so that one run of each side decides.
     """
 
     baseline: Array
@@ -57,6 +58,7 @@ class Question:
     obstacle: str | None = None
     doubt: str | None = None
     notes: tuple[str, ...] = ()
+    exact: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -121,9 +123,11 @@ def _decide(question: Question, settings: PairSettings) -> Verdict:
 
 
 def _constant(question: Question, settings: PairSettings) -> bool:
-    """Whether neither side ever varied, in enough runs to believe it."""
+    """Whether neither side ever varied, in enough runs to believe it. A column that is declared exact needs one; where
+    it varies all the same, the declaration is wrong and the usual test decides."""
     sides = (question.baseline, question.target)
-    return all(len(side) >= settings.constant_runs and side.min() == side.max() for side in sides)
+    fewest = 1 if question.exact else settings.constant_runs
+    return all(len(side) >= fewest and side.min() == side.max() for side in sides)
 
 
 def _decide_constants(question: Question) -> Verdict:

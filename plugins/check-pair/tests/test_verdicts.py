@@ -290,3 +290,23 @@ def test_of_many_comparisons_a_weak_change_needs_its_whole_interval_beyond_the_t
         assert PairCheck(PairSettings()).compare(pair)[0].kind == "degradation"
         change = PairCheck(PairSettings()).compare(attrs.evolve(pair, comparisons=14))[0]
         assert change.kind == among_many, change.evidence
+
+
+@pytest.mark.parametrize(
+    ("after", "kind"), [(1030, "degradation"), (1000, "same"), (1001, "same"), (900, "optimization")]
+)
+def test_one_run_a_side_decides_a_metric_that_is_declared_exact(after: int, kind: str) -> None:
+    change = _check({"instructions": [1000]}, {"instructions": [after]}, exact=["instructions"])["instructions"]
+    assert change.kind == kind
+    assert change.p_value is None
+
+
+def test_one_run_a_side_decides_nothing_unless_both_sides_declare_the_metric_exact() -> None:
+    sides = [measured({"bytes": [1000]}, exact=["bytes"]), measured({"bytes": [2000]})]
+    (change,) = PairCheck(PairSettings()).compare(pairing(*sides))
+    assert change.kind == "cannot tell"
+
+
+def test_a_metric_that_is_declared_exact_and_varies_is_tested_like_any_other() -> None:
+    noise = [1000, 1010, 990]
+    assert _check({"bytes": noise}, {"bytes": noise[::-1]}, exact=["bytes"])["bytes"].kind == "cannot tell"

@@ -60,12 +60,13 @@ def measured(
     type: str = "time",
     collector: str = "time",
     environment_id: str = "e" * 40,
+    exact: Sequence[str] = (),
 ) -> Profile:
     """A profile with these amounts of each metric, one per run: a plain sequence is CPU time.
 
     `session` names what the runs of two profiles were taken in turn in: run k of each is in block k of it.
     `disturbed` are numbers of runs, `exits` the exit codes where not all are 0. Each amount is spread evenly
-    over `rows_per_run` rows.
+    over `rows_per_run` rows. `exact` names the metrics that are declared deterministic.
     """
     metrics = amounts if isinstance(amounts, Mapping) else {"cpu": amounts}
     runs = max((len(values) for values in metrics.values()), default=0)
@@ -74,7 +75,9 @@ def measured(
         rows = [_share(value, rows_per_run) for value in values for _ in range(rows_per_run)]
         rows += [None] * (runs * rows_per_run - len(rows))
         direction = better.get(name, "lower")
-        columns.append(column(name, rows, unit=units.get(name, unit), role="value", better=direction))
+        columns.append(
+            column(name, rows, unit=units.get(name, unit), role="value", better=direction, exact=name in exact)
+        )
     tables = {
         "resources": table("resources", columns),
         "runs": _runs(runs, session, set(disturbed), list(exits) or [0] * runs),
