@@ -21,9 +21,10 @@ from typing import Any, Literal, NamedTuple
 
 from perfcore.config.settings import options_of, structure
 from perfcore.config.trust import Trust
-from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
+from perfcore.errors import PluginError, UntrustedError, UsageError, nearest
 from perfcore.hookspecs import KINDS, Kind
 from perfcore.plugins import cache, installed, local
+from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import HOOK, Found, brief
 from perfcore.plugins.local import Own
 from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of, wrapper
@@ -285,27 +286,6 @@ class Phases:
         hook = getattr(self._manager.hook, f"{self.found.kind}_{method}")
         with guard(self.found, method):
             return hook(**arguments)
-
-
-class guard:  # noqa: N801  (reads as a statement)
-    """Turns a plugin's unexpected exception into a PluginError that names plugin, version and phase. A plugin that
-    wants to exit the process has failed, too; an interrupt by the user goes through."""
-
-    def __init__(self, found: Found, phase: str) -> None:
-        self.found = found
-        self.phase = phase
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, Exception | SystemExit) and not isinstance(error, PerfError):
-            raise PluginError(
-                brief(error),
-                plugin=str(self.found),
-                phase=self.phase,
-                hint="run again with --debug for the traceback",
-            ) from error
 
 
 def settings_of(driver: type[Any]) -> type[Any] | None:

@@ -1,4 +1,4 @@
-"""One opened repository: opening, reading, registering, importing, and a facade over them."""
+"""One opened repository: its location, creation, entries, registration and imported files, behind a facade."""
 
 from __future__ import annotations
 

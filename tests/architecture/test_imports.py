@@ -35,8 +35,8 @@ STATUS = {
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.plugins": "cache installed local observers registry",
-    "perfcore.repository": "repository",
+    "perfcore.plugins": "cache guard installed local observers registry",
+    "perfcore.repository": "location repository",
     "perfcore.store": "index notes objects pending stack_base store",
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""

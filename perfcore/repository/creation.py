@@ -1,0 +1,91 @@
+"""Making a repository: a `.perf` beside the version control system."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from perfcore.config.layers import LOCAL_FILE, set_value
+from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
+from perfcore.plugins.registry import Plugins
+from perfcore.repository.location import DIRECTORY, LAYOUT, detected_root, home_of
+
+_UNFINISHED = f"{DIRECTORY}-unfinished-"
+_FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
+
+
+def create(directory: Path, vcs: str | None, init_vcs: bool, options: Mapping[str, Any], plugins: Plugins) -> None:
+    """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one."""
+    if not directory.is_dir():
+        raise NotFoundError(f"{directory} is not a folder")
+    name, root = _choose_vcs(directory, vcs, init_vcs, options, plugins)
+    _make_folder(home_of(plugins, name, root) / DIRECTORY, name)
+
+
+def _choose_vcs(
+    directory: Path, vcs: str | None, init_vcs: bool, options: Mapping[str, Any], plugins: Plugins
+) -> tuple[str, Path]:
+    names = [vcs] if vcs else list(plugins.names("vcs"))
+    if not names:
+        raise PluginError("no plugin for a version control system is installed", hint="pip install perfcore-vcs-git")
+    found = {}
+    for name in names:
+        try:
+            root = detected_root(plugins, name, directory)
+        except PluginError:
+            if vcs:
+                raise
+            continue
+        if root is not None:
+            found[name] = root
+    if len(found) > 1:
+        raise UsageError(f"this is a repository of {' and of '.join(found)}", hint="choose one with --vcs")
+    if found:
+        return next(iter(found.items()))
+    if not init_vcs:
+        listed = " or ".join(names)
+        raise NotFoundError(f"{directory} is not in a {listed} repository", hint="make one with `perf init --init-vcs`")
+    name = vcs or ("git" if "git" in names else names[0])
+    _, driver = plugins.make("vcs", name, options, place=directory)
+    driver.init()
+    return name, directory
+
+
+def _make_folder(perf: Path, vcs: str) -> None:
+    """Make `.perf` under another name and rename it, so that a killed init leaves nothing that looks made."""
+    _refuse_existing(perf)
+    try:
+        temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=perf.parent))
+        for folder in _FOLDERS:
+            (temporary / folder).mkdir()
+        (temporary / ".gitignore").write_text("*\n")
+        set_value(temporary / LOCAL_FILE, "format", LAYOUT)
+        set_value(temporary / LOCAL_FILE, "vcs.name", vcs)
+        (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)
+        temporary.chmod(0o777 & ~_umask())
+        temporary.rename(perf)
+    except OSError as error:
+        with contextlib.suppress(UnboundLocalError):
+            shutil.rmtree(temporary, ignore_errors=True)
+        _refuse_existing(perf)
+        if perf.exists():
+            raise PerfError(f"{perf} is there already and is no perfcore repository: move it away") from error
+        raise StorageError(f"cannot make {perf}: {error.strerror}") from error
+    for left in perf.parent.glob(f"{_UNFINISHED}*"):  # by a killed init; another one at work fails anyway now
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _refuse_existing(perf: Path) -> None:
+    if (perf / LOCAL_FILE).exists():
+        raise PerfError(f"{perf} is there already", hint="`perf status` shows what it holds")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,113 @@
+"""Reading what is registered: of every version, of the whole store, by name."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import FormatError, NotFoundError, PerfError
+from perfcore.store.catalog import Catalog
+
+if TYPE_CHECKING:
+    from perfcore.model import Entry, MinorVersion, Profile, Subject
+    from perfcore.repository.repository import Repository
+    from perfcore.store.lookup import Ref
+
+
+@contextlib.contextmanager
+def catalog(repository: Repository) -> Iterator[Catalog]:
+    """What the indexes say now, quicker than reading them one by one; what it learned is kept for the next."""
+    indexes = Catalog(repository.store, repository.perf / "cache" / "indexes")
+    try:
+        yield indexes
+    finally:
+        indexes.save()
+
+
+def walk(repository: Repository, head: str | None = None) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
+    """Every version from `head` back with its profiles, newest first, streamed; damaged indexes are left out
+    with a warning."""
+    with catalog(repository) as indexes:
+        for version in repository.vcs.walk_minor_versions(head or repository.version()):
+            yield version, repository.readable_entries(version.id, indexes)
+
+
+def everywhere(repository: Repository) -> list[tuple[str, Entry]]:
+    """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a
+    warning."""
+    entries = []
+    with catalog(repository) as indexes:
+        for row in indexes.everywhere():
+            if isinstance(row, FormatError):
+                leave_out(repository, row)
+            else:
+                entries += [(row[0], entry) for entry in row[1]]
+    return entries
+
+
+def find(repository: Repository, name: str, *, unregistered: bool = False) -> list[Ref]:
+    """The profiles of a name, as `perfcore.store.lookup` describes them; with `unregistered`, a name that is
+    no number is looked for only among pending profiles and files."""
+    from perfcore.store import lookup
+
+    only = unregistered and not lookup.is_number(name)
+    places = lookup.Places(
+        version=repository.version,
+        entries=(lambda version: ()) if only else repository.entries,
+        pending=repository.pending,
+        everywhere=(lambda: ()) if only else repository.everywhere,
+        cwd=repository.cwd,
+    )
+    return lookup.resolve(name, places)
+
+
+def load(repository: Repository, ref: Ref) -> Profile:
+    """The profile that was found."""
+    if ref.entry is not None:
+        return repository.store.load(ref.entry.profile)
+    if ref.pending is not None:
+        if ref.pending.profile is None:
+            raise FormatError(ref.pending.damage)
+        return ref.pending.profile
+    assert ref.path is not None
+    return repository.read_file(ref.path)
+
+
+def subject(repository: Repository, refs: Sequence[Ref]) -> Subject:
+    """What a view is given for these profiles."""
+    from perfcore.model import Subject
+
+    versions = [repository.vcs.get_minor_version_info(ref.version) if ref.version else None for ref in refs]
+    return Subject(
+        profiles=tuple(repository.load(ref) for ref in refs),
+        names=tuple(ref.name for ref in refs),
+        versions=tuple(versions),
+        source=lambda version, path: _source_at(repository, version, path),
+    )
+
+
+def leave_out(repository: Repository, error: FormatError) -> None:
+    repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+
+
+def completed(repository: Repository, entry: Entry) -> Entry:
+    """An entry of version 1 of the index, which says only name and time, with the rest from its profile."""
+    from perfcore.profile import codec
+    from perfcore.repository.registration import entry_of
+
+    with contextlib.suppress(FormatError, NotFoundError):
+        profile = repository.store.load(entry.profile)
+        tables = codec.piece_ids(repository.store.get(entry.profile, "profile").content, entry.name)
+        return attrs.evolve(
+            entry_of(profile, entry.profile, entry.name, tables), created=entry.created, tags=entry.tags
+        )
+    return attrs.evolve(entry, type="unreadable")
+
+
+def _source_at(repository: Repository, version: str, path: str) -> bytes | None:
+    with contextlib.suppress(PerfError):
+        return repository.vcs.read_file(version, path)
+    return None

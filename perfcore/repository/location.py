@@ -1,0 +1,152 @@
+"""Where a repository is: its `.perf`, the working tree around a folder, the user's own files, and the layers of the
+configuration."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer
+from perfcore.config.trust import Trust
+from perfcore.errors import FormatError, NotFoundError, PluginError
+from perfcore.plugins import local as inhouse
+from perfcore.plugins.guard import guard
+from perfcore.plugins.registry import Plugins
+
+DIRECTORY = ".perf"
+LAYOUT = 1  # of `.perf`
+
+
+class UserPlaces(NamedTuple):
+    """The user's own files: configuration, list of trusted contents, room for trees that are measured, and for what
+    is known of the plugins."""
+
+    config: Path
+    trust: Path
+    trees: Path
+    installed: Path | None = None
+
+    @classmethod
+    def default(cls) -> UserPlaces:
+        import platformdirs
+
+        config = Path(platformdirs.user_config_dir("perfcore"))
+        cache = Path(platformdirs.user_cache_dir("perfcore"))
+        trusted = Path(platformdirs.user_data_dir("perfcore")) / "trusted"
+        return cls(config / "config.yml", trusted, cache / "trees", cache / "installed")
+
+
+class Location(NamedTuple):
+    """A working tree (`root`), the folder that holds its `.perf` (`home`; the same for linked trees), and the
+    configuration that holds there."""
+
+    home: Path
+    root: Path
+    config: Config
+
+
+def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping[str, Any] | None) -> Location:
+    """The repository around `start`, whose plugins are registered. NotFoundError where no folder up from it has a
+    `.perf`."""
+    home = _home_above(start) or _home_by_vcs(start, plugins)
+    if home is None:
+        raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))
+    local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
+    _refuse_newer(home / DIRECTORY, local)
+    trust = Trust(places.trust)
+    plugins.bring(inhouse.named_in(Config((local,)), {"local": home}), trust)  # one of them may be the VCS
+    root = _working_tree(home, start, _text_of(local, "vcs", "name"), plugins)
+    config = load_config(root, places, local=local, overrides=overrides)
+    plugins.disabled |= frozenset(config.get("plugins.disabled"))
+    folders: dict[LayerName, Path] = {
+        "user": places.config.parent,
+        "project": root,
+        "local": home,
+        "command line": start,
+    }
+    plugins.bring(inhouse.named_in(config, folders), trust)
+    return Location(home, root, config)
+
+
+def load_config(
+    root: Path | None,
+    places: UserPlaces,
+    *,
+    local: Layer | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> Config:
+    """All layers for a working tree; outside of one only the user's."""
+    layers = [read_layer("user", places.config)]
+    if root is not None:
+        layers.append(read_layer("project", root / PROJECT_FILE))
+    if local is not None:
+        layers.append(local)
+    config = Config(tuple(layers))
+    return config.with_layer("command line", overrides) if overrides else config
+
+
+def detected_root(plugins: Plugins, name: str, place: Path) -> Path | None:
+    """The root of the working tree that a VCS sees around a place."""
+    found, driver = plugins.load("vcs", name)
+    with guard(found, "detect"):
+        return driver.detect(place)  # type: ignore[no-any-return]
+
+
+def home_of(plugins: Plugins, name: str, root: Path) -> Path:
+    found, driver = plugins.make("vcs", name, place=root)
+    with guard(found, "home"):
+        return driver.home()  # type: ignore[no-any-return]
+
+
+def _without_file(start: Path) -> str:
+    """What to do where there is no repository, or one that lost its file."""
+    for folder in (start, *start.parents):
+        if (folder / DIRECTORY / "objects").is_dir():
+            return f"{folder / DIRECTORY} has lost its {LOCAL_FILE}: write `vcs: {{name: git}}` into it, or what it was"
+    return "make one with `perf init`"
+
+
+def _home_above(start: Path) -> Path | None:
+    for folder in (start, *start.parents):
+        if (folder / DIRECTORY / LOCAL_FILE).is_file():
+            return folder
+    return None
+
+
+def _home_by_vcs(start: Path, plugins: Plugins) -> Path | None:
+    """Where a linked working tree keeps its `.perf`: with the tree it is linked to."""
+    for name in plugins.names("vcs"):
+        with contextlib.suppress(PluginError):
+            root = detected_root(plugins, name, start)
+            if root is not None:
+                home = home_of(plugins, name, root)
+                if (home / DIRECTORY / LOCAL_FILE).is_file():
+                    return home
+    return None
+
+
+def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -> Path:
+    """The tree around `start` if it is linked to the one at `home`, else `home` itself."""
+    if name is None or start == home:
+        return home
+    root = detected_root(plugins, name, start)
+    if root is None or root == home:
+        return home
+    return root if home_of(plugins, name, root) == home else home
+
+
+def _refuse_newer(perf: Path, local: Layer) -> None:
+    layout = local.values.get("format", LAYOUT)
+    if layout not in range(1, LAYOUT + 1):
+        raise FormatError(
+            f"{perf} has layout {layout}, and this perfcore knows {LAYOUT}",
+            hint="a newer perfcore made it: use that one, or `pip install --upgrade perfcore`",
+        )
+
+
+def _text_of(layer: Layer, section: str, key: str) -> str | None:
+    values = layer.values.get(section)
+    value = values.get(key) if isinstance(values, Mapping) else None
+    return value if isinstance(value, str) else None

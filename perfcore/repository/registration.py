@@ -1,0 +1,161 @@
+"""Registering profiles with versions, taking them off again, and their tags."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import attrs
+
+from perfcore import files
+from perfcore.errors import ConflictError, FormatError, NotFoundError, StorageError, UsageError
+from perfcore.model import Entry
+from perfcore.profile import codec
+from perfcore.repository.imports import read_profile_file, verify
+from perfcore.store import index as indexes
+from perfcore.store import objects, pending
+from perfcore.store.store import Kept
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+    from perfcore.repository.repository import Repository
+    from perfcore.store.lookup import Ref
+    from perfcore.store.pending import Pending
+
+
+class _Source(NamedTuple):
+    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read. `kept`
+    has the pieces of its tables."""
+
+    name: str
+    profile: Profile
+    data: bytes
+    kept: Kept
+    pending: Pending | None = None
+    path: Path | None = None
+    stamp: tuple[int, ...] = ()
+
+
+def register(repository: Repository, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
+    """Register a pending profile or a file with a version (its origin, or else the head). The source is
+    removed once the index is durable, unless it is to be kept."""
+    source = _source(repository, ref)
+    name, profile = source.name, source.profile
+    if profile.dirty:
+        raise UsageError(
+            f"{name} was measured with uncommitted changes, so it is of no version",
+            hint="commit and measure again; a dirty profile can be shown and compared as it is",
+        )
+    target = version or repository.version()
+    if profile.origin is not None and profile.origin != target:
+        raise UsageError(
+            f"{name} was measured for version {profile.origin[:10]}, not for {target[:10]}",
+            hint=f"register it where it belongs: --version {profile.origin[:10]}",
+        )
+    repository.vcs.check_minor_version_validity(target)
+    objects.check_type("profile", profile.header.type, name)
+    earlier = repository.store.earlier(profile)
+    content, tables = codec.for_object(source.data, source.kept.put_piece, where=name, earlier=earlier)
+    entry = repository.store.register(
+        repository.vcs_name,
+        target,
+        content,
+        profile.header.type,
+        _entry(name, profile, content, tables),
+        restore=source.kept.restore,
+    )
+    repository.store.recent.note(profile, codec.shared_pieces(content, name))
+    repository.plugins.emit("profile_registered", entry=entry, version=target)
+    if not keep:
+        _remove_source(repository, source)
+    return target, entry
+
+
+def unregister(repository: Repository, version: str, entry: Entry) -> None:
+    """Take a profile off a version; the object stays until nothing refers to it and its grace is over."""
+
+    def swap(index: indexes.Index) -> indexes.Index:
+        current = indexes.current(index, entry)
+        return index if current is None else indexes.bury(index, current)
+
+    repository.store.update_index(repository.vcs_name, version, swap)
+
+
+def tag(
+    repository: Repository, version: str, entry: Entry, *, add: Sequence[str] = (), remove: Sequence[str] = ()
+) -> Entry:
+    """The entry with other tags: the old one becomes a tombstone. NotFoundError where it was taken off."""
+    tagged = [entry]
+
+    def swap(index: indexes.Index) -> indexes.Index:
+        current = indexes.current(index, entry)
+        if current is None:
+            raise NotFoundError(f"profile {entry.profile} is not registered for {version[:10]} any more")
+        tags = tuple(dict.fromkeys(t for t in (*current.tags, *add) if t not in remove))
+        if tags == current.tags:
+            tagged[:] = [current]
+            return index
+        tagged[:] = [indexes.unburied(attrs.evolve(current, tags=tags), index)]
+        return indexes.add(indexes.bury(index, current), tagged[0])
+
+    repository.store.update_index(repository.vcs_name, version, swap)
+    return tagged[0]
+
+
+def entry_of(profile: Profile, id: str, name: str, tables: tuple[str, ...]) -> Entry:
+    header = profile.header
+    return Entry(
+        profile=id,
+        created=profile.created,
+        name=name,
+        type=header.type,
+        tables=tables,
+        cmd=header.cmd,
+        args=header.args,
+        workload=header.workload,
+        collector=profile.collector.name,
+        postprocessors=tuple(tool.name for tool in profile.postprocessors),
+        tags=header.tags,
+        config_id=profile.config_id,
+        environment_id=profile.environment_id,
+    )
+
+
+def _source(repository: Repository, ref: Ref) -> _Source:
+    if ref.entry is not None:
+        raise UsageError(f"{ref.name} is registered already")
+    kept = Kept(repository.store)
+    if ref.pending is not None:
+        waiting, data = ref.pending, b""
+        if waiting.profile is not None:  # else it may be too large to be read
+            waiting, data = pending.read(repository.store, waiting.name, kept.get_piece)
+        if waiting.profile is None:
+            raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
+        verify(waiting.profile, waiting.name)
+        return _Source(waiting.name, waiting.profile, data, kept, pending=waiting)
+    assert ref.path is not None
+    profile, data, stamp = read_profile_file(repository, ref.path, None, kept.get_piece)
+    if not data:
+        data, _ = codec.encode(profile, kept.put_piece, earlier=repository.store.earlier(profile))
+    return _Source(ref.path.name, profile, data, kept, path=ref.path, stamp=stamp)
+
+
+def _remove_source(repository: Repository, source: _Source) -> None:
+    """Remove what was registered, unless it is something else by now. The profile is safe: a source that
+    cannot be removed is a warning."""
+    try:
+        if source.pending is not None:
+            pending.remove(repository.store, source.pending)
+        elif source.path is not None and files.is_unchanged(source.path, source.stamp):
+            source.path.unlink(missing_ok=True)
+        elif source.path is not None:
+            raise ConflictError(f"{source.path} has changed")
+    except (OSError, StorageError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        repository.plugins.warn(f"{source.name} is registered, but stays where it is: {reason}")
+
+
+def _entry(name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
+    id = objects.identify(objects.Object("profile", profile.header.type, content))
+    return entry_of(profile, id, name, tables)
