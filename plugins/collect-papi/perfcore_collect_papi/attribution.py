@@ -46,11 +46,11 @@ class PapiMetrics:
         cls, event_set: Counted, metrics: PapiMetrics | None = None, topology: Collection[Cpu] | None = None
     ) -> PapiMetrics:
         """Start to count, in a store of its own or in one that there is."""
-        made = metrics or cls(topology)
+        running_metrics = metrics or cls(topology)
         event_set.start()
-        made._names[id(event_set)] = event_set  # kept, so that no other one gets its id
-        made.metrics.start(event_set=id(event_set), timestamp=time.time_ns())
-        return made
+        running_metrics._names[id(event_set)] = event_set  # kept, so that no other one gets its id
+        running_metrics.metrics.start(event_set=id(event_set), timestamp=time.time_ns())
+        return running_metrics
 
     def reset(self, event_set: Counted) -> None:
         event_set.reset()

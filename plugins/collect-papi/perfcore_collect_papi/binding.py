@@ -123,8 +123,8 @@ class EventSet:
             values = self.read()
             self.reset()
             return values
-        for number in range(len(self.events)):
-            self._values[number] = 0
+        for index in range(len(self.events)):
+            self._values[index] = 0
         return self._raw(self._lib.PAPI_accum)
 
     def close(self) -> None:
@@ -206,8 +206,8 @@ class Papi:
     def events(self, component: Component) -> Iterator[Event]:
         """Every preset, with the first component, and every native event of a component. A component that is
         disabled lists no native events."""
-        for number in range(_PRESETS) if component.index == 0 else ():
-            yield from self._event(_PRESET + number, component, preset=True)
+        for index in range(_PRESETS) if component.index == 0 else ():
+            yield from self._event(_PRESET + index, component, preset=True)
         code = self.ffi.new("int *", _NATIVE)
         modifier = _FIRST
         while self.lib.PAPI_enum_cmp_event(code, modifier, component.index) == 0:
@@ -275,13 +275,13 @@ def _leave_counters() -> None:
 def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:
     """What PAPI says to each event when it is added to those before it that could be: 0, or its code. One that can
     be counted alone does not fit (PAPI_ECNFLCT), whatever the kernel called it."""
-    said: dict[str, int] = {}
+    return_codes: dict[str, int] = {}
     for event in events:
-        kept = [other for other, code in said.items() if code == 0]
-        said[event] = _code([*kept, event], component, options)
-        if said[event] and kept:
-            said[event] = _code([event], component, options) or ECNFLCT
-    return said
+        accepted = [accepted_event for accepted_event, code in return_codes.items() if code == 0]
+        return_codes[event] = _code([*accepted, event], component, options)
+        if return_codes[event] and accepted:
+            return_codes[event] = _code([event], component, options) or ECNFLCT
+    return return_codes
 
 
 def _code(events: Sequence[str], component: int, options: dict[str, Any]) -> int:

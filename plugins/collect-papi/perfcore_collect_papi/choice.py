@@ -90,29 +90,29 @@ def _next_best(
     architectural = [event for event in hardware if event in ARCHITECTURAL]
     if machine.units and forced and architectural and probed.papi and not wanted.force:
         retried = attrs.evolve(wanted, force=forced)
-        again = probed_of(probe(retried, architectural), retried)
-        if diagnosis.cause(machine, again, architectural) is None:
-            found = _papi(retried, machine, again, architectural, kernels)
+        probed_again = probed_of(probe(retried, architectural), retried)
+        if diagnosis.cause(machine, probed_again, architectural) is None:
+            rusage_choice = _papi(retried, machine, probed_again, architectural, kernels)
             yield _noted(
-                attrs.evolve(found, source=f"papi-forced:{forced}"), why, "counted as on a CPU that PAPI knows"
+                attrs.evolve(rusage_choice, source=f"papi-forced:{forced}"), why, "counted as on a CPU that PAPI knows"
             )
     if any(probed.software.get(event) == 0 for event in software.USUAL):
         events = tuple(dict.fromkeys((*kernels, *software.USUAL)))
-        what = f"{_instead(hardware)}these are the kernel's own counters"
-        yield _noted(_software(wanted, machine, probed, events), why, what)
+        explanation = f"{_instead(hardware)}these are the kernel's own counters"
+        yield _noted(_software(wanted, machine, probed, events), why, explanation)
     others = tuple(event for event in hardware if event in probed.component and probed.countable(event))
     if others:
         groups = tuple(_by_component(probed, others))
-        found = Choice(wanted=wanted, groups=groups, source="component", attribution="none", papi=probed.papi)
-        yield _noted(found, why, f"only {', '.join(others)} could be counted")
-    found = Choice(wanted=wanted, groups=(), source="rusage", attribution="none", papi=probed.papi)
-    yield _noted(found, why, f"{_instead(hardware)}this is what the kernel says of ended processes")
+        rusage_choice = Choice(wanted=wanted, groups=groups, source="component", attribution="none", papi=probed.papi)
+        yield _noted(rusage_choice, why, f"only {', '.join(others)} could be counted")
+    rusage_choice = Choice(wanted=wanted, groups=(), source="rusage", attribution="none", papi=probed.papi)
+    yield _noted(rusage_choice, why, f"{_instead(hardware)}this is what the kernel says of ended processes")
 
 
 def _instead(hardware: Sequence[str]) -> str:
     """Events that were asked for by name are told when they are not counted."""
-    asked = [event for event in hardware if event not in DEFAULT_EVENTS]
-    return f"instead of {clip(printable(', '.join(hardware)), _SHOWN)} " if asked else ""
+    hardware_events = [event for event in hardware if event not in DEFAULT_EVENTS]
+    return f"instead of {clip(printable(', '.join(hardware)), _SHOWN)} " if hardware_events else ""
 
 
 def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[str], kernels: Sequence[str]) -> Choice:
@@ -131,13 +131,13 @@ def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[s
 
 
 def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence[str]) -> Choice:
-    refused = {event: number for event in events if (number := probed.software.get(event, 0))}
-    kept = tuple(event for event in events if event not in refused)
-    if not kept:
+    refused = {event: errno for event in events if (errno := probed.software.get(event, 0))}
+    countable = tuple(event for event in events if event not in refused)
+    if not countable:
         why = diagnosis.of_software(machine, probed, next(iter(refused.values())), tuple(refused))
         raise PluginError(why.text, hint=why.hint)
     absent = f"{', '.join(refused)} cannot be counted here: {diagnosis.IN_KERNEL}" if refused else ""
-    groups = (Group(source="software", events=kept),)
+    groups = (Group(source="software", events=countable),)
     return Choice(
         wanted=wanted,
         groups=groups,
@@ -170,7 +170,7 @@ def _noted(choice: Choice, why: Cause, what: str) -> Choice:
 
 def probed_of(facts: dict[str, Any], wanted: Wanted) -> Probed:
     """What a probe found."""
-    known = {field.name for field in attrs.fields(Probed)}
-    given = {key: value for key, value in facts.items() if key in known}
-    asked = {"forced": wanted.force, "domain": wanted.domain, "pid": wanted.pid}
-    return Probed(**{**given, "components": tuple(facts.get("components", ())), **asked})
+    field_names = {field.name for field in attrs.fields(Probed)}
+    fields = {key: value for key, value in facts.items() if key in field_names}
+    request = {"forced": wanted.force, "domain": wanted.domain, "pid": wanted.pid}
+    return Probed(**{**fields, "components": tuple(facts.get("components", ())), **request})

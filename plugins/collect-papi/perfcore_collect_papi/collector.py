@@ -139,10 +139,10 @@ class PapiCollector:
         run.exitcode = self._checked(result, session.job, run)
         for warning in reducer.warnings:
             session.note(warning)
-        taken = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
-        self._write(session, run, taken)
+        snapshots = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
+        self._write(session, run, snapshots)
         if not run.warmup:
-            self._derive(session, run, taken, result.wall)
+            self._derive(session, run, snapshots, result.wall)
 
     def after(self, session: Session, outcome: Outcome) -> None:
         """Says what the numbers rest on."""
@@ -177,8 +177,12 @@ class PapiCollector:
 
     def _columns(self, choice: Choice) -> list[ColumnSpec]:
         order = [ColumnSpec("snapshot", "i64", role="order")] if self.settings.every else []
-        where = [ColumnSpec("cpu", "i64")] if self.settings.per_cpu and choice.attribution != "none" else []
-        return [*order, *where, *(ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events)]
+        cpu_columns = [ColumnSpec("cpu", "i64")] if self.settings.per_cpu and choice.attribution != "none" else []
+        return [
+            *order,
+            *cpu_columns,
+            *(ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events),
+        ]
 
     def _describe(self, session: Session, cpus: tuple[Cpu, ...]) -> None:
         from perfcore_collect_papi import derived, topology
@@ -198,15 +202,15 @@ class PapiCollector:
     def _write(self, session: Session, run: Run, taken: list[Snapshot]) -> None:
         """A row for each CPU of each snapshot. What was counted at no known place has no CPU."""
         columns = {column.name for column in self._columns(session.state.choice)}
-        for number, snapshot in enumerate(taken):
-            order = {"snapshot": number} if self.settings.every else {}
+        for index, snapshot in enumerate(taken):
+            order = {"snapshot": index} if self.settings.every else {}
             rows = snapshot.counts if "cpu" in columns else {-1: _total(snapshot)}
             for cpu, counts in sorted(rows.items()):
-                where = {"cpu": None if cpu < 0 else cpu} if "cpu" in columns else {}
-                run.rows.add(**order, **where, **counts)
+                cpu_cell = {"cpu": None if cpu < 0 else cpu} if "cpu" in columns else {}
+                run.rows.add(**order, **cpu_cell, **counts)
             if self.settings.every and not run.warmup:
                 session.table("snapshots").add(
-                    run=run.index, snapshot=number, time=snapshot.elapsed / 1e9, timestamp=snapshot.timestamp
+                    run=run.index, snapshot=index, time=snapshot.elapsed / 1e9, timestamp=snapshot.timestamp
                 )
 
     def _derive(self, session: Session, run: Run, taken: list[Snapshot], wall: int) -> None:
@@ -218,12 +222,12 @@ class PapiCollector:
         of_kernel = choice.wanted.domain == "all"
         sums = _summed(taken)
         everything = _total_of(sums)
-        found = [
+        ratio_rows = [
             (cpu, *pair) for cpu, counts in sorted(sums.items()) if cpu >= 0 for pair in derived.ratios(sets, counts)
         ]
-        found += [(-1, *pair) for pair in derived.ratios(sets, everything)]
-        found += [(-1, *pair) for pair in derived.rates(everything, wall, of_kernel=of_kernel)]
-        for cpu, metric, value in found:
+        ratio_rows += [(-1, *pair) for pair in derived.ratios(sets, everything)]
+        ratio_rows += [(-1, *pair) for pair in derived.rates(everything, wall, of_kernel=of_kernel)]
+        for cpu, metric, value in ratio_rows:
             if cpu < 0:
                 session.state.derived.setdefault(metric, []).append(value)
             table.add(
@@ -238,11 +242,11 @@ class PapiCollector:
         """The command's exit code, unless it failed and may not."""
         from perfcore.programs import exit_status
 
-        what = exit_status.shown(job.argv)
+        command = exit_status.shown(job.argv)
         if result.timed_out:
-            raise exit_status.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(command, run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise exit_status.failed(what, run, result.exitcode, result.words, shell=job.shell)
+            raise exit_status.failed(command, run, result.exitcode, result.words, shell=job.shell)
         return result.exitcode
 
 
@@ -269,18 +273,18 @@ def _explained(error: FailedError, job: Job) -> PerfError:
     from perfcore.programs import exit_status
     from perfcore_collect_papi import diagnosis
 
-    _, step, number, detail = error.frame
+    _, step, errno, detail = error.frame
     if step in ("cwd", "stdin", "output", "start"):
-        return exit_status.explain(job, exit_status.StartError(step, number))
+        return exit_status.explain(job, exit_status.StartError(step, errno))
     if step == "files":
         return PluginError(
-            f"counting needs {detail} open files, and this process may have {number}",
+            f"counting needs {detail} open files, and this process may have {errno}",
             hint="count fewer events, or without CPUs (--total), or raise `ulimit -n`",
         )
     if step == "pid":
         return CommandFailedError(f"the process {detail} ended before it could be counted")
     if step == "software":
-        why = diagnosis.of_software(diagnosis.machine(), diagnosis.Probed(), number)
+        why = diagnosis.of_software(diagnosis.machine(), diagnosis.Probed(), errno)
         return PluginError(why.text, hint=why.hint)
     return PluginError(f"counting failed: {clip(printable(detail), 300)}", hint="`perf papi doctor` tells what can be")
 
@@ -302,19 +306,19 @@ def _total(snapshot: Snapshot) -> dict[str, int]:
 
 
 def _total_of(counts: dict[int, dict[str, int]]) -> dict[str, int]:
-    found: dict[str, int] = {}
+    totals: dict[str, int] = {}
     for values in counts.values():
         for event, value in values.items():
-            found[event] = found.get(event, 0) + value
-    return found
+            totals[event] = totals.get(event, 0) + value
+    return totals
 
 
 def _summed(taken: list[Snapshot]) -> dict[int, dict[str, int]]:
     """By CPU, over all snapshots."""
-    found: dict[int, dict[str, int]] = {}
+    totals_by_cpu: dict[int, dict[str, int]] = {}
     for snapshot in taken:
         for cpu, counts in snapshot.counts.items():
-            sums = found.setdefault(cpu, {})
+            sums = totals_by_cpu.setdefault(cpu, {})
             for event, value in counts.items():
                 sums[event] = sums.get(event, 0) + value
-    return found
+    return totals_by_cpu

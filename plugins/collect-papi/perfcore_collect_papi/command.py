@@ -51,25 +51,25 @@ def events(
 
     output: Output = ctx.obj
     word = pattern.casefold()
-    found = [
+    rows = [
         row
         for row in _asked(launcher.events)
         if (row[5] or not available) and (word in row[0].casefold() or word in row[1].casefold())
     ]
     if as_json:
         names = ("name", "description", "unit", "component", "preset", "available")
-        _print_json(output, {"events": [dict(zip(names, row, strict=True)) for row in found]})
+        _print_json(output, {"events": [dict(zip(names, row, strict=True)) for row in rows]})
         return
-    width = max((len(row[0]) for row in found), default=0)
-    for name, description, _, component, _, countable in found:
+    width = max((len(row[0]) for row in rows), default=0)
+    for name, description, _, component, _, countable in rows:
         line = f"{'*' if countable else ' '} {name:<{width}}  {component:<10}  {description}".rstrip()
         output.write(clip(printable(line), output.width or _NARROW) + "\n")
-    counted = sum(row[5] for row in found)
-    if not found and pattern:
-        what = "event that can be counted here" if available else "event"
-        output.say(f"no {what} has {clip(printable(repr(pattern)), _NARROW)} in its name or description")
+    counted = sum(row[5] for row in rows)
+    if not rows and pattern:
+        noun = "event that can be counted here" if available else "event"
+        output.say(f"no {noun} has {clip(printable(repr(pattern)), _NARROW)} in its name or description")
         return
-    output.say(f"{counted} of {len(found)} events can be counted here (*)")
+    output.say(f"{counted} of {len(rows)} events can be counted here (*)")
 
 
 def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
@@ -87,7 +87,7 @@ def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
 
 
 def _lines(machine: Machine, probed: Probed, why: Cause | None) -> Sequence[str]:
-    kernels = [event for event, number in probed.software.items() if number == 0]
+    kernels = [event for event, errno in probed.software.items() if errno == 0]
     return [
         f"verdict: {why.text if why else 'hardware events can be counted'}",
         *([f"  what to do: {why.hint}"] if why else []),
@@ -95,7 +95,7 @@ def _lines(machine: Machine, probed: Probed, why: Cause | None) -> Sequence[str]
         f"CPU: {machine.name or machine.vendor or 'unknown'}, family {machine.family}, model {machine.model}",
         f"counting units under /sys: {', '.join(machine.units) or 'none'}",
         f"PAPI: {probed.papi or 'cannot be loaded: ' + probed.why}",
-        *(f"  component {part['name']}: {_state(part)}" for part in probed.components),
+        *(f"  component {component['name']}: {_state(component)}" for component in probed.components),
         *(["LIBPFM_FORCE_PMU: " + probed.forced] if probed.forced else []),
         f"counters of the kernel: {', '.join(kernels) or 'none'}",
     ]
@@ -117,7 +117,7 @@ def _facts(machine: Machine, probed: Probed, why: Cause | None) -> dict[str, Any
             "forced": probed.forced or None,
             "codes": dict(probed.codes),
         },
-        "kernel_counters": {event: number == 0 for event, number in probed.software.items()},
+        "kernel_counters": {event: errno == 0 for event, errno in probed.software.items()},
     }
 
 
@@ -128,8 +128,8 @@ def _probe() -> Probed:
     from perfcore_collect_papi.names import DEFAULT_EVENTS
 
     force = os.environ.get("LIBPFM_FORCE_PMU", "")
-    wanted = launcher.Wanted(per_cpu=True, cpus=launcher.online(), force=force)
-    return choice.probed_of(_asked(launcher.probe, wanted, DEFAULT_EVENTS), wanted)
+    request = launcher.Wanted(per_cpu=True, cpus=launcher.online(), force=force)
+    return choice.probed_of(_asked(launcher.probe, request, DEFAULT_EVENTS), request)
 
 
 def _asked(function: Any, *arguments: Any) -> Any:

@@ -24,10 +24,10 @@ class Counters:
     def open(self) -> None:
         groups, options = self.options["groups"], self.options
         self._allow(sum(len(group["events"]) * len(self._streams(group)) for group in groups))
-        for number, group in enumerate(groups):
+        for index, group in enumerate(groups):
             for stream in self._streams(group):
                 try:
-                    self.sets.append((number, stream, _open(group, stream, options)))
+                    self.sets.append((index, stream, _open(group, stream, options)))
                 except Exception:
                     if options["pid"] is None or os.path.exists(f"/proc/{options['pid']}/task/{stream}"):
                         raise  # otherwise it is a thread that has just ended
@@ -39,10 +39,10 @@ class Counters:
             counters.start()
 
     def read(self) -> list[Frame]:
-        return [self._of(number, stream, counters.read()) for number, stream, counters in self.sets]
+        return [self._of(index, stream, counters.read()) for index, stream, counters in self.sets]
 
     def stop(self) -> list[Frame]:
-        return [self._of(number, stream, counters.stop()) for number, stream, counters in self.sets]
+        return [self._of(index, stream, counters.stop()) for index, stream, counters in self.sets]
 
     def close(self) -> None:
         while self.sets:
@@ -63,23 +63,23 @@ class Counters:
 
     def _allow(self, files: int) -> None:
         """As many open files as there are counters."""
-        wanted = files + _SPARE
+        files_needed = files + _SPARE
         soft, hard = self.limit
-        if soft != resource.RLIM_INFINITY and wanted > soft:
-            if hard != resource.RLIM_INFINITY and wanted > hard:
-                raise FailedError("files", hard, str(wanted))
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        if soft != resource.RLIM_INFINITY and files_needed > soft:
+            if hard != resource.RLIM_INFINITY and files_needed > hard:
+                raise FailedError("files", hard, str(files_needed))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (files_needed, hard))
 
 
 def threads(pid: int) -> list[int]:
     """The threads of a process. FailedError when there is none."""
     try:
-        found = sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
+        thread_ids = sorted(int(name) for name in os.listdir(f"/proc/{pid}/task"))
     except OSError as error:
         raise FailedError("pid", error.errno or 0, str(pid)) from error
-    if not found:
+    if not thread_ids:
         raise FailedError("pid", 3, str(pid))
-    return found
+    return thread_ids
 
 
 def last_cpu(pid: int, thread: int) -> int:

@@ -56,7 +56,7 @@ class Probed:
     @property
     def hardware(self) -> Mapping[str, Any] | None:
         """PAPI's component for the processor's counters."""
-        return next((part for part in self.components if part["name"] == PERF_EVENT), None)
+        return next((component for component in self.components if component["name"] == PERF_EVENT), None)
 
     @property
     def fallback(self) -> str:
@@ -118,8 +118,8 @@ def of_software(machine: Machine, probed: Probed, number: int, events: Sequence[
 
 
 def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause | None:
-    part = probed.hardware
-    reason = printable(str(part["reason"])) if part else ""
+    hardware = probed.hardware
+    reason = printable(str(hardware["reason"])) if hardware else ""
     refused = failure.EPERM in codes.values()
     if probed.papi is None:
         return Cause(
@@ -132,7 +132,7 @@ def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause
         return _NO_PERF_EVENTS
     if "paranoid" in reason or refused:
         return _refused(machine, probed)
-    if part is None or part["disabled"]:
+    if hardware is None or hardware["disabled"]:
         return _newer(machine, probed) if machine.units else _no_unit(f'perf_event disabled, "{reason}"', probed)
     if not machine.units and probed.reference == failure.ENOEVNT:
         return _no_unit("Event does not exist", probed)
@@ -141,22 +141,26 @@ def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause
 
 def _of_one(machine: Machine, probed: Probed, events: Sequence[str], codes: Mapping[str, int]) -> Cause | None:
     for event, code in codes.items():
-        shown = clip(printable(event), 100)
+        event_text = clip(printable(event), 100)
         if code == failure.ENOEVNT:
             near = ", ".join(probed.near.get(event, ()))
             hint = (f"near: {near}; " if near else "") + "`perf papi events` lists them all"
-            return Cause("no-event", f"{shown} is not available on this CPU", hint, whole=False)
+            return Cause("no-event", f"{event_text} is not available on this CPU", hint, whole=False)
         if code == failure.ECNFLCT:
-            return _conflict([other for other in codes if codes[other] == code], [e for e in events if e not in codes])
+            return _conflict([rival for rival in codes if codes[rival] == code], [e for e in events if e not in codes])
         if code == failure.EINVAL_DOM:
             return _domain(machine)
-        return Cause("papi", f"{shown} cannot be counted: {failure.name_of(code)} ({code})", "see `perf papi doctor`")
+        return Cause(
+            "papi", f"{event_text} cannot be counted: {failure.name_of(code)} ({code})", "see `perf papi doctor`"
+        )
     return None
 
 
 def _conflict(misfits: Sequence[str], others: Sequence[str]) -> Cause:
-    what, beside = (clip(printable(", ".join(names)), 300) for names in (misfits, others))
-    text = f"{what} {'does' if len(misfits) == 1 else 'do'} not fit beside {beside}: too few counters, or one twice"
+    refused, compatible = (clip(printable(", ".join(names)), 300) for names in (misfits, others))
+    text = (
+        f"{refused} {'does' if len(misfits) == 1 else 'do'} not fit beside {compatible}: too few counters, or one twice"
+    )
     return Cause("conflict", text, "drop an event, or use --multiplex (estimates)", whole=False)
 
 
@@ -211,10 +215,10 @@ def _newer(machine: Machine, probed: Probed) -> Cause:
     forced = FORCED.get(machine.vendor)
     can = "Instructions, cycles and branches can still be counted: "
     hint = f"{can}LIBPFM_FORCE_PMU={forced}, or --fallback" if forced else probed.fallback
-    what = f"{machine.vendor or 'unknown vendor'} family {machine.family}, model {machine.model}"
+    cpu_name = f"{machine.vendor or 'unknown vendor'} family {machine.family}, model {machine.model}"
     return Cause(
         "newer-cpu",
-        f"this CPU ({what}) is not known to the PAPI {probed.papi} inside python_papi "
+        f"this CPU ({cpu_name}) is not known to the PAPI {probed.papi} inside python_papi "
         "(the newest it knows: Zen 2, Cascade Lake)",
         hint,
     )

@@ -75,10 +75,10 @@ class Result:
 def online() -> tuple[int, ...]:
     """The CPUs that anything could run on."""
     try:
-        found = topology.parse_list(Path("/sys/devices/system/cpu/online").read_text())
+        cpus = topology.parse_list(Path("/sys/devices/system/cpu/online").read_text())
     except (OSError, ValueError):
-        found = ()
-    return found or tuple(sorted(os.sched_getaffinity(0)))
+        cpus = ()
+    return cpus or tuple(sorted(os.sched_getaffinity(0)))
 
 
 def probe(wanted: Wanted, events: Sequence[str]) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def run(
         "timeout": spec.timeout,
     }
     with contextlib.closing(_frames(("run", options))) as frames:
-        for kind, *rest in frames:
+        for kind, *fields in frames:
             if kind == "ended":
-                return _result(rest[0])
-            timestamp, elapsed, kept, last, values = rest
-            take(Sample(timestamp=timestamp, elapsed=elapsed, kept=kept, last=last, values=values))
+                return _result(fields[0])
+            timestamp, elapsed, requested, last, values = fields
+            take(Sample(timestamp=timestamp, elapsed=elapsed, kept=requested, last=last, values=values))
     raise AssertionError("unreachable: a run ends, or it fails")
 
 
@@ -122,8 +122,8 @@ def _facts(request: Frame) -> dict[str, Any]:
 def _frames(request: Frame) -> Generator[Frame, None, None]:
     """What the runner answers, up to its last frame."""
     near, far = socket.socketpair()
-    with tempfile.TemporaryFile() as said:
-        process = _start(near, far, said)
+    with tempfile.TemporaryFile() as stderr_file:
+        process = _start(near, far, stderr_file)
         try:
             wire = Wire(near)
             wire.send(request)
@@ -135,7 +135,7 @@ def _frames(request: Frame) -> Generator[Frame, None, None]:
                 if frame[0] != "reading":
                     return
         except GoneError as error:
-            raise _gone(process, said) from error
+            raise _gone(process, stderr_file) from error
         finally:
             near.close()
             _end(process)

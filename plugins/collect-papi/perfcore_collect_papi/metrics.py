@@ -182,29 +182,29 @@ class Metrics:
         """The value on a CPU, or the sum over all of them (-1), at a reading, or at the latest of each set (0).
         None where there is no such entry: an event that was counted and never happened is 0."""
         chosen = self._sets.values() if event_set is None else [self._state(event_set, "asked")]
-        found = [
+        readings = [
             entry.value
             for state in chosen
-            for number, entries in state.cpus.get(event, {}).items()
-            if cpu in (UNKNOWN, number)
+            for entry_cpu, entries in state.cpus.get(event, {}).items()
+            if cpu in (UNKNOWN, entry_cpu)
             for entry in _at(entries, timestamp or state.latest)
         ]
-        return sum(found) if found else None
+        return sum(readings) if readings else None
 
     def entries(self, event: str, cpu: int, event_set: Hashable | None = None) -> CpuPerf | None:
         """All entries of an event on a CPU, of one set or of all in the order of time; None where there are none."""
         chosen = self._sets.values() if event_set is None else [self._state(event_set, "asked")]
-        found = [entry for state in chosen for entry in state.cpus.get(event, {}).get(cpu, ())]
-        return CpuPerf(cpu, tuple(sorted(found, key=lambda entry: entry.timestamp))) if found else None
+        matching = [entry for state in chosen for entry in state.cpus.get(event, {}).get(cpu, ())]
+        return CpuPerf(cpu, tuple(sorted(matching, key=lambda entry: entry.timestamp))) if matching else None
 
     def by_cpu(self, event: str) -> dict[int, int]:
         """The values of the latest reading of each set, summed by CPU; -1 stands for those that are not known."""
-        found: dict[int, int] = {}
+        values_by_cpu: dict[int, int] = {}
         for state in self._sets.values():
             for cpu, entries in state.cpus.get(event, {}).items():
                 for entry in _at(entries, state.latest):
-                    found[cpu] = found.get(cpu, 0) + entry.value
-        return found
+                    values_by_cpu[cpu] = values_by_cpu.get(cpu, 0) + entry.value
+        return values_by_cpu
 
     def latest_cpu_of(self, event_set: Hashable) -> int:
         """The CPU that the latest reading of a set was credited to; -1 before the first."""
@@ -291,12 +291,12 @@ def _read(state: _Set, reading: Reading) -> None:
         state.fresh = False
     for event, raw in reading.values:
         cpus = state.cpus.setdefault(event, {})
-        elsewhere = 0
+        on_other_cpus = 0
         for entries in _others(cpus, reading.cpu, state.latest):
             if not entries[-1].permanent:
-                elsewhere += entries[-1].value
+                on_other_cpus += entries[-1].value
                 _move(entries, reading.timestamp)
-        _put(cpus, reading, raw - elsewhere)
+        _put(cpus, reading, raw - on_other_cpus)
 
 
 def _accumulate(state: _Set, reading: Reading) -> None:
@@ -310,15 +310,15 @@ def _accumulate(state: _Set, reading: Reading) -> None:
                 amount += entries[-1].value
             else:
                 _move(entries, reading.timestamp)
-        own = cpus.get(reading.cpu)
-        if own and (not own[-1].permanent or own[-1].timestamp == state.latest):
-            amount += own[-1].value
+        own_entries = cpus.get(reading.cpu)
+        if own_entries and (not own_entries[-1].permanent or own_entries[-1].timestamp == state.latest):
+            amount += own_entries[-1].value
         _put(cpus, reading, amount)
 
 
 def _others(cpus: Mapping[int, list[PerfEntry]], cpu: int, latest: int) -> Iterable[list[PerfEntry]]:
     """The entries of each other CPU that was part of the latest reading."""
-    return [entries for other, entries in cpus.items() if other != cpu and entries[-1].timestamp == latest]
+    return [entries for other_cpu, entries in cpus.items() if other_cpu != cpu and entries[-1].timestamp == latest]
 
 
 def _move(entries: list[PerfEntry], timestamp: int) -> None:

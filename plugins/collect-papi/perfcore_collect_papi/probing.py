@@ -11,8 +11,8 @@ def probe(options: dict[str, Any]) -> dict[str, Any]:
     """What can be counted here, event by event."""
     from perfcore_collect_papi import software
 
-    where = {"cpu": options["cpus"][0] if options["per_cpu"] and options["pid"] is None else None}
-    how = {**where, "pid": options["pid"], "inherit": True, "domain": options["domain"]}
+    attachment = {"cpu": options["cpus"][0] if options["per_cpu"] and options["pid"] is None else None}
+    how = {**attachment, "pid": options["pid"], "inherit": True, "domain": options["domain"]}
     facts: dict[str, Any] = {"software": software.errors(list(software.EVENTS), **how), "papi": None, "why": ""}
     facts["allowed"] = software.errors(["task-clock"])["task-clock"]
     try:
@@ -62,18 +62,18 @@ def listing(options: dict[str, Any]) -> dict[str, Any]:
     be counted here, which is tried)."""
     from perfcore_collect_papi import software
 
-    found = [
-        (name, software.DESCRIPTIONS[name], software.UNITS.get(name, ""), "kernel", False, number == 0)
-        for name, number in software.errors(list(software.EVENTS)).items()
+    kernel_events = [
+        (name, software.DESCRIPTIONS[name], software.UNITS.get(name, ""), "kernel", False, errno == 0)
+        for name, errno in software.errors(list(software.EVENTS)).items()
     ]
     try:
         from perfcore_collect_papi import binding
 
         papi = binding.library()
     except ImportError:
-        return {"events": found}
+        return {"events": kernel_events}
     for component in papi.components:
         for event in papi.events(component):
             countable = event.available and binding.codes([event.name], component.index)[event.name] == 0
-            found.append((event.name, event.description, event.units, event.component, event.preset, countable))
-    return {"events": found}
+            kernel_events.append((event.name, event.description, event.units, event.component, event.preset, countable))
+    return {"events": kernel_events}

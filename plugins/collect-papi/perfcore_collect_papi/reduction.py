@@ -37,25 +37,25 @@ class Reducer:
         return self._metrics.warnings
 
     def take(self, sample: Sample) -> None:
-        for number, stream, cpu, values in sample.values:
-            name = (number, stream)
+        for group, stream, cpu, values in sample.values:
+            name = (group, stream)
             if name not in self._metrics.event_sets:
                 self._metrics.start(event_set=name)
             operation = self._metrics.stop if sample.last else self._metrics.read
-            named = dict(zip(self._groups[number].events, values, strict=True))
+            named = dict(zip(self._groups[group].events, values, strict=True))
             operation(self._place(name, cpu), named, timestamp=sample.timestamp, event_set=name)
         if sample.kept:
             self._keep(sample)
 
     def _keep(self, sample: Sample) -> None:
-        now = {
+        totals = {
             (cpu, event): value for event in self._metrics.events for cpu, value in self._metrics.by_cpu(event).items()
         }
         counts: dict[int, dict[str, int]] = {}
-        for (cpu, event), value in now.items():
+        for (cpu, event), value in totals.items():
             counts.setdefault(cpu, {})[event] = value - self._before.get((cpu, event), 0)
         self.snapshots.append(Snapshot(timestamp=sample.timestamp, elapsed=sample.elapsed, counts=counts))
-        self._before = now
+        self._before = totals
 
     def _place(self, name: tuple[int, int], cpu: int) -> int:
         """A thread that is no more was last on the CPU where it was seen last."""

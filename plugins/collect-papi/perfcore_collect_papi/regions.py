@@ -144,17 +144,17 @@ class Region:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        now = time.perf_counter_ns()
+        ended = time.perf_counter_ns()
         state = _local.state
         inside = state.inside
         if len(inside) != 1 or inside[0][0] is not self:
-            self._leave(state, now)
+            self._leave(state, ended)
             return
         try:
             readings = state.stop()
         finally:
             began = inside.pop()[2]
-        self._taken.append((self.name, current_cpu(), began, now, readings))
+        self._taken.append((self.name, current_cpu(), began, ended, readings))
 
     def _enter(self, state: _Thread) -> None:
         """For the first time in this thread, or within another region."""
@@ -199,7 +199,9 @@ class Region:
     def passes(self) -> list[Pass]:
         """Every time through, in the order of their ends."""
         epoch = time.time_ns() - time.perf_counter_ns()
-        return [Pass(path, cpu, epoch + began, now - began, values) for path, cpu, began, now, values in self._taken]
+        return [
+            Pass(path, cpu, epoch + began, end - began, values) for path, cpu, began, ended, values in self._taken
+        ]
 
     @property
     def events(self) -> tuple[str, ...]:
@@ -222,10 +224,10 @@ class Region:
         from perfcore.repository import Repository
 
         repository = Repository.open(directory or Path.cwd())
-        made = _profile(self, repository.facts())
+        profile = _profile(self, repository.facts())
         with contextlib.suppress(VersionError):  # there may be none yet
-            made = attrs.evolve(made, origin=repository.version(), dirty=repository.vcs.is_dirty())
-        return repository.save(made)
+            profile = attrs.evolve(profile, origin=repository.version(), dirty=repository.vcs.is_dirty())
+        return repository.save(profile)
 
 
 def region(
@@ -247,10 +249,10 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
     from perfcore import environment
     from perfcore.model import Header, Profile, Tool
 
-    what, passes = region._what, region.passes
-    choice = _chosen(what)
+    events, passes = region._what, region.passes
+    choice = _chosen(events)
     machine = machine or environment.facts()
-    params = {"region": region.name, "event": list(what.events), "domain": what.domain, "threads": what.threads}
+    params = {"region": region.name, "event": list(events.events), "domain": events.domain, "threads": events.threads}
     type = f"{choice.profile_type}.region"
     return Profile(
         header=Header(type=type, cmd="region", args=region.name),
@@ -262,8 +264,8 @@ def _profile(region: Region, machine: dict[str, Any]) -> Profile:
             sampling={
                 "source": choice.source,
                 "attribution": "sampled",
-                "domain": what.domain,
-                "inherit": what.threads,
+                "domain": events.domain,
+                "inherit": events.threads,
                 "events": list(choice.events),
                 "papi": choice.papi,
             },
@@ -282,20 +284,20 @@ def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     from perfcore_collect_papi import derived, topology
 
     values = [ColumnSpec(event, "i64", choice.unit(event), "value") for event in choice.events]
-    where = [ColumnSpec("region", "str"), ColumnSpec("cpu", "i64")]
-    resources = TableBuilder("resources", [RUN, *where, *values, ColumnSpec("wall", "i64", "ns", "value")])
+    location_columns = [ColumnSpec("region", "str"), ColumnSpec("cpu", "i64")]
+    resources = TableBuilder("resources", [RUN, *location_columns, *values, ColumnSpec("wall", "i64", "ns", "value")])
     runs, computed = TableBuilder("runs", RUNS), TableBuilder("derived", derived.COLUMNS)
     places = TableBuilder("topology", topology.COLUMNS)
     sets = [group.events for group in choice.groups]
-    for number, one in enumerate(passes):
-        counts = dict(zip(choice.events, one.values, strict=True))
-        cpu = one.cpu if one.cpu >= 0 else None
-        resources.add(run=number, region=one.path, cpu=cpu, wall=one.wall, **counts)
-        runs.add(run=number, started=one.started, warmup=False, disturbed=False)
+    for index, region_pass in enumerate(passes):
+        counts = dict(zip(choice.events, region_pass.values, strict=True))
+        cpu = region_pass.cpu if region_pass.cpu >= 0 else None
+        resources.add(run=index, region=region_pass.path, cpu=cpu, wall=region_pass.wall, **counts)
+        runs.add(run=index, started=region_pass.started, warmup=False, disturbed=False)
         for metric, value in derived.ratios(sets, counts):
-            computed.add(run=number, metric=metric, value=value, estimate=False)
-    for place in topology.of_system():
-        places.add(**attrs.asdict(place))
+            computed.add(run=index, metric=metric, value=value, estimate=False)
+    for hardware_thread in topology.of_system():
+        places.add(**attrs.asdict(hardware_thread))
     return {table.name: table.build() for table in (resources, runs, computed, places)}
 
 
@@ -353,9 +355,9 @@ def _chosen(what: Events) -> Choice:
 
     settings = PapiSettings(event=what.events, domain=what.domain, fallback=what.fallback, per_cpu=False)
     force = os.environ.get("LIBPFM_FORCE_PMU", "")
-    wanted = launcher.Wanted(per_cpu=False, cpus=launcher.online(), domain=what.domain, force=force)
+    request = launcher.Wanted(per_cpu=False, cpus=launcher.online(), domain=what.domain, force=force)
     try:
-        found = choice.choose(settings, wanted, diagnosis.machine(), launcher.probe)
+        found = choice.choose(settings, request, diagnosis.machine(), launcher.probe)
     except FailedError as error:
         raise PluginError(f"counting failed: {error.frame[-1]}") from error
     except PluginError as error:

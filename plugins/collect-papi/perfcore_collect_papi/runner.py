@@ -90,16 +90,16 @@ class Command:
         try:
             os.chdir(spec["cwd"])
             step = "stdin"
-            given = os.open(spec["stdin"], os.O_RDONLY)
+            stdin = os.open(spec["stdin"], os.O_RDONLY)
             step = "output"
             out = spec["stdout"]
             if isinstance(out, bytes):
                 out = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
         except OSError as error:
             raise FailedError(step, error.errno or 0) from error
-        said = self.complaining if out == COMPLAINTS else out
+        stderr = self.complaining if out == COMPLAINTS else out
         dup = os.POSIX_SPAWN_DUP2
-        return [(dup, said, 1), (dup, self.complaining, 2), (dup, given, 0)]
+        return [(dup, stderr, 1), (dup, self.complaining, 2), (dup, stdin, 0)]
 
     def _count(self, files: list[tuple[Any, ...]]) -> None:
         """The thread that is counted."""
@@ -148,25 +148,25 @@ class Command:
         for file in (self.woken, self.complaints, self.wire.connection.fileno()):
             events.register(file, select.POLLIN)
         while True:
-            moments = [moment for moment, wanted in ((due, step), (begin + (timeout or 0), timeout)) if wanted]
+            moments = [moment for moment, is_set in ((due, step), (begin + (timeout or 0), timeout)) if is_set]
             wait = max(0.0, min(moments) - time.monotonic()) if moments else None
             ready = {file for file, _ in events.poll(None if wait is None else wait * 1000)}
             if self.woken in ready:
                 return
             if self.complaints in ready:
                 self._listen()
-            now = time.monotonic()
+            current_time = time.monotonic()
             if self.wire.connection.fileno() in ready:
                 self._end("gone")
                 raise GoneError
-            if timeout and now >= begin + timeout:
+            if timeout and current_time >= begin + timeout:
                 self._end("timeout")
                 timeout = None
-            if step and now >= due:
-                self._take(begin, bool(every) and now >= tick)
-                if every and now >= tick:
-                    tick += every * (1 + (now - tick) // every)
-                due += step * (1 + (now - due) // step)
+            if step and current_time >= due:
+                self._take(begin, bool(every) and current_time >= tick)
+                if every and current_time >= tick:
+                    tick += every * (1 + (current_time - tick) // every)
+                due += step * (1 + (current_time - due) // step)
 
     def _take(self, begin: float, tick: bool) -> None:
         """A reading while the command runs."""
@@ -179,12 +179,12 @@ class Command:
     def _listen(self) -> None:
         for _ in range(16):
             try:
-                more = os.read(self.complaints, 64 * 1024)
+                chunk = os.read(self.complaints, 64 * 1024)
             except BlockingIOError:
                 return
-            if not more:
+            if not chunk:
                 return
-            self.words = (self.words + more)[-KEPT:]
+            self.words = (self.words + chunk)[-KEPT:]
 
     def _end(self, why: str) -> None:
         """SIGTERM for the command and all that it started, SIGKILL after the grace for what is left of it."""
@@ -194,8 +194,8 @@ class Command:
         if not self.pid:
             return
         deadline = time.monotonic() + GRACE
-        for number in (signal.SIGTERM, signal.SIGCONT):
-            self._tell(number)
+        for signal_number in (signal.SIGTERM, signal.SIGCONT):
+            self._tell(signal_number)
         while living() and time.monotonic() < deadline:
             time.sleep(0.005)
         while living():
@@ -216,13 +216,13 @@ def living() -> set[int]:
     children: dict[int, list[int]] = {}
     for pid, parent in _processes():
         children.setdefault(parent, []).append(pid)
-    found: set[int] = set()
+    descendants: set[int] = set()
     parents = [os.getpid()]
     while parents:
         new = children.get(parents.pop(), [])
-        found.update(new)
+        descendants.update(new)
         parents.extend(new)
-    return found
+    return descendants
 
 
 def _processes() -> Iterator[tuple[int, int]]:

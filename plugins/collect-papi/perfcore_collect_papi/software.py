@@ -111,14 +111,14 @@ class SoftwareSet:
 
 def errors(events: Sequence[str], **options: object) -> dict[str, int]:
     """The number of the system's error for each event, 0 where it can be counted."""
-    said = {}
+    errno_by_event = {}
     for event in events:
         try:
             SoftwareSet([event], **options).close()  # type: ignore[arg-type]
-            said[event] = 0
+            errno_by_event[event] = 0
         except OSError as error:
-            said[event] = error.errno or -1
-    return said
+            errno_by_event[event] = error.errno or -1
+    return errno_by_event
 
 
 def _open(config: int, flags: int, pid: int, cpu: int) -> int:

@@ -61,26 +61,26 @@ def of_file(path: Path) -> tuple[Cpu, ...]:
     """The CPUs of a file that `lstopo --of xml` wrote. PerfError when it is none."""
     from xml.etree import ElementTree
 
-    shown = printable(str(path))
+    path_text = printable(str(path))
     try:
         text = files.read(path, _LARGEST, hint=_HINT).data
         if b"<!ENTITY" in text:
-            raise PerfError(f"{shown} defines entities, which no topology does")
-        found = tuple(sorted(_below(ElementTree.fromstring(text), {}), key=lambda cpu: cpu.cpu))
+            raise PerfError(f"{path_text} defines entities, which no topology does")
+        threads = tuple(sorted(_below(ElementTree.fromstring(text), {}), key=lambda cpu: cpu.cpu))
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
-        raise PerfError(f"{shown} is no topology: {clip(printable(str(error)), 100)}", hint=_HINT) from error
-    if not found:
-        raise PerfError(f"{shown} is no topology: it has no CPU", hint=_HINT)
-    return _with_shared(found)
+        raise PerfError(f"{path_text} is no topology: {clip(printable(str(error)), 100)}", hint=_HINT) from error
+    if not threads:
+        raise PerfError(f"{path_text} is no topology: it has no CPU", hint=_HINT)
+    return _with_shared(threads)
 
 
 def parse_list(text: str) -> tuple[int, ...]:
     """The numbers of `0,2-3`, as the kernel writes them. Raises ValueError."""
-    found: list[int] = []
-    for part in filter(None, text.strip().split(",")):
-        low, _, high = part.partition("-")
-        found.extend(range(int(low), int(high or low) + 1))
-    return tuple(found)
+    cpus: list[int] = []
+    for span in filter(None, text.strip().split(",")):
+        low, _, high = span.partition("-")
+        cpus.extend(range(int(low), int(high or low) + 1))
+    return tuple(cpus)
 
 
 def format_list(cpus: tuple[int, ...]) -> str:
@@ -118,9 +118,9 @@ def _shared(folder: Path) -> Iterator[tuple[str, str]]:
 def _members(folder: Path, prefix: str) -> dict[int, int]:
     """The node of each CPU."""
     nodes = [
-        (int(found[1]), path)
+        (int(match[1]), path)
         for path in folder.glob(f"{prefix}*")
-        if (found := re.fullmatch(rf"{prefix}(\d+)", path.name))
+        if (match := re.fullmatch(rf"{prefix}(\d+)", path.name))
     ]
     return {cpu: node for node, path in sorted(nodes) for cpu in _cpus(path / "cpulist")}
 
@@ -155,10 +155,10 @@ def _below(element: Element, around: dict[str, int]) -> Iterator[Cpu]:
     if kind in _PLACES:
         around[_PLACES[kind]] = _index(element)
     if kind == "PU":
-        number = _index(element)
+        index = _index(element)
         caches = {name: str(around[name]) for name in CACHES if name in around}
         places = {name: around.get(name) for name in _PLACES.values()}
-        yield Cpu(cpu=number, **places, **caches)  # type: ignore[arg-type]
+        yield Cpu(cpu=index, **places, **caches)  # type: ignore[arg-type]
         return
     if kind in _HWLOC_CACHES or (kind == "Cache" and element.get("depth") in ("1", "2", "3")):
         around[_HWLOC_CACHES.get(kind) or _old_cache(element)] = id(element)
@@ -189,7 +189,7 @@ def _evolved(cpu: Cpu, name: str, value: str | None) -> Cpu:
 
 
 def _index(element: Element) -> int:
-    number = int(element.get("os_index", ""))
-    if not 0 <= number < _MOST:
-        raise ValueError(f"nothing has the number {number}")
-    return number
+    index = int(element.get("os_index", ""))
+    if not 0 <= index < _MOST:
+        raise ValueError(f"nothing has the number {index}")
+    return index

@@ -42,10 +42,10 @@ class Wire:
         data = b""
         while len(data) < size:
             try:
-                more = self.connection.recv(size - len(data))
+                chunk = self.connection.recv(size - len(data))
             except OSError:
-                more = b""
-            if not more:
+                chunk = b""
+            if not chunk:
                 raise GoneError
-            data += more
+            data += chunk
         return data

@@ -41,13 +41,13 @@ COLUMNS = (
 
 def parse_cpus(text: str) -> tuple[int, ...]:
     """The CPUs of `0,2-3`. Raises ValueError."""
-    found: set[int] = set()
-    for part in text.split(","):
-        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", part, re.ASCII)
+    cpus: set[int] = set()
+    for span in text.split(","):
+        match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", span, re.ASCII)
         if not match or int(match[2] or match[1]) < int(match[1]):
             raise ValueError(f"{text!r} is no list of CPUs such as 1 or 0,2-3")
-        found.update(range(int(match[1]), int(match[2] or match[1]) + 1))
-    return tuple(sorted(found))
+        cpus.update(range(int(match[1]), int(match[2] or match[1]) + 1))
+    return tuple(sorted(cpus))
 
 
 def _check_cpus(instance: Any, attribute: Any, value: str | None) -> None:
@@ -157,10 +157,10 @@ class TimeCollector:
                     state.helper.forget(key)
         finally:
             launcher.release(state.helper)
-        now = machine.snapshot()
+        snapshot = machine.snapshot()
         session.sampling.update(start="posix_spawn", clock="monotonic", **state.tally.facts())
-        session.sampling.update(machine.facts(state.before, now, state.frequency))
-        for note in (*state.tally.notes(), *machine.notes(state.before, now, state.frequency)):
+        session.sampling.update(machine.facts(state.before, snapshot, state.frequency))
+        for note in (*state.tally.notes(), *machine.notes(state.before, snapshot, state.frequency)):
             session.note(note)
 
     def _measure(self, state: _State, run: Run) -> Result:
@@ -177,12 +177,12 @@ class TimeCollector:
         if not script:
             return
         result = self._run(state, name)
-        what = f"the {name} command {exit_status.shown([script])}"
+        step = f"the {name} command {exit_status.shown([script])}"
         if result.why:
-            raise exit_status.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(step, run, self.settings.timeout)
         if result.exitcode:
             hint = f"{name} has to end with exit code 0"
-            raise exit_status.failed(what, run, result.exitcode, result.words, shell=True, hint=hint)
+            raise exit_status.failed(step, run, result.exitcode, result.words, shell=True, hint=hint)
 
     def _run(self, state: _State, name: str) -> Result:
         key = self._key(state, name)

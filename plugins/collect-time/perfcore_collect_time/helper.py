@@ -145,7 +145,7 @@ class Server:
         """
         clock, wait, schedstat = time.perf_counter_ns, os.waitid, self.schedstat
         arguments = ctypes.byref(self.pid), command.path, None, self.attributes, command.argv, command.environment
-        spawn, one, ending = self.libc.posix_spawn, os.P_PID, os.WEXITED | os.WNOWAIT
+        spawn, pid_kind, ending = self.libc.posix_spawn, os.P_PID, os.WEXITED | os.WNOWAIT
         self.why = ""
         self.started = clock()
         self._look_later(command)
@@ -157,7 +157,7 @@ class Server:
         before = os.pread(schedstat, 80, 0) if schedstat >= 0 else b""
         pid = self.pid.value
         self.running = command
-        wait(one, pid, ending)
+        wait(pid_kind, pid, ending)
         end = clock()
         self.running = None
         _signal.setitimer(_signal.ITIMER_REAL, 0)
@@ -235,9 +235,9 @@ class Server:
     def _tell(self, pid: int, number: int) -> None:
         """Send it to the command's group at once, so that nothing escapes by forking, then to those that left it."""
         _kill(os.killpg, pid, number)
-        for other, group in self._descendants().items():
+        for descendant, group in self._descendants().items():
             if group != pid:
-                _kill(os.kill, other, number)
+                _kill(os.kill, descendant, number)
 
     def _left(self) -> int:
         """How many processes the command left behind, ended or not. They are ours now; those that live go on."""
@@ -248,23 +248,23 @@ class Server:
             living = set(self._descendants())
         except ChildProcessError:
             pass
-        left = (self.adopted - self.known) | living
-        self.known = {pid for pid in self.known | left if os.path.exists(f"/proc/{pid}")}
+        remaining = (self.adopted - self.known) | living
+        self.known = {pid for pid in self.known | remaining if os.path.exists(f"/proc/{pid}")}
         self.adopted = set()
-        return len(left)
+        return len(remaining)
 
     def _descendants(self) -> dict[int, int]:
         """Process groups of the living processes below this one, by id, without what earlier commands left."""
         children: dict[int, list[tuple[int, int]]] = {}
         for pid, parent, group in _processes():
             children.setdefault(parent, []).append((pid, group))
-        found: dict[int, int] = {}
+        descendants: dict[int, int] = {}
         parents = [os.getpid()]
         while parents:
             new = [entry for entry in children.get(parents.pop(), ()) if entry[0] not in self.known]
-            found.update(new)
+            descendants.update(new)
             parents.extend(pid for pid, _ in new)
-        return found
+        return descendants
 
     def _attributes(self) -> Any:
         """A process group of its own, no signal blocked, and none ignored that only Python ignores."""
@@ -280,8 +280,8 @@ class Server:
     def _signal_set(self, *numbers: int) -> Any:
         signals = ctypes.create_string_buffer(1024)
         self.libc.sigemptyset(signals)
-        for number in numbers:
-            self.libc.sigaddset(signals, number)
+        for signal_number in numbers:
+            self.libc.sigaddset(signals, signal_number)
         return signals
 
     def _receive(self) -> Frame:
@@ -291,10 +291,10 @@ class Server:
     def _read(self, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            more = os.read(self.control, size - len(data))
-            if not more:
+            chunk = os.read(self.control, size - len(data))
+            if not chunk:
                 raise GoneError
-            data += more
+            data += chunk
         return data
 
     def _send(self, frame: Frame) -> None:
@@ -365,7 +365,7 @@ def _peak() -> int:
 
 def _processes() -> list[tuple[int, int, int]]:
     """(id, parent, group) of every process that is no zombie."""
-    found = []
+    processes = []
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -374,8 +374,8 @@ def _processes() -> list[tuple[int, int, int]]:
             except (OSError, ValueError):
                 continue
             if state not in (b"Z", b"X"):
-                found.append((int(name), int(parent), int(group)))
-    return found
+                processes.append((int(name), int(parent), int(group)))
+    return processes
 
 
 def _kill(function: Any, target: int, number: int) -> None:

@@ -96,15 +96,15 @@ class Helper:
             self._words = b""
             try:
                 self._send((helper.RUN, key, tuple(os.sched_getaffinity(0))))
-                kind, *rest = self._answer()
+                kind, *fields = self._answer()
             except BaseException:
                 if self.ended is None:
                     self._stop()
                 raise
             self._listen()
         if kind == helper.FAILED:
-            raise StartError(*rest)
-        return _result(rest[0], self._words)
+            raise StartError(*fields)
+        return _result(fields[0], self._words)
 
     def close(self) -> None:
         """End the helper; what commands left behind lives on. Harmless when it has ended."""
@@ -140,12 +140,12 @@ class Helper:
     def _read(self, size: int) -> bytes:
         while len(self._rest) < size:
             try:
-                more = self._control.recv(64 * 1024)
+                chunk = self._control.recv(64 * 1024)
             except ConnectionError:
-                more = b""
-            if not more:
+                chunk = b""
+            if not chunk:
                 raise self._broken()
-            self._rest += more
+            self._rest += chunk
         data, self._rest = self._rest[:size], self._rest[size:]
         return data
 
@@ -153,12 +153,12 @@ class Helper:
         """Keep the end of what is in the pipe now: a process that was left behind may write for ever."""
         for _ in range(1 if once else 16):
             try:
-                more = os.read(self._complaints, 64 * 1024)
+                chunk = os.read(self._complaints, 64 * 1024)
             except BlockingIOError:
                 return
-            if not more:
+            if not chunk:
                 return
-            self._words = (self._words + more)[-KEPT:]
+            self._words = (self._words + chunk)[-KEPT:]
 
     def _stop(self) -> None:
         """Have the command that runs ended; if that is interrupted too or takes for ever, end the helper, which

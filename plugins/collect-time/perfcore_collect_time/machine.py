@@ -65,7 +65,7 @@ def frequency(root: Path = Path("/")) -> Frequency:
 def facts(before: Snapshot, after: Snapshot, clock: Frequency, root: Path = Path("/")) -> dict[str, Any]:
     """What goes into the profile: only what is known."""
     elapsed = after.moment - before.moment
-    known: dict[str, Any] = {
+    facts_by_name: dict[str, Any] = {
         "cpus": before.cpus,
         "load_before": before.load,
         "stolen": stolen_share(before, after),
@@ -76,7 +76,7 @@ def facts(before: Snapshot, after: Snapshot, clock: Frequency, root: Path = Path
         "boost": clock.boost,
         "smt": {"1": True, "0": False}.get(_text(root / "sys/devices/system/cpu/smt/active").strip()),
     }
-    return {key: value for key, value in known.items() if value is not None}
+    return {key: value for key, value in facts_by_name.items() if value is not None}
 
 
 def notes(before: Snapshot, after: Snapshot, clock: Frequency) -> Iterator[str]:

@@ -55,13 +55,13 @@ class Tally:
 
     def facts(self) -> dict[str, Any]:
         """For the profile."""
-        known: dict[str, Any] = {
+        sampling: dict[str, Any] = {
             "disturbed": self.disturbed,
             "run_delay_share": round(_median(self.waits), 4) if self.waits else None,
             "left_behind": self.left,
             "max_rss_floor": self.floor or None,
         }
-        return {key: value for key, value in known.items() if value is not None}
+        return {key: value for key, value in sampling.items() if value is not None}
 
     def notes(self) -> Iterator[str]:
         """For people, one line each."""
@@ -82,8 +82,8 @@ class Tally:
             processes = plural(self.left, "process", "processes")
             yield f"the command left {processes} behind in {plural(self.littering, 'run')}; their time is not counted"
         if self.hidden:
-            where = "" if self.hidden == self.runs else f" in {self.hidden:,} {of_all}"
-            yield f"max_rss is missing{where}: up to {quantity(self.floor, 'B')} it may be that of perf's own helper"
+            in_runs = "" if self.hidden == self.runs else f" in {self.hidden:,} {of_all}"
+            yield f"max_rss is missing{in_runs}: up to {quantity(self.floor, 'B')} it may be that of perf's own helper"
 
 
 def disturbed(row: Mapping[str, int | None], cpus: int) -> bool:
