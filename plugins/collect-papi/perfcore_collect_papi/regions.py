@@ -200,7 +200,7 @@ class Region:
         """Every time through, in the order of their ends."""
         epoch = time.time_ns() - time.perf_counter_ns()
         return [
-            Pass(path, cpu, epoch + began, end - began, values) for path, cpu, began, ended, values in self._taken
+            Pass(path, cpu, epoch + began, ended - began, values) for path, cpu, began, ended, values in self._taken
         ]
 
     @property

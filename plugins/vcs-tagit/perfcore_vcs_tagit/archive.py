@@ -76,7 +76,7 @@ class Opened:
 
     def store(self, sink: Sink) -> str:
         """The id of the tree, after all of it went to the sink."""
-        found: dict[bytes, tuple[int, str]] = {}
+        entries: dict[bytes, tuple[int, str]] = {}
         folders = []
         with _told(self.shown):
             for member in self.members:
@@ -87,8 +87,8 @@ class Opened:
                     id = sink.add_stream(member.size, iter(lambda file=file: file.read(CHUNK), b""))  # type: ignore[misc]
                 if id is None:
                     raise FormatError(f"{self.shown} is damaged: {as_text(member.path)} has not the size it tells")
-                found[member.path] = (member.mode, id)
-            return build(sink, found, folders)
+                entries[member.path] = (member.mode, id)
+            return build(sink, entries, folders)
 
 
 @contextlib.contextmanager
@@ -152,10 +152,10 @@ class _Members:
     def path(self, name: str) -> bytes:
         """Where a member belongs, seen from the root of the archive."""
         raw = name.encode("utf-8", "surrogateescape")
-        parts = [part for part in raw.split(b"/") if part not in (b"", b".")]
+        parts = [component for component in raw.split(b"/") if component not in (b"", b".")]
         if raw.startswith((b"/", b"\\")) or raw[1:2] == b":" or b".." in raw.replace(b"\\", b"/").split(b"/"):
             raise self.refusal(f"the member {as_text(raw)[:200]} points outside of it")
-        if b"\0" in raw or len(raw) > _PATH or any(len(part) > _NAME for part in parts):
+        if b"\0" in raw or len(raw) > _PATH or any(len(component) > _NAME for component in parts):
             raise self.refusal(f"the member {as_text(raw)[:200]} has a name that no file can have")
         return b"/".join(parts)
 
@@ -231,46 +231,46 @@ def _zip(file: IO[bytes], gathered: _Members, stack: contextlib.ExitStack) -> Ma
 def _arranged(name: str, members: Mapping[bytes, Member], keep_top: bool) -> Opened:
     """The members without the folder around all of them, and without ours, checked with each other."""
     refusal = _Members(name, 0).refusal
-    kept = {path: member for path, member in members.items() if OURS.isdisjoint(path.split(b"/"))}
-    for path in kept:
+    versioned = {path: member for path, member in members.items() if OURS.isdisjoint(path.split(b"/"))}
+    for path in versioned:
         for above in _above(path):
-            if above in kept and not stat.S_ISDIR(kept[above].mode):
+            if above in versioned and not stat.S_ISDIR(versioned[above].mode):
                 raise refusal(f"{as_text(above)} is there as two kinds of things")
-    tops = {path.split(b"/", 1)[0] for path in kept}
+    tops = {path.split(b"/", 1)[0] for path in versioned}
     top = next(iter(tops)) if len(tops) == 1 and not keep_top else b""
-    if top and top in kept and not stat.S_ISDIR(kept[top].mode):
+    if top and top in versioned and not stat.S_ISDIR(versioned[top].mode):
         top = b""
     skip = len(top) + 1 if top else 0
-    inside = [attrs.evolve(member, path=path[skip:]) for path, member in kept.items() if path[skip:]]
+    inside = [attrs.evolve(member, path=path[skip:]) for path, member in versioned.items() if path[skip:]]
     targets = {member.path: _target(member) for member in inside if member.mode == LINK}
     for path in targets:
         if _leads_out(path, targets):
             raise refusal(f"the link {as_text(path)} leads out of it or in a circle, to {as_text(targets[path])[:200]}")
-    left_out = tuple(sorted(set(members) - set(kept)))
+    left_out = tuple(sorted(set(members) - set(versioned)))
     return Opened(name, inside, top, left_out)
 
 
 def _leads_out(link: bytes, targets: Mapping[bytes, bytes]) -> bool:
     """Whether following a link, and those on its way, leaves the root, or does not end."""
-    place: list[bytes] = []
+    directory: list[bytes] = []
     waiting = link.split(b"/")[::-1]
     followed = 0
     while waiting:
-        part = waiting.pop()
-        if part == b"..":
-            if not place:
+        component = waiting.pop()
+        if component == b"..":
+            if not directory:
                 return True
-            place.pop()
-        elif part not in (b"", b"."):
-            place.append(part)
-            target = targets.get(b"/".join(place))
+            directory.pop()
+        elif component not in (b"", b"."):
+            directory.append(component)
+            target = targets.get(b"/".join(directory))
             if target is not None:
                 followed += 1
                 if followed > _FOLLOWED:
                     return True  # nowhere as it is, but who knows where once a file takes its place
                 if target.startswith((b"/", b"\\")) or target[1:2] == b":" or b"\0" in target or not target:
                     return True
-                place.pop()
+                directory.pop()
                 waiting += target.split(b"/")[::-1]
     return False
 

@@ -46,10 +46,10 @@ class Cache:
 
     def of(self, path: bytes, status: os.stat_result) -> Seen | None:
         """What is known of a file, if it certainly is the file that was read."""
-        seen = self.files.get(path)
-        if seen is None or seen[:4] != _stamp(status) or not believed(seen, self.begun):
+        record = self.files.get(path)
+        if record is None or record[:4] != _stamp(status) or not believed(record, self.begun):
             return None
-        return seen
+        return record
 
 
 def believed(seen: Seen, begun: int) -> bool:
@@ -72,7 +72,7 @@ def begin(path: Path) -> int:
 
 def begin_after(path: Path, files: Mapping[bytes, Seen]) -> int:
     """The same, after the clock went on since the last change of these files, if that does not take long."""
-    last = max((seen[2] for seen in files.values()), default=0)
+    last = max((record[2] for record in files.values()), default=0)
     deadline = time.monotonic() + _PATIENCE
     while (begun := begin(path)) <= last and time.monotonic() < deadline:
         time.sleep(_PAUSE)
@@ -92,7 +92,7 @@ def read(path: Path) -> Cache:
 def write(path: Path, cache: Cache) -> None:
     """Replace the cache. That it cannot be written is no failure."""
     body = _HEAD + _SIZES.pack(cache.begun, len(cache.files))
-    body += b"".join(_RECORD.pack(*seen) for seen in cache.files.values()) + b"\0".join(cache.files)
+    body += b"".join(_RECORD.pack(*record) for record in cache.files.values()) + b"\0".join(cache.files)
     with contextlib.suppress(OSError):
         temporary = path.with_name(path.name + ".new")
         temporary.write_bytes(body + hashlib.sha1(body, usedforsecurity=False).digest())

@@ -70,12 +70,12 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort) as error:
-        number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
-        return _complain("interrupted; what was there before is there", None, 128 + number)
+        signal_number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
+        return _complain("interrupted; what was there before is there", None, 128 + signal_number)
     except OSError as error:
         unnamed = "the current folder" if isinstance(error, FileNotFoundError) else "the output"
-        place = shown(error.filename) if error.filename else unnamed
-        return _complain(f"{place}: {error.strerror or error}", None, PerfError.exit_code)
+        subject = shown(error.filename) if error.filename else unnamed
+        return _complain(f"{subject}: {error.strerror or error}", None, PerfError.exit_code)
     except Exception as error:
         return _complain(f"failed in a way it should not: {type(error).__name__}: {error}", "report it", _INTERNAL)
 
@@ -142,7 +142,7 @@ def import_(
     """
     repository = _writable(ctx)
     path = archive if archive.is_absolute() else ctx.obj / archive
-    found = import_archive(
+    imported = import_archive(
         repository,
         path,
         tag,
@@ -152,9 +152,9 @@ def import_(
         limit=_size(limit),
         keep_top=keep_top,
     )
-    off = f", without the folder {as_text(found.top)}/ around them" if found.top else ""
-    _say(f"{plural(found.files, 'file')}{off}")
-    _tell_saved(repository, found.saved)
+    off = f", without the folder {as_text(imported.top)}/ around them" if imported.top else ""
+    _say(f"{plural(imported.files, 'file')}{off}")
+    _tell_saved(repository, imported.saved)
 
 
 @app.command()
@@ -162,7 +162,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show what is checked out, and what changed since."""
     repository = _repository(ctx)
     refs = repository.refs()
-    changes, seen = repository.changes()
+    changes, snapshot = repository.changes()
     abandoned = State(repository).abandoned() if repository.places.version is None else None
     if as_json:
         _print_json(
@@ -171,20 +171,20 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
                 "version": refs.head,
                 "tag": repository.version(refs.head).tag if refs.head else None,
                 "changes": _changes_json(changes),
-                "left_out": [as_text(path) for path in seen.left_out],
+                "left_out": [as_text(path) for path in snapshot.left_out],
             }
         )
         return
-    where = f"on {printable(refs.line)}" if refs.line is not None else "on no line"
+    position = f"on {printable(refs.line)}" if refs.line is not None else "on no line"
     if refs.head is None:
-        print(f"{where}, no version yet")
+        print(f"{position}, no version yet")
     else:
-        print(f"{where} at {refs.head[:10]} {printable(repository.version(refs.head).tag)}")
+        print(f"{position} at {refs.head[:10]} {printable(repository.version(refs.head).tag)}")
     for change in changes:
         print(f"{change.letter} {change.shown}")
     if not changes:
         print("nothing changed")
-    _tell_left_out(seen.left_out)
+    _tell_left_out(snapshot.left_out)
     if abandoned is not None:
         _say("a killed process put this tree at another version: the next command that writes puts it back")
 
@@ -202,8 +202,8 @@ def log(
     for name, id in sorted(repository.refs().lines.items()):
         ends.setdefault(id, []).append(name)
     rows = []
-    for number, (id, version) in enumerate(repository.walk(repository.resolve(revision))):
-        if count is not None and number >= count:
+    for index, (id, version) in enumerate(repository.walk(repository.resolve(revision))):
+        if count is not None and index >= count:
             break
         if as_json:
             rows.append(_version_json(id, version))
@@ -244,8 +244,8 @@ def diff(
     repository = _repository(ctx)
     before = repository.version(repository.resolve(old)).tree
     if new is None:
-        seen = repository.scan()
-        changes, read_new = repository.compare(before, seen.tree, seen), _from_disk(repository)
+        snapshot = repository.scan()
+        changes, read_new = repository.compare(before, snapshot.tree, snapshot), _from_disk(repository)
     else:
         changes = repository.compare(before, repository.version(repository.resolve(new)).tree)
         read_new = _from_objects(repository)
@@ -284,8 +284,8 @@ def checkout(
     line = revision if revision in repository.refs().lines else None
     id = repository.resolve(revision)
     changed = State(repository).move(line, id, force=force)
-    where = f"on {printable(line)}" if line is not None else "on no line"
-    _say(f"{where} at {id[:10]} {printable(repository.version(id).tag)}: {plural(changed, 'path')} changed")
+    position = f"on {printable(line)}" if line is not None else "on no line"
+    _say(f"{position} at {id[:10]} {printable(repository.version(id).tag)}: {plural(changed, 'path')} changed")
 
 
 @app.command()
@@ -388,10 +388,10 @@ def _from_objects(repository: Repository) -> differences.Read:
 
 def _from_disk(repository: Repository) -> differences.Read:
     def read(path: bytes, entry: Entry) -> bytes | None:
-        place = os.path.join(os.fsencode(repository.places.root), path)
+        full_path = os.path.join(os.fsencode(repository.places.root), path)
         if entry.is_link:
-            return os.readlink(place)
-        with open(place, "rb") as file:
+            return os.readlink(full_path)
+        with open(full_path, "rb") as file:
             content = file.read(differences.LIMIT + 1)
         return content if len(content) <= differences.LIMIT else None
 

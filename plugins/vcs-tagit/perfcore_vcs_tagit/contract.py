@@ -72,8 +72,8 @@ class TagitScript(Script):
 
     def changes(self) -> list[tuple[str, str]]:
         """(letter, path) of what `tagit status` lists."""
-        found = json.loads(self.tagit("status", "--json").stdout)
-        return [(change["change"], change["path"]) for change in found["changes"]]
+        status = json.loads(self.tagit("status", "--json").stdout)
+        return [(change["change"], change["path"]) for change in status["changes"]]
 
 
 class TagitContract(VcsContract):

@@ -26,8 +26,8 @@ def patch(change: Change, old: Read, new: Read) -> Iterator[str]:
     if before is None or after is None:
         yield "  (not shown: binary or large)"
         return
-    for number, line in enumerate(difflib.unified_diff(before, after, lineterm="")):
-        if number > 1:
+    for index, line in enumerate(difflib.unified_diff(before, after, lineterm="")):
+        if index > 1:
             yield printable(line.expandtabs())
 
 

@@ -127,8 +127,8 @@ class Tagit:
         tree = repository.version(version).tree
         entry = Lookup(repository.get, tree).at(os.fsencode(path))
         if entry is None or entry.is_folder:
-            what = "no file" if entry is None else "a folder and no file"
-            raise NotFoundError(f"version {version[:10]} has {what} '{printable(path)}'")
+            reason = "no file" if entry is None else "a folder and no file"
+            raise NotFoundError(f"version {version[:10]} has {reason} '{printable(path)}'")
         return repository.objects.read(entry.id, "blob")
 
     def changed_files(self, old: str | None, new: str) -> tuple[str, ...]:

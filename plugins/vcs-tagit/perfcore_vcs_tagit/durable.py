@@ -40,8 +40,8 @@ def told(doing: str, hint: str | None = None) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        where = f"{shown(error.filename)}: " if error.filename else ""
-        raise VersionError(f"could not {doing}: {where}{error.strerror or error}", hint=hint) from error
+        prefix = f"{shown(error.filename)}: " if error.filename else ""
+        raise VersionError(f"could not {doing}: {prefix}{error.strerror or error}", hint=hint) from error
 
 
 def shown(path: object) -> str:

@@ -64,15 +64,15 @@ def _content(path: Path) -> bytes:
 
 def _patterns(data: bytes, name: str) -> list[str]:
     lines = [line.removesuffix("\r") for line in data.decode("utf-8-sig", "surrogateescape").split("\n")]
-    found = [(number, line) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
-    if found:
+    numbered = [(row, line) for row, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if numbered:
         from pathspec import GitIgnoreSpec
-    for number, line in found:
+    for row, line in numbered:
         parts = line.split("/")
-        if parts.count("**") > _STARS or any(part.count("*") > _STARS for part in parts):
-            raise VersionError(f"line {number} of {name} has too many stars: {printable(line)}")
+        if parts.count("**") > _STARS or any(component.count("*") > _STARS for component in parts):
+            raise VersionError(f"line {row} of {name} has too many stars: {printable(line)}")
         try:
             GitIgnoreSpec.from_lines([line])
         except (ValueError, re.error) as error:
-            raise VersionError(f"line {number} of {name} is no pattern: {printable(line)}") from error
-    return [line for _, line in found]
+            raise VersionError(f"line {row} of {name} is no pattern: {printable(line)}") from error
+    return [line for _, line in numbered]

@@ -36,13 +36,13 @@ def import_archive(
     """Save what is in an archive, and put the working tree at it. Nothing is written before all of it was checked."""
     state = State(repository)
     name = archive.tag_of(path) if tag is None else tag
-    with archive.opened(path, limit=limit, keep_top=keep_top) as found, repository.writing(), told("import"):
+    with archive.opened(path, limit=limit, keep_top=keep_top) as archived, repository.writing(), told("import"):
         repository.refuse_journal()
         refs = repository.refs()
         repository.refuse_name(refs, name)
         state.refuse_changes()
         with Writer(repository.objects) as writer:
-            tree = found.store(writer)
+            tree = archived.store(writer)
             saved = repository.add_version(writer, refs, tree, name, message=message, author=author, date=date)
             pack = writer.finish()
         try:
@@ -51,5 +51,5 @@ def import_archive(
             if pack is not None and not repository.places.journal.exists():
                 pack.unlink(missing_ok=True)
             raise
-    files = sum(member.data is not None for member in found.members)
-    return Imported(attrs.evolve(saved, left_out=found.left_out), files, found.top)
+    files = sum(member.data is not None for member in archived.members)
+    return Imported(attrs.evolve(saved, left_out=archived.left_out), files, archived.top)

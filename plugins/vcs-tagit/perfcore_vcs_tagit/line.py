@@ -121,14 +121,14 @@ def _decode(text: str) -> Refs:
     word, kind, value = head.split(" ")
     if word != "head" or kind not in ("line", "version") or (kind == "version" and not is_id(value)):
         raise ValueError(head)
-    found: dict[str, dict[str, str]] = {"line": {}, "tag": {}}
+    refs: dict[str, dict[str, str]] = {"line": {}, "tag": {}}
     for row in rows:
         word, id, name = row.split(" ")
-        if word not in found or not is_id(id) or _complaint(name):
+        if word not in refs or not is_id(id) or _complaint(name):
             raise ValueError(row)
-        found[word][name] = id
+        refs[word][name] = id
     line, at = (value, None) if kind == "line" else (None, value)
-    return Refs(line, at, found["line"], found["tag"])
+    return Refs(line, at, refs["line"], refs["tag"])
 
 
 def _complaint(name: str) -> str | None:

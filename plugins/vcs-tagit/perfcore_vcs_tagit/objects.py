@@ -64,11 +64,11 @@ class Nowhere:
         return identify(kind, content)
 
     def add_stream(self, size: int, chunks: Iterable[bytes]) -> str | None:
-        digest, seen = _hash_of("blob", size), 0
+        digest, read_size = _hash_of("blob", size), 0
         for chunk in chunks:
             digest.update(chunk)
-            seen += len(chunk)
-        return str(digest.hexdigest()) if seen == size else None
+            read_size += len(chunk)
+        return str(digest.hexdigest()) if read_size == size else None
 
 
 @attrs.frozen
@@ -117,18 +117,18 @@ class Objects:
 
     def find(self, id: str, kind: str) -> Found:
         """Where an object of a kind is. FormatError where it is not."""
-        place = self._places.get(bytes.fromhex(id))
-        if place is None and self._names() != self._seen:  # another process wrote one
+        position = self._places.get(bytes.fromhex(id))
+        if position is None and self._names() != self._seen:  # another process wrote one
             self.forget()
-            place = self._places.get(bytes.fromhex(id))
-        if place is None:
+            position = self._places.get(bytes.fromhex(id))
+        if position is None:
             reason = f" ({self.damaged[0].message})" if self.damaged else ""
             raise FormatError(f"the {kind} {id} is missing{reason}", hint="`tagit fsck` tells what else is")
-        pack, number = place
-        found = _found(pack, number)
-        if found.kind != kind:
-            raise FormatError(f"{id} is a {found.kind} where there should be a {kind}")
-        return found
+        pack, index = position
+        packed = _found(pack, index)
+        if packed.kind != kind:
+            raise FormatError(f"{id} is a {packed.kind} where there should be a {kind}")
+        return packed
 
     def stream(self, id: str, kind: str = "blob") -> Iterator[bytes]:
         """An object's content in pieces. FormatError, at the latest after the last one, where it is damaged."""
@@ -136,12 +136,13 @@ class Objects:
 
     def read(self, id: str, kind: str) -> bytes:
         """An object's content, if it is of a size that can be held."""
-        found = self.find(id, kind)
-        if found.size > _LARGEST:
+        packed = self.find(id, kind)
+        if packed.size > _LARGEST:
             raise VersionError(
-                f"the {kind} {id} has {found.size:,} bytes, too many to be held", hint="`tagit cat` writes it out"
+                f"the {kind} {id} has {packed.size:,} bytes, too many to be held",
+                hint="`tagit cat` writes it out",
             )
-        return b"".join(inflated(found))
+        return b"".join(inflated(packed))
 
     def forget(self) -> None:
         """Look at the folder again when something is asked for."""
@@ -185,17 +186,17 @@ class Writer:
 
     def add_stream(self, size: int, chunks: Iterable[bytes]) -> str | None:
         """Keep a blob that comes in pieces, unless it is there already."""
-        digest, packer, seen, stored = _hash_of("blob", size), zlib.compressobj(_LEVEL), 0, 0
+        digest, packer, read_size, stored = _hash_of("blob", size), zlib.compressobj(_LEVEL), 0, 0
         begin = self._end
         for chunk in chunks:
             digest.update(chunk)
-            seen += len(chunk)
+            read_size += len(chunk)
             stored += self._write(packer.compress(chunk))
         stored += self._write(packer.flush())
         id = str(digest.hexdigest())
-        if seen != size or self._has(id):
+        if read_size != size or self._has(id):
             self._go_back(begin)
-            return id if seen == size else None
+            return id if read_size == size else None
         self._keep(id, "blob", stored, size)
         return id
 
@@ -236,27 +237,27 @@ class Writer:
 
 def remove_unfinished(folder: Path) -> int:
     """Take away what a killed writer left. Called by whoever holds the lock; gives its size."""
-    left = folder / _UNFINISHED
-    size = left.stat().st_size if left.exists() else 0
-    left.unlink(missing_ok=True)
+    unfinished = folder / _UNFINISHED
+    size = unfinished.stat().st_size if unfinished.exists() else 0
+    unfinished.unlink(missing_ok=True)
     return size
 
 
 def contents(pack: Pack) -> Iterator[Found]:
     """Every object of a pack."""
-    return (_found(pack, number) for number in range(len(pack.records) // _RECORD.size))
+    return (_found(pack, index) for index in range(len(pack.records) // _RECORD.size))
 
 
 def inflated(found: Found) -> Iterator[bytes]:
     """The content of an object, never more of it than was told."""
-    digest, unpacker, seen = _hash_of(found.kind, found.size), zlib.decompressobj(), 0
+    digest, unpacker, inflated_size = _hash_of(found.kind, found.size), zlib.decompressobj(), 0
     try:
         for data in _stored(found):
             while data:
                 piece = unpacker.decompress(data, CHUNK)
                 data = unpacker.unconsumed_tail
-                seen += len(piece)
-                if seen > found.size:
+                inflated_size += len(piece)
+                if inflated_size > found.size:
                     raise _damage(found)
                 digest.update(piece)
                 yield piece
@@ -264,7 +265,7 @@ def inflated(found: Found) -> Iterator[bytes]:
     except (OSError, zlib.error) as error:
         raise _damage(found) from error
     digest.update(piece)
-    if not unpacker.eof or seen + len(piece) != found.size or digest.hexdigest() != found.id:
+    if not unpacker.eof or inflated_size + len(piece) != found.size or digest.hexdigest() != found.id:
         raise _damage(found)
     yield piece
 
@@ -272,16 +273,16 @@ def inflated(found: Found) -> Iterator[bytes]:
 def _stored(found: Found) -> Iterator[bytes]:
     with open(found.pack, "rb", buffering=0) as file:
         file.seek(found.place)
-        left = found.stored
-        while left and (data := file.read(min(left, CHUNK))):
-            left -= len(data)
+        remaining = found.stored
+        while remaining and (data := file.read(min(remaining, CHUNK))):
+            remaining -= len(data)
             yield data
 
 
 def _found(pack: Pack, number: int) -> Found:
-    id, kind, place, stored, size = _RECORD.unpack_from(pack.records, number * _RECORD.size)
+    id, kind, offset, stored, size = _RECORD.unpack_from(pack.records, number * _RECORD.size)
     name = KINDS[kind] if kind < len(KINDS) else f"thing of kind {kind}"
-    return Found(id.hex(), pack.path, name, place, stored, size)
+    return Found(id.hex(), pack.path, name, offset, stored, size)
 
 
 def _open(path: Path) -> Pack:

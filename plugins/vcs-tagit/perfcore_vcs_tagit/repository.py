@@ -100,20 +100,20 @@ class Repository:
 
     def scan(self) -> Scan:
         """The working tree as it is. Nothing is written."""
-        known = cache.read(self.places.cache) if self.places.version is None else Cache()
-        return scan.scan(self.places.root, self._rules(), known, Nowhere())
+        file_cache = cache.read(self.places.cache) if self.places.version is None else Cache()
+        return scan.scan(self.places.root, self._rules(), file_cache, Nowhere())
 
     def look(self, sink: Sink | None = None) -> Scan:
         """The same for whoever writes: so that it can be remembered, and everything in it kept in a sink."""
         begun = cache.begin(self.places.cache)
         rules = self._rules() if sink is None else attrs.evolve(self._rules(), has=self.objects.__contains__)
-        seen = scan.scan(self.places.root, rules, cache.read(self.places.cache), sink or Nowhere())
-        return attrs.evolve(seen, begun=begun)
+        snapshot = scan.scan(self.places.root, rules, cache.read(self.places.cache), sink or Nowhere())
+        return attrs.evolve(snapshot, begun=begun)
 
     def changes(self) -> tuple[list[Change], Scan]:
         """How the working tree differs from the head."""
-        seen = self.scan()
-        return self.compare(self.tree_of(self.refs().head), seen.tree, seen), seen
+        snapshot = self.scan()
+        return self.compare(self.tree_of(self.refs().head), snapshot.tree, snapshot), snapshot
 
     def compare(self, old: str, new: str, seen: Scan | None = None) -> list[Change]:
         """How two trees differ, of which one may be the working tree's."""
@@ -133,8 +133,8 @@ class Repository:
                 f"{shown(self.places.root)} was made to be measured and stays as it is",
                 hint=f"work in {shown(self.places.home)}",
             )
-        what = f"another process is at work in {shown(self.places.root)}"
-        busy = VersionError(what, hint="try again when it is done")
+        message = f"another process is at work in {shown(self.places.root)}"
+        busy = VersionError(message, hint="try again when it is done")
         with told("write to the repository"), self._lock.hold(_PATIENCE, busy):
             self.places.packs.mkdir(exist_ok=True)
             remove_unfinished(self.places.packs)
@@ -155,21 +155,21 @@ class Repository:
             refs = self.refs()
             with Writer(self.objects) as writer:
                 self.refuse_name(refs, tag)
-                seen = self.look(writer)
-                saved = self.add_version(writer, refs, seen.tree, tag, message=message, author=author, date=date)
+                snapshot = self.look(writer)
+                saved = self.add_version(writer, refs, snapshot.tree, tag, message=message, author=author, date=date)
                 writer.finish()
             self.advance(refs, saved)
-            cache.write(self.places.cache, Cache(seen.begun, seen.files))
-        return attrs.evolve(saved, left_out=seen.left_out)
+            cache.write(self.places.cache, Cache(snapshot.begun, snapshot.files))
+        return attrs.evolve(saved, left_out=snapshot.left_out)
 
     def refuse_name(self, refs: Refs, tag: str) -> str:
         """The tag as it is written. UsageError where it cannot be one, VersionError where there is no line."""
         name = line.valid(tag)
         refs.refuse_taken(name)
         if refs.line is None:
-            where = self._version(refs.head).tag if refs.head else ""
+            current_tag = self._version(refs.head).tag if refs.head else ""
             raise VersionError(
-                f"{printable(where)} is checked out, and no line", hint="begin a line here: tagit branch NAME"
+                f"{printable(current_tag)} is checked out, and no line", hint="begin a line here: tagit branch NAME"
             )
         return name
 
@@ -239,9 +239,9 @@ class Repository:
 
     def _walk(self, id: str | None) -> Iterator[tuple[str, Version]]:
         while id is not None:
-            found = self._version(id)
-            yield id, found
-            id = found.parent
+            version = self._version(id)
+            yield id, version
+            id = version.parent
 
     def _rules(self) -> Rules:
         """What counts: all but what `.tagitignore` says. While a state is put aside, it is that state's file that
@@ -256,8 +256,8 @@ class Repository:
 
     def _rules_of(self, state: Journal) -> Rules:
         found = Lookup(self.get, state.tree).at(ignore.NAME.encode())
-        own = self.objects.read(found.id, "blob") if found is not None and not found.is_folder else b""
-        saved = ignore.parse(self.places.ignore, own)
+        own_rules = self.objects.read(found.id, "blob") if found is not None and not found.is_folder else b""
+        saved = ignore.parse(self.places.ignore, own_rules)
         brought = [Lookup(self.get, self.tree_of(id)) for id in {self.refs().head, state.moving}]
 
         def at(path: bytes) -> tree.Entry | None:

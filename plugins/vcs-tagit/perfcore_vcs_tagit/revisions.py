@@ -66,5 +66,5 @@ class Revisions:
 
     def _ambiguous(self, text: str, found: dict[str, str]) -> VersionError:
         listed = ", ".join(f"{id[:12]} ({printable(found[id])})" for id in sorted(found)[:_LISTED])
-        more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
-        return VersionError(f"'{text}' may be {listed}{more}", hint="write more of it, or the tag")
+        ending = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+        return VersionError(f"'{text}' may be {listed}{ending}", hint="write more of it, or the tag")

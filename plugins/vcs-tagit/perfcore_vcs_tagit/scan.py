@@ -76,7 +76,7 @@ class _Scanner:
 
     def _folders(self) -> list[tuple[bytes, list[Entry], bool]]:
         """(path, entries but folders, whether there is nothing at all) of each, every one before its subfolders."""
-        found = []
+        folders = []
         waiting = [b""]
         while waiting:
             path = waiting.pop()
@@ -91,8 +91,8 @@ class _Scanner:
                     waiting.append(inside)
                 elif (entry := self._entry(item.name, inside, status)) is not None:
                     entries.append(entry)
-            found.append((path, entries, names == 0))
-        return found
+            folders.append((path, entries, names == 0))
+        return folders
 
     def _names(self, path: bytes) -> Iterator[tuple[os.DirEntry[bytes], os.stat_result]]:
         try:
@@ -112,8 +112,8 @@ class _Scanner:
 
     def _is_known_folder(self, path: bytes) -> bool:
         """Whether a folder that holds only what does not count is in the version: then it is an empty one."""
-        known = self._rules.known(path)
-        return known is not None and known.is_folder
+        entry = self._rules.known(path)
+        return entry is not None and entry.is_folder
 
     def _tree(self, entries: list[Entry]) -> str:
         id = self._sink.add("tree", encode(entries))
@@ -134,16 +134,16 @@ class _Scanner:
     def _mode(self, path: bytes, status: os.stat_result) -> int:
         if sys.platform != "win32":
             return FILE | status.st_mode & PERMISSIONS
-        known = self._rules.known(path)
-        return known.mode if known is not None and known.mode & FILE == FILE else FILE | 0o644
+        entry = self._rules.known(path)
+        return entry.mode if entry is not None and entry.mode & FILE == FILE else FILE | 0o644
 
     def _file(self, path: bytes, status: os.stat_result) -> str:
-        seen = self._cache.of(path, status)
-        if seen is None or not self._rules.has(seen[4].hex()):
+        record = self._cache.of(path, status)
+        if record is None or not self._rules.has(record[4].hex()):
             id, status = self._read(path)
-            seen = see(status, id)
-        self._files[path] = seen
-        return seen[4].hex()
+            record = see(status, id)
+        self._files[path] = record
+        return record[4].hex()
 
     def _read(self, path: bytes) -> tuple[str, os.stat_result]:
         for _ in range(_TRIES):

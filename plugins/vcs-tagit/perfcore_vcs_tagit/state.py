@@ -37,8 +37,8 @@ class State:
         """The token of a state whose process died."""
         if self._owner.held or not self._places.journal.exists() or not self._owner.is_free():
             return None
-        found = journal.read(self._places.journal)
-        return found.token if found is not None else None
+        saved = journal.read(self._places.journal)
+        return saved.token if saved is not None else None
 
     def save(self) -> str:
         """Put all changes aside; the tree is that of the head afterwards."""
@@ -46,9 +46,9 @@ class State:
             head = self._repository.head()
             self._become_owner()
             with self._undone():
-                seen, pack = self._look()
-                state = self._write(seen, pack)
-                self._go(seen, self._repository.tree_of(head))
+                snapshot, pack = self._look()
+                state = self._write(snapshot, pack)
+                self._go(snapshot, self._repository.tree_of(head))
         return state.token
 
     def checkout(self, version: str) -> None:
@@ -58,14 +58,14 @@ class State:
             if state is None or not self._owner.held:
                 raise VersionError("the changes were not put aside before another version is checked out")
             target = self._repository.tree_of(version)
-            seen = self._repository.look()
-            move = self._move(seen, target)
+            snapshot = self._repository.look()
+            move = self._move(snapshot, target)
             move.look()
             journal.write(self._places.journal, attrs.evolve(state, moving=version))
             written = move.go()
             self._set_head(None, version)
             journal.write(self._places.journal, state)
-            self._remember(seen, move, written)
+            self._remember(snapshot, move, written)
 
     def restore(self, token: str) -> None:
         """Go back to what was put aside. It can be killed and done again; where there is nothing, so it stays."""
@@ -93,11 +93,11 @@ class State:
         """Go to a version for good: to the end of a line, or without one. Gives how many paths changed.
         VersionError where that would lose changes, unless they are to be lost."""
         with self._owned("check out a version"):
-            seen, pack = self._look(keep=force)
+            snapshot, pack = self._look(keep=force)
             if not force:
-                self._refuse_dirt(seen)
+                self._refuse_dirt(snapshot)
             target = self._repository.tree_of(version)
-            return self._move_for_good(seen, pack, version, target, lambda: self._set_head(name, version))
+            return self._move_for_good(snapshot, pack, version, target, lambda: self._set_head(name, version))
 
     def refuse_changes(self) -> None:
         """VersionError where the working tree is not as the head has it."""
@@ -106,9 +106,9 @@ class State:
     def adopt(self, version: str, target: str, advance: Callable[[], None]) -> int:
         """Put the tree at a version that is about to be the head; `advance` makes it so."""
         with self._owned("put the working tree at the new version"):
-            seen, _ = self._look(keep=False)
-            self._refuse_dirt(seen)
-            return self._move_for_good(seen, None, version, target, advance)
+            snapshot, _ = self._look(keep=False)
+            self._refuse_dirt(snapshot)
+            return self._move_for_good(snapshot, None, version, target, advance)
 
     @contextlib.contextmanager
     def _owned(self, doing: str) -> Iterator[None]:
@@ -137,14 +137,14 @@ class State:
         if state.token != token:
             raise VersionError(f"the state that was put aside is {state.token}, not {printable(token)}")
         if state.goal is None or state.goal != self._repository.refs().head:
-            seen = self._repository.look()
-            move = self._move(seen, state.tree)
+            snapshot = self._repository.look()
+            move = self._move(snapshot, state.tree)
             move.look()
             written = move.go()
             working.sync(self._places.root, written)
             self._set_head(state.line, state.at)
             self._forget(state)
-            self._remember(seen, move, written)
+            self._remember(snapshot, move, written)
         else:
             self._forget(state)
 
@@ -166,17 +166,17 @@ class State:
         if not keep:
             return self._repository.look(), None
         with Writer(self._repository.objects) as writer:
-            seen = self._repository.look(writer)
-            return seen, writer.finish()
+            snapshot = self._repository.look(writer)
+            return snapshot, writer.finish()
 
     def _refuse_dirt(self, seen: Scan) -> None:
         head = self._repository.tree_of(self._repository.refs().head)
         changes = self._repository.compare(head, seen.tree, seen) if seen.tree != head else []
         if changes:
             listed = ", ".join(change.shown for change in changes[:5])
-            more = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
+            ending = f" and {len(changes) - 5} more" if len(changes) > 5 else ""
             raise VersionError(
-                f"{plural(len(changes), 'change')} would be lost: {listed}{more}",
+                f"{plural(len(changes), 'change')} would be lost: {listed}{ending}",
                 hint="save them, ignore them, or move them away",
             )
 
@@ -210,7 +210,9 @@ class State:
     def _remember(self, seen: Scan, move: working.Move, written: dict[bytes, Seen]) -> None:
         """Keep in the cache what the files are now."""
         moved = {change.path for change in move.changes}
-        files = {path: one for path, one in seen.files.items() if path not in moved and believed(one, seen.begun)}
+        files = {
+            path: record for path, record in seen.files.items() if path not in moved and believed(record, seen.begun)
+        }
         files |= written
         cache.write(self._places.cache, Cache(cache.begin_after(self._places.cache, written), files))
 

@@ -79,7 +79,7 @@ def encode(entries: Sequence[Entry]) -> bytes:
 
 def decode(content: bytes, id: str = "") -> tuple[Entry, ...]:
     """The entries of a tree. FormatError where they are not such as `encode` writes."""
-    found, at, last = [], 0, b""
+    entries, at, last = [], 0, b""
     while at < len(content):
         match = _ENTRY.match(content, at)
         if match is None:
@@ -87,9 +87,9 @@ def decode(content: bytes, id: str = "") -> tuple[Entry, ...]:
         mode, name = int(match[1], 8), match[2]
         if name in (b".", b"..") or name <= last or not _is_mode(mode):
             raise FormatError(f"the tree {id} has an entry that cannot be: {as_text(name)}")
-        found.append(Entry(name, mode, match[3].hex()))
+        entries.append(Entry(name, mode, match[3].hex()))
         at, last = match.end(), name
-    return tuple(found)
+    return tuple(entries)
 
 
 def reader(objects: Objects, more: Mapping[str, Sequence[Entry]] | None = None) -> Get:
@@ -119,7 +119,7 @@ def walk(get: Get, tree: str) -> Iterator[tuple[bytes, Entry]]:
 
 def compare(get: Get, old: str, new: str) -> list[Change]:
     """What differs, sorted by path. Only folders that differ are looked into."""
-    found: list[Change] = []
+    changes: list[Change] = []
     waiting = [(b"", old, new)] if old != new else []
     while waiting:
         prefix, before, after = waiting.pop()
@@ -131,11 +131,11 @@ def compare(get: Get, old: str, new: str) -> list[Change]:
             a_id, b_id = (entry.id if entry is not None and entry.is_folder else EMPTY for entry in (a, b))
             if a_id != b_id:
                 waiting.append((prefix + name + b"/", a_id, b_id))
-            a, b = (None if entry is not None and entry.is_folder and not _counts(entry, other) else entry
-                    for entry, other in ((a, b), (b, a)))  # fmt: skip
+            a, b = (None if entry is not None and entry.is_folder and not _counts(entry, opposite) else entry
+                    for entry, opposite in ((a, b), (b, a)))  # fmt: skip
             if a is not None or b is not None:
-                found.append(Change(prefix + name, a, b))
-    return sorted(found, key=lambda change: change.path)
+                changes.append(Change(prefix + name, a, b))
+    return sorted(changes, key=lambda change: change.path)
 
 
 class Lookup:
@@ -154,12 +154,12 @@ class Lookup:
         inside, place = self._trees[b""], b""
         for name in folder.split(b"/") if folder else ():
             place = place + b"/" + name if place else name
-            known = self._trees.get(place)
-            if known is None:
+            folder_entries = self._trees.get(place)
+            if folder_entries is None:
                 entry = inside.get(name)
                 entries = self._get(entry.id) if entry is not None and entry.is_folder else ()
-                known = self._trees[place] = {one.name: one for one in entries}
-            inside = known
+                folder_entries = self._trees[place] = {one.name: one for one in entries}
+            inside = folder_entries
         return inside
 
 

@@ -36,10 +36,10 @@ def fsck(repository: Repository) -> Health:
     packs = list(repository.objects.packs())
     damage += [error.message for error in repository.objects.damaged]
     for pack in packs:
-        for found in objects.contents(pack):
+        for stored_object in objects.contents(pack):
             count += 1
             try:
-                for _ in objects.inflated(found):
+                for _ in objects.inflated(stored_object):
                     pass
             except FormatError as error:
                 damage.append(error.message)

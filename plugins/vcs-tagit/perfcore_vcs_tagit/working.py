@@ -37,10 +37,10 @@ def export(objects: Objects, get: Get, tree: str, directory: Path) -> None:
 
 def fill(objects: Objects, get: Get, tree: str, directory: Path) -> None:
     """All of a tree in a folder that has nothing of it."""
-    place = os.fsencode(directory)
+    target = os.fsencode(directory)
     with told("fill the folder"):
         for path, entry in walk(get, tree):
-            _write(objects, place, path, entry)
+            _write(objects, target, path, entry)
 
 
 @attrs.frozen
@@ -59,12 +59,13 @@ class Move:
         gone = {change.path for change in self.changes if change.old is not None}
         added = [change for change in self.changes if change.new is not None and not _is_file(change.old)]
         with told("look at what is in the way"):
-            found = sorted({path for change in added for path in _in_the_way(self._place, change, gone)})
-        if found:
-            listed = ", ".join(as_text(path) for path in found[:_LISTED])
-            more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+            blocking = sorted({path for change in added for path in _in_the_way(self._place, change, gone)})
+        if blocking:
+            listed = ", ".join(as_text(path) for path in blocking[:_LISTED])
+            ending = f" and {len(blocking) - _LISTED} more" if len(blocking) > _LISTED else ""
             raise VersionError(
-                f"{plural(len(found), 'ignored path')} would be overwritten: {listed}{more}", hint="move them away"
+                f"{plural(len(blocking), 'ignored path')} would be overwritten: {listed}{ending}",
+                hint="move them away",
             )
 
     def go(self) -> dict[bytes, Seen]:
@@ -78,9 +79,9 @@ class Move:
             for change in self.changes:
                 if change.new is not None:
                     _make_folders(self._place, change.path)
-                    seen = _write(self.objects, self._place, change.path, change.new)
-                    if seen is not None:
-                        written[change.path] = seen
+                    record = _write(self.objects, self._place, change.path, change.new)
+                    if record is not None:
+                        written[change.path] = record
         return written
 
     def _remove_folders(self) -> None:
@@ -99,10 +100,10 @@ class Move:
 
 def sync(root: Path, paths: Iterable[bytes]) -> None:
     """Wait until files are on the disk."""
-    place = os.fsencode(root)
+    root_bytes = os.fsencode(root)
     with told("write the working tree"):
         for path in paths:
-            fd = os.open(os.path.join(place, path), os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
+            fd = os.open(os.path.join(root_bytes, path), os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
             try:
                 os.fsync(fd)
             finally:
