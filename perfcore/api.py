@@ -28,7 +28,7 @@ from perfcore.checking.checks import How
 from perfcore.checking.gate import parse_rules
 from perfcore.checking.outcome import Outcome
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
-from perfcore.jobs import matrix
+from perfcore.jobs import matrix, stored
 from perfcore.jobs.building import Building
 from perfcore.jobs.guarded import place_of
 from perfcore.jobs.runner import Context, postprocess
@@ -232,6 +232,7 @@ class History:
             if measured.profile is None:
                 failed = failed or measured.error or PerfError(f"{measured.job.label} was not measured")
                 continue
+            stored.note_measured(repository, measured.profile)
             saved = repository.save(measured.profile)
             repository.plugins.emit("profile_collected", profile=measured.profile, job=measured.job)
             yield saved

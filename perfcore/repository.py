@@ -29,7 +29,7 @@ from perfcore.store import objects, pending
 from perfcore.store.recent import Recent
 from perfcore.store.store import Kept, Store
 from perfcore.text import printable
-from perfcore.trust import Trust
+from perfcore.trust import Commands, Trust
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Storage, Vcs
@@ -91,6 +91,7 @@ class Repository:
         self.plugins = plugins
         self.places = places
         self.trust = Trust(places.trust)
+        self.commands = Commands(places.trust.with_name("commands"))
 
     @classmethod
     def open(

@@ -15,13 +15,14 @@ from perfcore.checking.bisect.journal import Command, Journal
 from perfcore.checking.history import Scan, Scanned
 from perfcore.checking.pairing import thresholds_of
 from perfcore.checking.series import lines
+from perfcore.cli import consent
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import here, standing
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.jobs import matrix
+from perfcore.jobs import matrix, stored
 from perfcore.jobs.schedule import split_options
-from perfcore.model import Job, MinorVersion
+from perfcore.model import Job, MinorVersion, Profile, Step
 from perfcore.text import percent, printable
 
 _LOOKED_AT = 300  # versions whose files are looked at
@@ -114,14 +115,22 @@ def _measured_command(console: Console, versions: Sequence[MinorVersion], found:
                 workload=profile.header.workload,
                 shell=profile.header.shell,
             )
-            console.say(f"note: measuring what was measured before: {printable(profile.label)}")
             _, options = split_options(profile.collector.params)
-            return _kept(
-                console, job, wish, profile.collector.name, {k: v for k, v in options.items() if v is not None}
-            )
+            options = {name: value for name, value in options.items() if value is not None}
+            job = attrs.evolve(job, collector=Step(name=profile.collector.name, params=options))
+            _require_measured(console, one.profile, profile, job, versions)
+            console.say(f"note: measuring what was measured before: {stored.label(job)}")
+            return _kept(console, job, wish, profile.collector.name, options)
     raise UsageError(
         "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"
     )
+
+
+def _require_measured(console: Console, id: str, profile: Profile, job: Job, versions: Sequence[MinorVersion]) -> None:
+    """UntrustedError unless the user measured the command of a profile here, or confirms it."""
+    digest = stored.profile_digest(console.repository.home, profile)
+    typed = stored.bisect_words(job, versions[0].id, versions[-1].id)
+    consent.require(console, digest, job, source=f"the profile {id[:10]}", typed=typed)
 
 
 def _kept(console: Console, job: Job, wish: Wish, collector: str, params: dict[str, Any]) -> Command:

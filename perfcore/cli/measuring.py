@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from perfcore.cli import consent
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.jobs.building import Building
@@ -271,9 +272,12 @@ def context(console: Console) -> Context:
 
 
 def submit(console: Console, plan: Plan) -> Iterator[Measured]:
-    """What comes of a plan, whose `context` is that of `context`."""
+    """What comes of a plan, whose `context` is that of `context`. The commands that were measured may be again."""
     _, executor = console.plugins.make("executor", "local")
-    yield from executor.submit(plan)
+    for measured in executor.submit(plan):
+        if measured.profile is not None:
+            consent.note_measured(console, measured.profile)
+        yield measured
 
 
 def _save(
