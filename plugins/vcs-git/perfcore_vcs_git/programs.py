@@ -1,0 +1,135 @@
+"""Programs that a repository's own configuration names, which git would run.
+
+Who copies or unpacks a repository brings its `.git/config` along, and did not write it. Hooks and the file system
+monitor are switched off by name (`command`); filters have any name, so they are looked up. What the user's own
+configuration says of a filter, global or of the system, stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import PerfError, VersionError
+from perfcore.text import printable
+
+if TYPE_CHECKING:
+    from perfcore_vcs_git.command import Runner
+
+_OWN = ("local", "worktree")
+_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL)
+_COMMANDS = ("clean", "smudge", "process")
+_FAILED = re.compile(r"(?:clean|smudge) filter '?(.*?)'? failed")
+# What git runs to reach another repository, or which unusual ways it may take there.
+_TRANSPORT = re.compile(
+    r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|"
+    r"remote\..*\.(vcs|uploadpack)|protocol\.(.*\.)?allow|gc\.recentobjectshook",
+    re.DOTALL,
+)
+_GITLINK_MODE = b"\x00\x00\xe0\x00"
+
+
+@attrs.frozen
+class Programs:
+    """What the own configuration of a repository, and of the submodules in its tree, makes git run. `filters` maps
+    the names of filters to what the user's own configuration says of them."""
+
+    filters: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    transport: bool = False
+
+    def config(self, *, strict: bool) -> tuple[str, ...]:
+        """Settings that switch these filters off. `strict`: git fails where one would be needed, rather than do
+        without."""
+        return tuple(
+            line for name, outer in sorted(self.filters.items()) for line in _switched_off(name, outer, strict)
+        )
+
+    def explain(self, error: PerfError) -> PerfError:
+        """The error that names the filter which was switched off, where that is the reason."""
+        match = _FAILED.search(str(error))
+        if match is None or match[1] not in self.filters:
+            return error
+        name = printable(match[1])
+        return VersionError(
+            f"the filter {name} is set in the repository's own git configuration, which perfcore does not run",
+            hint=f"set filter.{name} in your own (git config --global), or allow it: "
+            f"perf config set vcs.git.filters '[{name}]'",
+        )
+
+
+def of(runner: Runner) -> Programs:
+    """The programs of a repository and of what is checked out in it, without the filters that the user allows."""
+    filters: dict[str, Mapping[str, str]] = {}
+    transport = False
+    for inner in (runner, *_submodules(runner)):
+        own, outer = _settings(inner)
+        transport = transport or any(_TRANSPORT.fullmatch(key) for key in own)
+        for name in _filters(own):
+            if name not in runner.filters:
+                filters[name] = {part: outer[key] for part in _PARTS if (key := f"filter.{name}.{part}") in outer}
+    return Programs(filters, transport)
+
+
+_PARTS = (*_COMMANDS, "required")
+
+
+def _switched_off(name: str, outer: Mapping[str, str], strict: bool) -> Iterator[str]:
+    if "=" in name or "\n" in name:  # git takes what is behind the first `=` for the value
+        raise VersionError(
+            f"the repository's own git configuration has a filter of an odd name: {printable(name)}",
+            hint="remove it from .git/config, or give it another name",
+        )
+    required = outer.get("required", "false") if any(outer.get(part) for part in _COMMANDS) else str(strict).lower()
+    yield from (f"filter.{name}.{part}={outer.get(part, '')}" for part in _COMMANDS)
+    yield f"filter.{name}.required={required}"
+
+
+def _filters(keys: Collection[str]) -> set[str]:
+    return {match[1] for key in keys if (match := _FILTER.fullmatch(key)) and match[2] != "required"}
+
+
+def _settings(runner: Runner) -> tuple[set[str], dict[str, str]]:
+    """(keys that the repository's own configuration sets, values of all others)."""
+    try:
+        fields = runner.run("config", "--list", "--show-scope", "-z").split(b"\0")[:-1]
+    except PerfError:  # git before 2.26 knows no scopes
+        items = runner.run("config", "--local", "--includes", "--list", "-z").split(b"\0")[:-1]
+        return {os.fsdecode(item.partition(b"\n")[0]) for item in items}, {}
+    own: set[str] = set()
+    outer: dict[str, str] = {}
+    for scope, item in zip(fields[::2], fields[1::2], strict=True):
+        key, _, value = os.fsdecode(item).partition("\n")
+        if scope.decode("ascii") in _OWN:
+            own.add(key)
+        else:
+            outer[key] = value
+    return own, outer
+
+
+def _submodules(runner: Runner) -> Iterator[Runner]:
+    """Runners in the submodules of a tree, and in theirs: git looks into all of them when it looks at the tree."""
+    for path in _gitlinks(runner):
+        if os.path.lexists(path / ".git"):
+            inner = attrs.evolve(runner, folder=path, options=())
+            yield inner
+            with contextlib.suppress(PerfError):
+                yield from _submodules(inner)
+
+
+def _gitlinks(runner: Runner) -> list[Path]:
+    """Where an index has submodules. Nearly none has, and listing a great one takes long: its bytes tell sooner."""
+    try:
+        index = Path(os.fsdecode(runner.run("rev-parse", "--git-path", "index").removesuffix(b"\n")))
+        data = (runner.folder / index).read_bytes()
+    except (PerfError, OSError):
+        return []
+    if _GITLINK_MODE not in data and b"link" not in data:
+        return []
+    items = runner.run("ls-files", "--stage", "-z").split(b"\0")[:-1]
+    return [runner.folder / os.fsdecode(item.partition(b"\t")[2]) for item in items if item.startswith(b"160000 ")]
