@@ -22,13 +22,13 @@ import attrs
 from perfcore import environment, files, inhouse
 from perfcore.config import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer, set_value
 from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, PluginError, StorageError, UsageError
-from perfcore.model import Entry
+from perfcore.model import Entry, is_tag
 from perfcore.plugins import Plugins, guard
 from perfcore.store import index as indexes
 from perfcore.store import objects, pending
 from perfcore.store.recent import Recent
 from perfcore.store.store import Kept, Store
-from perfcore.text import printable
+from perfcore.text import brief, printable
 from perfcore.trust import Commands, Trust
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 DIRECTORY = ".perf"
 SNIFFED = 4096
 LAYOUT = 1  # of `.perf`
+_NO_TAG = "no blanks, '@', ':' or slashes, and no hyphen in front"
 _UNFINISHED = f"{DIRECTORY}-unfinished-"
 _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
@@ -333,6 +334,9 @@ class Repository:
 
     def tag(self, version: str, entry: Entry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> Entry:
         """The entry with other tags: the old one becomes a tombstone. NotFoundError where it was taken off."""
+        for tag in add:
+            if not is_tag(tag):
+                raise UsageError(f"{tag!r} is no tag: {_NO_TAG}")
         tagged = [entry]
 
         def swap(index: indexes.Index) -> indexes.Index:
@@ -446,7 +450,23 @@ class Repository:
 
     def _entry(self, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
         id = objects.identify(objects.Object("profile", profile.header.type, content))
-        return _entry_of(profile, id, name, tables)
+        return attrs.evolve(_entry_of(profile, id, name, tables), tags=self._usable_tags(profile, id))
+
+    def _usable_tags(self, profile: Profile, id: str) -> tuple[str, ...]:
+        """The tags that a profile brings, by the rules of those that users give: what is none, or names another
+        profile already, is left out with a warning."""
+        if not profile.header.tags:
+            return ()
+        owners = {tag: entry.profile for _, entry in self.everywhere() for tag in entry.tags if entry.profile != id}
+        usable = []
+        for tag in dict.fromkeys(profile.header.tags):
+            if not is_tag(tag):
+                self.plugins.warn(f"the tag {brief(tag)} of {id[:10]} is left out: {_NO_TAG}")
+            elif tag in owners:
+                self.plugins.warn(f"the tag {tag} of {id[:10]} is left out: it is one of {owners[tag][:10]}")
+            else:
+                usable.append(tag)
+        return tuple(usable)
 
     def _read(self, path: Path) -> files.Content:
         limit = int(self.config.get("limits.profile_bytes"))

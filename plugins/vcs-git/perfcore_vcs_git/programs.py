@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
 
 _OWN = ("local", "worktree")
-_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process|required)", re.DOTALL)
-_COMMANDS = ("clean", "smudge", "process")
+_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process)", re.DOTALL)
 _FAILED = re.compile(r"(?:clean|smudge) filter '?(.*?)'? failed")
 # What git runs to reach another repository, or which unusual ways it may take there.
 _TRANSPORT = re.compile(
@@ -37,8 +36,9 @@ _GITLINK_MODE = b"\x00\x00\xe0\x00"
 
 @attrs.frozen
 class Programs:
-    """What the own configuration of a repository, and of the submodules in its tree, makes git run. `filters` maps
-    the names of filters to what the user's own configuration says of them."""
+    """What the own configuration of a repository, and of the submodules in its tree, makes git run. `filters` has
+    for each filter the commands that it sets, with what the user's own configuration has instead (empty: nothing),
+    and whether that wants the filter."""
 
     filters: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
     transport: bool = False
@@ -46,9 +46,8 @@ class Programs:
     def config(self, *, strict: bool) -> tuple[str, ...]:
         """Settings that switch these filters off. `strict`: git fails where one would be needed, rather than do
         without."""
-        return tuple(
-            line for name, outer in sorted(self.filters.items()) for line in _switched_off(name, outer, strict)
-        )
+        filters = sorted(self.filters.items())
+        return tuple(line for name, commands in filters for line in _switched_off(name, commands, strict))
 
     def explain(self, error: PerfError) -> PerfError:
         """The error that names the filter which was switched off, where that is the reason."""
@@ -65,33 +64,33 @@ class Programs:
 
 def of(runner: Runner) -> Programs:
     """The programs of a repository and of what is checked out in it, without the filters that the user allows."""
-    filters: dict[str, Mapping[str, str]] = {}
+    filters: dict[str, dict[str, str]] = {}
     transport = False
     for inner in (runner, *_submodules(runner)):
         own, outer = _settings(inner)
         transport = transport or any(_TRANSPORT.fullmatch(key) for key in own)
-        for name in _filters(own):
+        for name, part in _commands(own):
             if name not in runner.filters:
-                filters[name] = {part: outer[key] for part in _PARTS if (key := f"filter.{name}.{part}") in outer}
+                commands = filters.setdefault(name, {"required": outer.get(f"filter.{name}.required", "false")})
+                commands[part] = outer.get(f"filter.{name}.{part}", "")
     return Programs(filters, transport)
 
 
-_PARTS = (*_COMMANDS, "required")
-
-
-def _switched_off(name: str, outer: Mapping[str, str], strict: bool) -> Iterator[str]:
+def _switched_off(name: str, commands: Mapping[str, str], strict: bool) -> Iterator[str]:
+    """Only what is set is set anew: an empty `process` would switch off the user's own `smudge`, too."""
     if "=" in name or "\n" in name:  # git takes what is behind the first `=` for the value
         raise VersionError(
             f"the repository's own git configuration has a filter of an odd name: {printable(name)}",
             hint="remove it from .git/config, or give it another name",
         )
-    required = outer.get("required", "false") if any(outer.get(part) for part in _COMMANDS) else str(strict).lower()
-    yield from (f"filter.{name}.{part}={outer.get(part, '')}" for part in _COMMANDS)
-    yield f"filter.{name}.required={required}"
+    lacking = not all(commands.values())
+    settings = {**commands, "required": str(strict).lower()} if lacking else commands
+    yield from (f"filter.{name}.{part}={value}" for part, value in settings.items())
 
 
-def _filters(keys: Collection[str]) -> set[str]:
-    return {match[1] for key in keys if (match := _FILTER.fullmatch(key)) and match[2] != "required"}
+def _commands(keys: Collection[str]) -> list[tuple[str, str]]:
+    """(filter, clean | smudge | process) of the keys that set one."""
+    return [(match[1], match[2]) for key in sorted(keys) if (match := _FILTER.fullmatch(key))]
 
 
 def _settings(runner: Runner) -> tuple[set[str], dict[str, str]]:
