@@ -74,7 +74,7 @@ class Runner:
         """What a git command that only reads prints. VersionError says what it complained about, unless it ended
         as in `ok`."""
         if words[0] in _FILTERING:
-            config = (*config, *self._programs().config(strict=False))
+            config = (*config, *self._programs(words).config(strict=False))
         process = self.start(*words, config=config, stdin=stdin is not None, hooks=hooks)
         return self._outcome(process, words, stdin, ok)
 
@@ -113,7 +113,7 @@ class Runner:
         # GitPython that failed to be imported because there was no git leaves the first unset when tried again.
         program = git.GIT_PYTHON_GIT_EXECUTABLE or git.git_exec_name
         more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
-        programs = self._programs() if words[0] in _FILTERING else Programs(transport=True)
+        programs = self._programs(words) if words[0] in _FILTERING else Programs(transport=True)
         config = (*config, *programs.config(strict=True))
         try:
             with self._own_environment():
@@ -131,8 +131,8 @@ class Runner:
         except PerfError as error:
             raise programs.explain(error) from error
 
-    def _programs(self) -> Programs:
-        return own_programs.of(self)
+    def _programs(self, words: Sequence[str]) -> Programs:
+        return own_programs.of(self, submodules=words[0] == "status")
 
     def _outcome(self, process: Any, words: Sequence[str], stdin: bytes | None, ok: Sequence[int]) -> bytes:
         try:

@@ -18,6 +18,7 @@ import attrs
 
 from perfcore.errors import PerfError, VersionError
 from perfcore.text import printable
+from perfcore_vcs_git import discovery
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
@@ -30,6 +31,11 @@ _TRANSPORT = re.compile(
     r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|"
     r"remote\..*\.(vcs|uploadpack)|protocol\.(.*\.)?allow|gc\.recentobjectshook",
     re.DOTALL,
+)
+# A configuration without any of these words names none of them; nearly all do, and git need not be asked.
+_WORDS = re.compile(
+    rb"filter|include|sshcommand|gitproxy|askpass|alternaterefscommand|helper|vcs|uploadpack|protocol|recentobjectshook",
+    re.IGNORECASE,
 )
 _GITLINK_MODE = b"\x00\x00\xe0\x00"
 
@@ -62,11 +68,14 @@ class Programs:
         )
 
 
-def of(runner: Runner) -> Programs:
-    """The programs of a repository and of what is checked out in it, without the filters that the user allows."""
+def of(runner: Runner, *, submodules: bool) -> Programs:
+    """The programs of a repository, and of the submodules that are checked out in it where git looks into those,
+    without the filters that the user allows."""
     filters: dict[str, dict[str, str]] = {}
     transport = False
-    for inner in (runner, *_submodules(runner)):
+    for inner in (runner, *(_submodules(runner) if submodules else ())):
+        if not _may_name_programs(inner):
+            continue
         own, outer = _settings(inner)
         transport = transport or any(_TRANSPORT.fullmatch(key) for key in own)
         for name, part in _commands(own):
@@ -91,6 +100,15 @@ def _switched_off(name: str, commands: Mapping[str, str], strict: bool) -> Itera
 def _commands(keys: Collection[str]) -> list[tuple[str, str]]:
     """(filter, clean | smudge | process) of the keys that set one."""
     return [(match[1], match[2]) for key in sorted(keys) if (match := _FILTER.fullmatch(key))]
+
+
+def _may_name_programs(runner: Runner) -> bool:
+    try:
+        places = discovery.places(runner.folder)
+        files = (places.common_dir / "config", places.git_dir / "config.worktree")
+        return any(_WORDS.search(file.read_bytes()) for file in files if file.exists())
+    except (PerfError, OSError):
+        return True
 
 
 def _settings(runner: Runner) -> tuple[set[str], dict[str, str]]:
@@ -124,8 +142,7 @@ def _submodules(runner: Runner) -> Iterator[Runner]:
 def _gitlinks(runner: Runner) -> list[Path]:
     """Where an index has submodules. Nearly none has, and listing a great one takes long: its bytes tell sooner."""
     try:
-        index = Path(os.fsdecode(runner.run("rev-parse", "--git-path", "index").removesuffix(b"\n")))
-        data = (runner.folder / index).read_bytes()
+        data = (discovery.places(runner.folder).git_dir / "index").read_bytes()
     except (PerfError, OSError):
         return []
     if _GITLINK_MODE not in data and b"link" not in data:
