@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from perfcore.cli import consent
 from perfcore.cli.collect import variables
 from perfcore.cli.console import Console
 from perfcore.cli.measuring import here, standing
-from perfcore.errors import NotFoundError, UsageError
+from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.jobs import matrix, stored
 from perfcore.jobs.schedule import split_options
 from perfcore.model import Job, MinorVersion, Profile, Step
@@ -187,7 +188,8 @@ def _prior(console: Console, versions: Sequence[MinorVersion], command: Command,
     if len(versions) <= _LOOKED_AT:
         for place, version in enumerate(versions[1:], 1):
             console.progress(place - 1, len(versions) - 1, "looking at what versions touch")
-            files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
+            with contextlib.suppress(VersionError):  # a partial clone may not have the folders; it is only a guess
+                files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
         console.clear_progress()
     return suspicion.shares(files, (*command.argv, function), _changed(console, versions, command))
 
