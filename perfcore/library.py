@@ -29,7 +29,7 @@ from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
-from perfcore.measure import matrix
+from perfcore.measure import matrix, stored_command
 from perfcore.measure.build import Building
 from perfcore.measure.runner import Context, postprocess
 from perfcore.measure.scratch import place_of
@@ -233,6 +233,7 @@ class History:
             if measured.profile is None:
                 failed = failed or measured.error or PerfError(f"{measured.job.label} was not measured")
                 continue
+            stored_command.note_measured(repository, measured.profile)
             saved = repository.save(measured.profile)
             repository.plugins.emit("profile_collected", profile=measured.profile, job=measured.job)
             yield saved

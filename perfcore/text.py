@@ -13,6 +13,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
 }
 _LONG = 1e12  # where digits that nobody counts give way to an exponent
 _PLAIN = 10_000
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # with what a cell begins that a spreadsheet runs
 
 
 def printable(text: str) -> str:
@@ -21,6 +22,11 @@ def printable(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def inert(text: str) -> str:
+    """The text of a cell of CSV, with a `'` in front where a spreadsheet would run it as a formula."""
+    return f"'{text}" if text.startswith(_FORMULA) else text
 
 
 def encodable(text: str) -> str:

@@ -13,6 +13,7 @@ from perfcore_command_bisect.journal import Journal
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
 from perfcore.cli import bisect_report as report
+from perfcore.cli import consent
 from perfcore.cli.bisect_question import Wish, ask
 from perfcore.cli.bisecting import Bisection
 from perfcore.cli.console import Console
@@ -20,6 +21,7 @@ from perfcore.cli.options import COMMAND, WithCommand, check_threshold
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import PerfError, UsageError
 from perfcore.locks import Lock
+from perfcore.measure import stored_command
 from perfcore.text import clip, printable
 
 _CONFIDENCE, _MAX_RUNS = 0.95, 120
@@ -125,6 +127,7 @@ def bisect(
             )
             begun = _begun(console, before, asked)
         elif argv is None and before is not None:
+            _require_begun_here(console, before)
             begun = before
         else:
             raise UsageError(
@@ -139,6 +142,7 @@ def bisect(
             "again": again or None,
         }
         begun = msgspec.structs.replace(begun, **{key: value for key, value in changes.items() if value is not None})
+        consent.note(console, journal.digest(console.repository.home, begun))
         journal.write(perf, begun)
         _find(console, begun, register, _until(budget), as_json)
 
@@ -172,8 +176,20 @@ def _begun(console: Console, before: Journal | None, asked: Journal) -> Journal:
         return asked
     raise UsageError(
         f"a bisection of {before.versions[0][:10]}..{before.versions[-1][:10]} is under way, of "
-        f"{clip(printable(before.command.job.label), _SHOWN)}",
+        f"{clip(stored_command.label(before.command.job), _SHOWN)}",
         hint="`perf bisect` goes on with it, `perf bisect --reset` forgets it",
+    )
+
+
+def _require_begun_here(console: Console, before: Journal) -> None:
+    """UntrustedError unless the user began this bisection on this machine, or confirms what it runs."""
+    job = before.command.job
+    consent.require(
+        console,
+        journal.digest(console.repository.home, before),
+        job,
+        source="the bisection that is under way",
+        typed=stored_command.bisect_words(job, before.versions[0], before.versions[-1], reset=True),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,14 +16,15 @@ from perfcore.analysis import history as histories
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pairing import thresholds_of
 from perfcore.analysis.series import config_histories
+from perfcore.cli import consent
 from perfcore.cli.console import Console
 from perfcore.cli.options import variables
-from perfcore.errors import NotFoundError, UsageError
-from perfcore.measure import matrix
+from perfcore.errors import NotFoundError, UsageError, VersionError
+from perfcore.measure import matrix, stored_command
 from perfcore.measure.request import working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.measure.tree_state import tree_state
-from perfcore.model import Job, MinorVersion
+from perfcore.model import Job, MinorVersion, Profile, Step
 from perfcore.text import percent, printable
 
 _LOOKED_AT = 300  # versions whose files are looked at
@@ -115,14 +117,22 @@ def _measured_command(console: Console, versions: Sequence[MinorVersion], found:
                 workload=profile.header.workload,
                 shell=profile.header.shell,
             )
-            console.say(f"note: measuring what was measured before: {printable(profile.label)}")
             _, options = split_options(profile.collector.params)
-            return _kept(
-                console, job, wish, profile.collector.name, {k: v for k, v in options.items() if v is not None}
-            )
+            options = {name: value for name, value in options.items() if value is not None}
+            job = attrs.evolve(job, collector=Step(name=profile.collector.name, params=options))
+            _require_measured(console, one.profile, profile, job, versions)
+            console.say(f"note: measuring what was measured before: {stored_command.label(job)}")
+            return _kept(console, job, wish, profile.collector.name, options)
     raise UsageError(
         "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"
     )
+
+
+def _require_measured(console: Console, id: str, profile: Profile, job: Job, versions: Sequence[MinorVersion]) -> None:
+    """UntrustedError unless the user measured the command of a profile here, or confirms it."""
+    digest = stored_command.profile_digest(console.repository.home, profile)
+    typed = stored_command.bisect_words(job, versions[0].id, versions[-1].id)
+    consent.require(console, digest, job, source=f"the profile {id[:10]}", typed=typed)
 
 
 def _kept(console: Console, job: Job, wish: Wish, collector: str, params: dict[str, Any]) -> Command:
@@ -179,7 +189,8 @@ def _prior(console: Console, versions: Sequence[MinorVersion], command: Command,
     if len(versions) <= _LOOKED_AT:
         for place, version in enumerate(versions[1:], 1):
             console.progress(place - 1, len(versions) - 1, "looking at what versions touch")
-            files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
+            with contextlib.suppress(VersionError):  # a partial clone may not have the folders; it is only a guess
+                files[place] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
         console.clear_progress()
     return prior.shares(files, (*command.argv, function), _changed(console, versions, command))
 

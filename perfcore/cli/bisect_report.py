@@ -19,6 +19,7 @@ from perfcore_command_bisect.journal import Journal
 from perfcore.analysis import sparkline
 from perfcore.cli.bisecting import Step, Verdict
 from perfcore.cli.console import Console
+from perfcore.measure import stored_command
 from perfcore.model import MinorVersion
 from perfcore.repository.repository import Repository
 from perfcore.text import clip, percent, plural, printable, quantity, width
@@ -39,7 +40,8 @@ def begin(console: Console, verdict: Verdict) -> None:
     found = verdict.journal
     what = printable(found.function or found.metric)
     known = f", {plural(verdict.belief.runs[2], 'run')} taken already" if verdict.belief.runs[2] else ""
-    subject = f"{what} of {printable(found.command.job.label)}" if what else printable(found.command.job.label)
+    command = stored_command.label(found.command.job)
+    subject = f"{what} of {command}" if what else command
     row = f"{found.versions[0][:10]} (good) to {found.versions[-1][:10]} (bad)"
     console.line(f"{subject}: {plural(len(found.versions) - 1, 'version')} from {row}{known}")
 
@@ -99,6 +101,7 @@ def as_json(repository: Repository, verdict: Verdict) -> dict[str, Any]:
         "probability": verdict.answer.probability,
         "no_change": belief.nothing,
         "command": found.command.job.label,
+        "argv": list(found.command.argv),
         "collector": found.command.collector,
         "metric": found.metric,
         "function": found.function or None,

@@ -193,7 +193,9 @@ class Bisection:
             if count
         )
         started = time.monotonic()
-        done = list(submit(self.console.plugins, Plan(jobs=repeated, context=self._surroundings)))
+        done = list(
+            submit(self.console.plugins, Plan(jobs=repeated, context=self._surroundings), self.console.repository)
+        )
         self.console.clear_progress()
         self._running += time.monotonic() - started
         self._ran += sum(times)

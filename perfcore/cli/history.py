@@ -7,7 +7,7 @@ import io
 import shutil
 import statistics
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Optional
 
 import attrs
@@ -21,7 +21,7 @@ from perfcore.analysis.series import ConfigHistory, MeasuredVersion, config_hist
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change
-from perfcore.text import align, clip, percent, plural, printable, quantity
+from perfcore.text import align, clip, inert, percent, plural, printable, quantity
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
@@ -60,6 +60,10 @@ def history(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a line for each version, as CSV.")] = False,
+    raw_text: Annotated[
+        bool,
+        typer.Option("--raw-text", help="CSV: leave text that a spreadsheet would take for a formula as it is."),
+    ] = False,
 ) -> None:
     """Draw a metric, or what a function took with all it called, over the measured versions of a branch.
 
@@ -74,7 +78,7 @@ def history(
     if as_json:
         console.json({"schema": SCHEMA, "series": [_json(one) for one in found]})
     elif as_csv:
-        console.write(_csv(found))
+        console.write(_csv(found, printable if raw_text else _cell))
     else:
         for number, one in enumerate(found):
             _draw(console, one, first=number == 0)
@@ -242,7 +246,11 @@ def _json(one: ScannedSeries) -> dict[str, Any]:
     }
 
 
-def _csv(found: Sequence[ScannedSeries]) -> str:
+def _cell(text: str) -> str:
+    return inert(printable(text))
+
+
+def _csv(found: Sequence[ScannedSeries], cell: Callable[[str], str]) -> str:
     """Rows of one line each: names from outside are printable in them, since a terminal may be what reads them."""
     import csv
 
@@ -251,7 +259,7 @@ def _csv(found: Sequence[ScannedSeries]) -> str:
     writer.writerow(_HEADER)
     for one in found:
         for row in _csv_rows(one.line, one):
-            writer.writerow(printable(cell) if isinstance(cell, str) else cell for cell in row)
+            writer.writerow(cell(value) if isinstance(value, str) else value for value in row)
     return text.getvalue()
 
 

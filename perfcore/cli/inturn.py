@@ -184,7 +184,7 @@ class _Bench:
             self.until = time.monotonic() + self.effort.seconds
         surroundings = attrs.evolve(self.surroundings, progress=self._progress, until=self.until)
         plan = Plan(jobs=tuple(one.job for one in self.placed), schedule=schedule, context=surroundings)
-        done = submit(self.console.plugins, plan)
+        done = submit(self.console.plugins, plan, self.console.repository_if_any)
         told = [self._told(*one) for one in zip(done, self.programs, self.placed, strict=True)]
         self.batches.append([one.profile for one in told if one.profile is not None])
         return told

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Optional
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
+from perfcore.model import is_tag
 from perfcore.text import align, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
-_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
 
 
 @app.command()
@@ -32,7 +31,7 @@ def tag(
     if name is None:
         _list(console, as_json)
         return
-    if not _TAG.fullmatch(name) or not name.isprintable():
+    if not delete and not is_tag(name):
         raise UsageError(f"{name!r} is no tag: no blanks, '@', ':' or slashes, and no hyphen in front")
     ref = console.find_one(profile or (name if delete else "0@i"))
     if ref.entry is None or ref.version is None:

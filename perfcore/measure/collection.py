@@ -69,7 +69,7 @@ class _Collection:
             for jobs in filter(None, sessions):
                 context = runner_context(self.repository, self.listener)
                 plan = Plan(jobs=tuple(jobs), schedule=self.request.schedule, context=context)
-                for measured in submit(self.repository.plugins, plan):
+                for measured in submit(self.repository.plugins, plan, self.repository):
                     self._save(measured)
         order = {version: index for index, (version, _) in enumerate(self.targets)}
         self.profiles.sort(key=lambda profile: order.get(profile.job.version, 0))

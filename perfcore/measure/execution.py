@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
 from perfcore.measure.scratch import place_of
 from perfcore.model import Measured, Plan
@@ -24,7 +25,11 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
     )
 
 
-def submit(plugins: Plugins, plan: Plan) -> Iterator[Measured]:
-    """The measurements of a plan whose `context` comes from `runner_context`."""
+def submit(plugins: Plugins, plan: Plan, repository: Repository | None) -> Iterator[Measured]:
+    """The measurements of a plan whose `context` comes from `runner_context`. Their commands are listed as the user's
+    own, so that `perf bisect` may run them again without asking; `repository` is None outside of one."""
     _, executor = plugins.make("executor", "local")
-    yield from executor.submit(plan)
+    for measured in executor.submit(plan):
+        if repository is not None and measured.profile is not None:
+            stored_command.note_measured(repository, measured.profile)
+        yield measured

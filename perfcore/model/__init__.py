@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perfcore.model.changes import Change, ChangeKind, Pairing, Sample, Series
-    from perfcore.model.entries import Entry
+    from perfcore.model.entries import Entry, is_tag
     from perfcore.model.jobs import Job, Measured, Plan, Step
     from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.subjects import Subject
@@ -25,7 +25,7 @@ EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
     "changes": ("Change", "ChangeKind", "Pairing", "Sample", "Series"),
-    "entries": ("Entry",),
+    "entries": ("Entry", "is_tag"),
     "jobs": ("Job", "Measured", "Plan", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
     "subjects": ("Subject",),
@@ -63,4 +63,5 @@ __all__ = [
     "Step",
     "Subject",
     "Tool",
+    "is_tag",
 ]

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import attrs
+
+_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text can name a profile: no blanks, `@`, `:` or slashes, and no hyphen in front."""
+    return _TAG.fullmatch(text) is not None and text.isprintable()
 
 
 @attrs.frozen(kw_only=True, order=False)

@@ -10,18 +10,21 @@ import attrs
 
 from perfcore import files
 from perfcore.errors import ConflictError, FormatError, NotFoundError, StorageError, UsageError
-from perfcore.model import Entry
+from perfcore.model import Entry, is_tag
 from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes
 from perfcore.store import objects, pending
 from perfcore.store.store import Kept
+from perfcore.text import brief
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
     from perfcore.repository.repository import Repository
     from perfcore.store.lookup import Ref
     from perfcore.store.pending import Pending
+
+_TAG_RULES = "no blanks, '@', ':' or slashes, and no hyphen in front"
 
 
 class _Source(NamedTuple):
@@ -62,7 +65,7 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
         target,
         content,
         profile.header.type,
-        _entry(name, profile, content, tables),
+        _entry(repository, name, profile, content, tables),
         restore=source.kept.restore,
     )
     repository.store.recent.note(profile, codec.shared_pieces(content, name))
@@ -86,6 +89,9 @@ def tag(
     repository: Repository, version: str, entry: Entry, *, add: Sequence[str] = (), remove: Sequence[str] = ()
 ) -> Entry:
     """The entry with other tags: the old one becomes a tombstone. NotFoundError where it was taken off."""
+    for name in add:
+        if not is_tag(name):
+            raise UsageError(f"{name!r} is no tag: {_TAG_RULES}")
     tagged = [entry]
 
     def swap(index: indexes.Index) -> indexes.Index:
@@ -156,6 +162,23 @@ def _remove_source(repository: Repository, source: _Source) -> None:
         repository.plugins.warn(f"{source.name} is registered, but stays where it is: {reason}")
 
 
-def _entry(name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
+def _entry(repository: Repository, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
     id = objects.identify(objects.Object("profile", profile.header.type, content))
-    return entry_of(profile, id, name, tables)
+    return attrs.evolve(entry_of(profile, id, name, tables), tags=_usable_tags(repository, profile, id))
+
+
+def _usable_tags(repository: Repository, profile: Profile, id: str) -> tuple[str, ...]:
+    """The tags of a profile that fit the rules for tags of users. A malformed tag, or one that names another profile
+    already, is left out with a warning."""
+    if not profile.header.tags:
+        return ()
+    owners = {tag: entry.profile for _, entry in repository.everywhere() for tag in entry.tags if entry.profile != id}
+    usable = []
+    for tag in dict.fromkeys(profile.header.tags):
+        if not is_tag(tag):
+            repository.plugins.warn(f"the tag {brief(tag)} of {id[:10]} is left out: {_TAG_RULES}")
+        elif tag in owners:
+            repository.plugins.warn(f"the tag {tag} of {id[:10]} is left out: it is one of {owners[tag][:10]}")
+        else:
+            usable.append(tag)
+    return tuple(usable)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore import environment
 from perfcore.config.layers import LOCAL_FILE, Config
-from perfcore.config.trust import Trust
+from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PluginError, UsageError
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
@@ -47,6 +47,7 @@ class Repository:
         self.plugins = plugins
         self.places = places
         self.trust = Trust(places.trust)
+        self.commands = Commands(places.trust.with_name("commands"))
 
     @classmethod
     def open(

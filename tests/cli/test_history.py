@@ -63,6 +63,15 @@ def test_another_metric_can_be_named_and_the_end_chosen(history) -> None:
     assert history.perf("history", "-v", "HEAD~8").lines[2].startswith("  8 versions")
 
 
+def test_csv_begins_no_formula_unless_the_raw_text_is_asked_for(slowed) -> None:
+    slowed.commit("=HYPERLINK(1)")
+    slowed.register(profiles.timed(runs=12, wall=200_000_000))
+    subjects = [row["subject"] for row in csv.DictReader(io.StringIO(slowed.perf("history", "--csv").out))]
+    assert subjects[-1] == "'=HYPERLINK(1)"
+    raw = csv.DictReader(io.StringIO(slowed.perf("history", "--csv", "--raw-text").out))
+    assert [row["subject"] for row in raw][-1] == "=HYPERLINK(1)"
+
+
 def test_json_and_csv_have_every_run_and_change(history) -> None:
     (one,) = history.perf("history", "--json").json["series"]
     assert [len(point["values"]) for point in one["points"]] == [6] * 16

@@ -9,11 +9,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.distributions import Site
 
-from perfcore.errors import OutputClosedError, StorageError
+from perfcore.errors import OutputClosedError, StorageError, UsageError
 from perfcore.profile.table import column, table
 
 FAILING = '''
@@ -189,6 +190,24 @@ def test_tags_are_put_on_listed_and_taken_off(here) -> None:
     assert f"{id} of {here.head}: größe" in here.perf("tag", "--delete", "v1.0-baseline").out
     assert "v1.0-baseline" not in here.perf("status").out
     here.perf("show", "größe")
+
+
+def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here) -> None:
+    first = here.register(header=attrs.evolve(profiles.timed().header, tags=("mine",)))
+    header = attrs.evolve(profiles.timed().header, tags=("HEAD:0@i", "-x", "two words", "a\nb", "mine", "good"))
+    done = here.perf("add", here.save(header=header, created=1))
+    assert [row["tag"] for row in here.perf("tag", "--json").json["tags"]] == ["good", "mine"]
+    assert "'two words' of" in done.err
+    assert f"the tag mine of {done.out[:10]} is left out: it is one of {first[:10]}" in done.err
+
+
+def test_a_tag_that_is_against_the_rules_can_be_put_on_by_no_call(here) -> None:
+    id = here.register()
+    repository = here.repository
+    (entry,) = repository.entries(here.head)
+    assert entry.profile == id
+    with pytest.raises(UsageError, match="is no tag"):
+        repository.tag(here.head, entry, add=("two words",))
 
 
 def test_tags_can_be_read_by_a_program(here) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
+from perfcore_testing import profiles
 from perfcore_testing.project import Project
+
+from perfcore.model import Header
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
+from perfcore.store.lookup import Ref
 
 READING = (
     ("status",),
@@ -109,3 +118,99 @@ def test_a_perf_folder_of_somebody_else_runs_nothing(project: Project, bait: Pat
         assert done.code != 70, done
     done = project.perf("run", "job", "--cmd", "true", "--repeat", "1", code=None, cwd=theirs)
     assert done.code == 7, done
+
+
+BISECTING = (
+    ("bisect",),
+    ("bisect", "--auto"),
+    ("bisect", "HEAD~1", "HEAD"),
+    ("bisect", "--reset", "HEAD~1", "HEAD"),
+)
+LOOKING = (
+    ("history",),
+    ("history", "--csv"),
+    ("check", "all"),
+    ("diff", "HEAD~1:0@i", "HEAD:0@i"),
+    ("compare", "HEAD~1:0@i", "HEAD:0@i"),
+    ("export", "0@i", "--force", "-o", "out.perf"),
+    ("tag",),
+    ("config", "list"),
+)
+GIT_KEYS = (
+    *("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass", "core.gitProxy"),
+    *("diff.external", "diff.evil.textconv", "diff.evil.command", "merge.evil.driver", "gpg.program"),
+    *("filter.evil.clean", "filter.evil.smudge", "filter.evil.process", "credential.helper", "pager.log"),
+)
+GIT_HOOKS = ("post-checkout", "post-index-change", "reference-transaction", "pre-commit", "post-commit", "pre-auto-gc")
+
+
+@pytest.fixture
+def measured(project: Project) -> Project:
+    """Two versions with a profile each, the second slower; files have attributes that name drivers."""
+    project.commit("First", data__txt="1", __gitattributes="*.txt filter=evil diff=evil merge=evil\n")
+    register(project, 100_000_000)
+    project.commit("Second", data__txt="2")
+    register(project, 200_000_000)
+    return project
+
+
+def register(project: Project, wall: int, **changes: object) -> None:
+    """Have a profile of the head in the store, as a merge brings it: nothing was measured here."""
+    places = UserPlaces(project.home / "config.yml", project.home / "list", project.home / "trees")
+    repository = Repository.open(project.path, places=places)
+    profile = attrs.evolve(profiles.timed(runs=12, wall=wall), origin=repository.version(), **changes)
+    repository.register(Ref(kind="pending", pending=repository.save(profile)), profile.origin)
+
+
+def in_a_profile(project: Project, bait: Path) -> None:
+    """The bait in every field of a profile."""
+    text = str(bait)
+    made = profiles.timed()
+    header = Header(type="time", argv=(text,), cmd="true", args=text, workload=text, shell=True, tags=(text, "odd"))
+    options = dict.fromkeys(("setup", "cleanup", "stdin", "pre_run", "load"), text)
+    collector = attrs.evolve(made.collector, params=options)
+    for back in ("HEAD~1", "HEAD"):
+        project.git("checkout", "--quiet", "--detach", back if back != "HEAD" else "main")
+        machine = {**made.machine, "command": text}
+        register(project, 300_000_000, header=header, collector=collector, notes=(text,), machine=machine)
+    project.git("checkout", "--quiet", "main")
+
+
+def in_a_journal(project: Project, bait: Path) -> None:
+    """The bait in every field of a bisection that is under way."""
+    ids = [project.git("rev-parse", revision).out.strip() for revision in ("HEAD~1", "HEAD")]
+    text = str(bait)
+    command = {"argv": [text], "cmd": "true", "shell": True, "env": {"LD_PRELOAD": text, "BASH_ENV": text}}
+    command |= {"params": {"setup": text, "cleanup": text}, "args": "", "workload": ""}
+    journal = {"format": 1, "versions": ids, "command": command, "programs": {ids[0]: text}, "broken": {}}
+    (project.path / ".perf/bisect.json").write_text(json.dumps(journal))
+
+
+def in_the_configuration(project: Project, bait: Path) -> None:
+    """The bait in every key of `.perf/local.yml` that runs something, and in a draft of it."""
+    local = project.path / ".perf/local.yml"
+    text = local.read_text() + f"execute: {{pre_run: ['{bait}'], shell: true}}\nbins: ['{bait}']\n"
+    text += f"plugins: {{own: {{collector: {{time2: '{bait}:X'}}}}}}\ncheck: {{notify: ['{bait}']}}\n"
+    local.write_text(text)
+    local.with_name("local.yml.draft").write_text(text)
+
+
+def in_git(project: Project, bait: Path) -> None:
+    """The bait in git's configuration and hooks."""
+    for key in GIT_KEYS:
+        project.git("config", key, str(bait))
+    for name in GIT_HOOKS:
+        shutil.copy(bait, project.path / ".git/hooks" / name)
+    (project.path / "data.txt").touch()
+
+
+@pytest.mark.parametrize("plant", [in_a_profile, in_a_journal, in_the_configuration, in_git])
+def test_what_is_stored_runs_nothing(measured: Project, bait: Path, plant: Callable[[Project, Path], None]) -> None:
+    bait.with_suffix(".canary").unlink(missing_ok=True)
+    plant(measured, bait)
+    bait.with_suffix(".canary").unlink(missing_ok=True)  # git itself ran it for the commands of this test
+    for words in (*LOOKING, *BISECTING, *READING, *RUNNING):
+        done = measured.perf(*words, code=None)
+        assert not sang(bait), done
+        assert done.code != 70, done
+        assert "Traceback" not in done.err, done

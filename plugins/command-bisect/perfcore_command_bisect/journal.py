@@ -9,6 +9,7 @@ import msgspec
 
 from perfcore import files
 from perfcore.config.layers import write_atomically
+from perfcore.config.trust import command_digest
 from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Job, Step
 from perfcore.text import printable
@@ -111,6 +112,12 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         """Whether what was learnt for one answers the other."""
         mine, theirs = ((j.versions, j.command, j.function, j.metric or self.metric) for j in (self, other))
         return mine == theirs
+
+
+def digest(home: Path, journal: Journal) -> str:
+    """The hash of all that a bisection runs and for which versions; what it has learnt does not count."""
+    command = msgspec.to_builtins(journal.command)
+    return command_digest(home, of="bisection", versions=journal.versions, command=command)
 
 
 def bits_of(found: Range) -> tuple[str, ...]:

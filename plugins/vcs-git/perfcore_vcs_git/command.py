@@ -21,6 +21,8 @@ import attrs
 
 from perfcore.errors import PerfError, PluginError, VersionError
 from perfcore.text import printable
+from perfcore_vcs_git import programs as own_programs
+from perfcore_vcs_git.programs import Programs
 
 if TYPE_CHECKING:
     from git.cmd import Git as GitCommand
@@ -42,16 +44,24 @@ _FOREIGN = frozenset(
     )
 )
 _OBJECTS = frozenset({"GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_QUARANTINE_PATH"})
+# Who only looks reaches no other repository: in a partial clone the configuration of the clone, which somebody else
+# may have written, says by which program git fetches an object that is not here. GIT_NO_LAZY_FETCH is of git 2.45;
+# in older ones no protocol is allowed. (`none` is no protocol; on Windows an empty variable is none.)
+_LOOKING = {"GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none"}
+_PROTOCOLS = "file:git:http:https:ssh"
+_FILTERING = frozenset(("status", "read-tree", "worktree", "update-index"))  # commands that may run filters
 _swapping = threading.Lock()
 
 
 @attrs.frozen
 class Runner:
-    """Runs git in a folder. `common_dir` is asked for when it is needed; `options` go before the command."""
+    """Runs git in a folder. `common_dir` is asked for when it is needed; `options` go before the command. Of the
+    filters in the repository's own configuration only those in `filters` run."""
 
     folder: Path
     common_dir: Callable[[], Path]
     options: tuple[str, ...] = ()
+    filters: frozenset[str] = frozenset()
 
     def run(
         self,
@@ -63,6 +73,8 @@ class Runner:
     ) -> bytes:
         """What a git command that only reads prints. VersionError says what it complained about, unless it ended
         as in `ok`."""
+        if words[0] in _FILTERING:
+            config = (*config, *self._programs(words).config(strict=False))
         process = self.start(*words, config=config, stdin=stdin is not None, hooks=hooks)
         return self._outcome(process, words, stdin, ok)
 
@@ -83,7 +95,7 @@ class Runner:
                 stdin=PIPE if stdin else DEVNULL,
                 stdout=PIPE,
                 stderr=PIPE,
-                env=own | self._variables(env),
+                env=own | self._variables(env) | _LOOKING,
             )
         except OSError as error:
             raise _missing(error) from error
@@ -101,18 +113,26 @@ class Runner:
         # GitPython that failed to be imported because there was no git leaves the first unset when tried again.
         program = git.GIT_PYTHON_GIT_EXECUTABLE or git.git_exec_name
         more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
+        programs = self._programs(words) if words[0] in _FILTERING else Programs(transport=True)
+        config = (*config, *programs.config(strict=True))
         try:
             with self._own_environment():
                 process = git.execute(
                     self._command(program, words, config),
                     as_process=True,
                     shell=False,
-                    env=self._variables(env),
+                    env=self._variables(env) | _reaching(programs),
                     **more,
                 )
         except (_not_found(), OSError) as error:
             raise _missing(error) from error
-        return self._outcome(process, words, None, ok)
+        try:
+            return self._outcome(process, words, None, ok)
+        except PerfError as error:
+            raise programs.explain(error) from error
+
+    def _programs(self, words: Sequence[str]) -> Programs:
+        return own_programs.of(self, submodules=words[0] == "status")
 
     def _outcome(self, process: Any, words: Sequence[str], stdin: bytes | None, ok: Sequence[int]) -> bytes:
         try:
@@ -185,6 +205,13 @@ class Runner:
             return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self.common_dir()))
         except PerfError:
             return False
+
+
+def _reaching(programs: Programs) -> dict[str, str]:
+    """What lets git fetch what a partial clone lacks for a tree, unless the clone says by which programs."""
+    if programs.transport:
+        return _LOOKING
+    return {"GIT_ALLOW_PROTOCOL": os.environ.get("GIT_ALLOW_PROTOCOL", _PROTOCOLS)}
 
 
 def stop(process: Any) -> None:
@@ -281,6 +308,11 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
         r"No space left on device",
         "the disk is full: {line}",
         "free some space and try again",
+    ),
+    (
+        r"from promisor remote|transport '.*' not allowed|lazy fetching disabled",
+        "an object of {folder} is not available in this partial clone: {line}",
+        "git fetch --refetch --no-filter (git 2.36 or newer) brings all of them, once you trust where it fetches from",
     ),
     (
         r"(?i:bad object|corrupt|unable to (?:read|parse|unpack)|could not (?:read|parse)|inflate|missing object|"

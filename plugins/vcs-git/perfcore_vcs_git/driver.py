@@ -31,6 +31,9 @@ class GitSettings:
     """Options of the driver."""
 
     initial_branch: str | None = option(None, help="First branch of a new repository; git's own default if unset.")
+    filters: tuple[str, ...] = option(
+        (), help="Filters that may run although the repository's own git configuration sets them.", metavar="NAME"
+    )
 
 
 class Git:
@@ -43,7 +46,8 @@ class Git:
         self.root = place = Path(os.path.realpath(root))
         self.settings = settings or GitSettings()
         # Not `self._places`: what the finalizer holds must not hold the driver.
-        self._runner = Runner(place, lambda: discovery.places(place).common_dir)
+        allowed = frozenset(self.settings.filters)
+        self._runner = Runner(place, lambda: discovery.places(place).common_dir, filters=allowed)
         self._objects = Objects(self._runner)
         weakref.finalize(self, self._objects.close)
 

@@ -115,7 +115,8 @@ def _add_submodules(runner: Runner, places: Places, version: str, directory: Pat
         if not found:
             continue
         for git_dir in found:
-            inner = Runner(git_dir, lambda place=git_dir: place, (f"--git-dir={git_dir}",))  # type: ignore[misc]
+            options = (f"--git-dir={git_dir}",)
+            inner = attrs.evolve(runner, folder=git_dir, common_dir=lambda place=git_dir: place, options=options)
             if _has(inner, commit):
                 _write(inner, commit, directory / path)
                 _add_submodules(inner, Places(directory / path, git_dir, git_dir), commit, directory / path)

@@ -124,7 +124,7 @@ def test_a_kill_of_git_with_all_that_it_belongs_to_is_made_good(
     killer = tmp_path / "killer"
     killer.write_text(f'#!/bin/sh\ntest "$1" = f{file:02} && test -e {tmp_path}/armed && kill -9 0\nexec cat\n')
     killer.chmod(0o755)
-    script.git("config", "filter.odd.smudge", f"{killer} %f")
+    script.git("config", "--global", "filter.odd.smudge", f"{killer} %f")
     code = """
 driver = Git(Path(sys.argv[1]))
 driver.save_state()
@@ -152,7 +152,7 @@ def test_restoring_waits_for_the_git_of_a_killed_process(script: GitScript, pyth
     slow = tmp_path / "slow"
     slow.write_text(f"#!/bin/sh\necho . >> {tmp_path}/log\ntest -e {tmp_path}/armed && sleep 0.05\nexec cat\n")
     slow.chmod(0o755)
-    script.git("config", "filter.slow.smudge", str(slow))
+    script.git("config", "--global", "filter.slow.smudge", str(slow))
     code = """
 driver = Git(Path(sys.argv[1]))
 driver.save_state()

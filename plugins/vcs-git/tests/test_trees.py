@@ -67,8 +67,8 @@ def test_nothing_of_the_users_is_touched(driver: Git, script: GitScript, tmp_pat
 
 @ways
 def test_filters_and_line_endings_are_git_s(driver: Git, script: GitScript, tmp_path: Path, way: str) -> None:
-    script.git("config", "filter.shout.smudge", "tr a-z A-Z")
-    script.git("config", "filter.shout.clean", "tr A-Z a-z")
+    script.git("config", "--global", "filter.shout.smudge", "tr a-z A-Z")
+    script.git("config", "--global", "filter.shout.clean", "tr A-Z a-z")
     script.write({".gitattributes": b"*.crlf eol=crlf\n*.txt filter=shout\n*.id ident\n"})
     script.write({"a.crlf": b"one\ntwo\n", "a.txt": b"shouted\n", "a.id": b"$Id$\n"})
     id = script.commit("with filters")
@@ -82,8 +82,8 @@ def test_filters_and_line_endings_are_git_s(driver: Git, script: GitScript, tmp_
 @ways
 def test_a_filter_that_fails_is_told(driver: Git, script: GitScript, tmp_path: Path, way: str) -> None:
     script.version("one", {".gitattributes": b"*.big filter=big\n", "a.big": b"1"})
-    script.git("config", "filter.big.smudge", "echo the server is away >&2; false")
-    script.git("config", "filter.big.required", "true")
+    script.git("config", "--global", "filter.big.smudge", "echo the server is away >&2; false")
+    script.git("config", "--global", "filter.big.required", "true")
     with pytest.raises(VersionError, match=r"the server is away; .*a\.big"):
         made(driver, way, driver.get_minor_head(), tmp_path / "tree")
     if way == "worktree":

@@ -1,15 +1,16 @@
 """CSV after RFC 4180: values separated by commas, lines ended by CR LF, UTF-8, one line of headings.
 
-The data are exact: a text that a spreadsheet would take for a formula (`=1+1`, `@name`, `-flag`) is not
-changed, since programs read this form and names such as `-[Window show]` and `@plt` are real. A missing value
-is an empty field, an empty text is `""`. Only on a terminal are control characters shown as escapes.
+A text that a spreadsheet would run as a formula (`=1+1`, `@name`, `-flag`) gets a `'` in front: names are from
+whoever made the profile. Programs that read names such as `-[Window show]` and `@plt` ask for raw text. Numbers are
+exact and stay numbers. A missing value is an empty field, an empty text is `""`. Only on a terminal are control
+characters shown as escapes.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from perfcore.text import printable
+from perfcore.text import inert, printable
 from perfcore_view_table.cells import Script, chunks, unicode
 
 if TYPE_CHECKING:
@@ -22,10 +23,11 @@ if TYPE_CHECKING:
 _END = "\r\n"
 
 
-def write(selections: Sequence[Selection], output: Output) -> None:
+def write(selections: Sequence[Selection], output: Output, *, raw_text: bool = False) -> None:
     """One table of all columns; where there are several profiles, the first column names them."""
     on_terminal = output.width is not None and output.path is None
-    script = Script(text=_shown if on_terminal else quoted, number=lambda column: repr, missing="")
+    field = _shown if on_terminal else quoted
+    script = Script(text=field if raw_text else lambda text: field(inert(text)), number=lambda column: repr, missing="")
     send = output.write if on_terminal else lambda text: output.write_bytes(text.encode("utf-8"))
     names = list(dict.fromkeys(name for selection in selections for name in selection.table.names))
     if not names:

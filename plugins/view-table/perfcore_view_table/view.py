@@ -47,6 +47,9 @@ class TableSettings:
         "csv and json hold exact values.",
         choices=("auto", "csv", "markdown", "json"),
     )
+    raw_text: bool = option(
+        False, help="CSV: leave text that a spreadsheet would take for a formula as it is, instead of a ' in front."
+    )
     raw: bool = option(False, help="Exact numbers for people too, instead of such as 12.3 ms.")
 
     def __attrs_post_init__(self) -> None:
@@ -69,7 +72,7 @@ class TableView:
         selections = list(self._selections(subject, output, TERMINAL_ROWS if form == "auto" else None))
         match form:
             case "csv":
-                separated.write(selections, output)
+                separated.write(selections, output, raw_text=self.settings.raw_text)
             case "json":
                 document.write(selections, self.settings.table, output)
             case "markdown":

@@ -248,9 +248,19 @@ def test_csv_is_read_back_as_it_was(rows: list[tuple[Any, Any]]) -> None:
         column("=text", [row[0] for row in rows], dtype="str"),
         column("n", [row[1] for row in rows], dtype="i64", role="value"),
     )
-    read = parsed(shown(profile, format="csv"))
+    read = parsed(shown(profile, format="csv", raw_text=True))
     assert read[0] == ["=text", "n"]
     assert read[1:] == [[text or "", "" if n is None else str(n)] for text, n in rows]
+
+
+def test_csv_begins_no_formula_unless_the_raw_text_is_asked_for() -> None:
+    texts = ["=1+1", "+1", "-[Window show]", "@plt", "\tx", "\rx", "a=1"]
+    profile = of(column("=n", [-1] * 7, dtype="i64"), column("text", texts))
+    read = parsed(shown(profile, format="csv"))
+    assert read[0] == ["'=n", "text"]
+    assert read[1:] == [["-1", f"'{text}" if text != "a=1" else text] for text in texts]
+    raw = parsed(shown(profile, format="csv", raw_text=True))
+    assert raw == [["=n", "text"], *(["-1", text] for text in texts)]
 
 
 def test_csv_of_several_profiles_names_them_and_holds_all_columns() -> None:

@@ -1,0 +1,151 @@
+"""Programs that a repository's own configuration names, which git would run.
+
+Who copies or unpacks a repository brings its `.git/config` along, and did not write it. Hooks and the file system
+monitor are switched off by name (`command`); filters have any name, so they are looked up. What the user's own
+configuration says of a filter, global or of the system, stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.errors import PerfError, VersionError
+from perfcore.text import printable
+from perfcore_vcs_git import discovery
+
+if TYPE_CHECKING:
+    from perfcore_vcs_git.command import Runner
+
+_OWN = ("local", "worktree")
+_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process)", re.DOTALL)
+_FAILED = re.compile(r"(?:clean|smudge) filter '?(.*?)'? failed")
+# What git runs to reach another repository, or which unusual ways it may take there.
+_TRANSPORT = re.compile(
+    r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|"
+    r"remote\..*\.(vcs|uploadpack)|protocol\.(.*\.)?allow|gc\.recentobjectshook",
+    re.DOTALL,
+)
+# A configuration without any of these words names none of them; nearly all do, and git need not be asked.
+_WORDS = re.compile(
+    rb"filter|include|sshcommand|gitproxy|askpass|alternaterefscommand|helper|vcs|uploadpack|protocol|recentobjectshook",
+    re.IGNORECASE,
+)
+_GITLINK_MODE = b"\x00\x00\xe0\x00"
+
+
+@attrs.frozen
+class Programs:
+    """What the own configuration of a repository, and of the submodules in its tree, makes git run. `filters` has
+    for each filter the commands that it sets, with what the user's own configuration has instead (empty: nothing),
+    and whether that wants the filter."""
+
+    filters: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    transport: bool = False
+
+    def config(self, *, strict: bool) -> tuple[str, ...]:
+        """Settings that switch these filters off. `strict`: git fails where one would be needed, rather than do
+        without."""
+        filters = sorted(self.filters.items())
+        return tuple(line for name, commands in filters for line in _switched_off(name, commands, strict))
+
+    def explain(self, error: PerfError) -> PerfError:
+        """The error that names the filter which was switched off, where that is the reason."""
+        match = _FAILED.search(str(error))
+        if match is None or match[1] not in self.filters:
+            return error
+        name = printable(match[1])
+        return VersionError(
+            f"the filter {name} is set in the repository's own git configuration, which perfcore does not run",
+            hint=f"set filter.{name} in your own (git config --global), or allow it: "
+            f"perf config set vcs.git.filters '[{name}]'",
+        )
+
+
+def of(runner: Runner, *, submodules: bool) -> Programs:
+    """The programs of a repository, and of the submodules that are checked out in it where git looks into those,
+    without the filters that the user allows."""
+    filters: dict[str, dict[str, str]] = {}
+    transport = False
+    for inner in (runner, *(_submodules(runner) if submodules else ())):
+        if not _may_name_programs(inner):
+            continue
+        own, outer = _settings(inner)
+        transport = transport or any(_TRANSPORT.fullmatch(key) for key in own)
+        for name, part in _commands(own):
+            if name not in runner.filters:
+                commands = filters.setdefault(name, {"required": outer.get(f"filter.{name}.required", "false")})
+                commands[part] = outer.get(f"filter.{name}.{part}", "")
+    return Programs(filters, transport)
+
+
+def _switched_off(name: str, commands: Mapping[str, str], strict: bool) -> Iterator[str]:
+    """Only what is set is set anew: an empty `process` would switch off the user's own `smudge`, too."""
+    if "=" in name or "\n" in name:  # git takes what is behind the first `=` for the value
+        raise VersionError(
+            f"the repository's own git configuration has a filter of an odd name: {printable(name)}",
+            hint="remove it from .git/config, or give it another name",
+        )
+    lacking = not all(commands.values())
+    settings = {**commands, "required": str(strict).lower()} if lacking else commands
+    yield from (f"filter.{name}.{part}={value}" for part, value in settings.items())
+
+
+def _commands(keys: Collection[str]) -> list[tuple[str, str]]:
+    """(filter, clean | smudge | process) of the keys that set one."""
+    return [(match[1], match[2]) for key in sorted(keys) if (match := _FILTER.fullmatch(key))]
+
+
+def _may_name_programs(runner: Runner) -> bool:
+    try:
+        places = discovery.places(runner.folder)
+        files = (places.common_dir / "config", places.git_dir / "config.worktree")
+        return any(_WORDS.search(file.read_bytes()) for file in files if file.exists())
+    except (PerfError, OSError):
+        return True
+
+
+def _settings(runner: Runner) -> tuple[set[str], dict[str, str]]:
+    """(keys that the repository's own configuration sets, values of all others)."""
+    try:
+        fields = runner.run("config", "--list", "--show-scope", "-z").split(b"\0")[:-1]
+    except PerfError:  # git before 2.26 knows no scopes
+        items = runner.run("config", "--local", "--includes", "--list", "-z").split(b"\0")[:-1]
+        return {os.fsdecode(item.partition(b"\n")[0]) for item in items}, {}
+    own: set[str] = set()
+    outer: dict[str, str] = {}
+    for scope, item in zip(fields[::2], fields[1::2], strict=True):
+        key, _, value = os.fsdecode(item).partition("\n")
+        if scope.decode("ascii") in _OWN:
+            own.add(key)
+        else:
+            outer[key] = value
+    return own, outer
+
+
+def _submodules(runner: Runner) -> Iterator[Runner]:
+    """Runners in the submodules of a tree, and in theirs: git looks into all of them when it looks at the tree."""
+    for path in _gitlinks(runner):
+        if os.path.lexists(path / ".git"):
+            inner = attrs.evolve(runner, folder=path, options=())
+            yield inner
+            with contextlib.suppress(PerfError):
+                yield from _submodules(inner)
+
+
+def _gitlinks(runner: Runner) -> list[Path]:
+    """Where an index has submodules. Nearly none has, and listing a great one takes long: its bytes tell sooner."""
+    try:
+        data = (discovery.places(runner.folder).git_dir / "index").read_bytes()
+    except (PerfError, OSError):
+        return []
+    if _GITLINK_MODE not in data and b"link" not in data:
+        return []
+    items = runner.run("ls-files", "--stage", "-z").split(b"\0")[:-1]
+    return [runner.folder / os.fsdecode(item.partition(b"\t")[2]) for item in items if item.startswith(b"160000 ")]
