@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         Plan,
         Profile,
         Series,
-        Subject,
+        ViewData,
     )
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
@@ -255,16 +255,22 @@ class Output(Protocol):
 
 @runtime_checkable
 class View(Protocol):
-    """Shows profiles, versions or changes.
+    """Shows profiles, histories or changes.
+
+    A class attribute `accepts` names the data that it can show, any of `profiles`, `pair`, `series` and `changes`: it
+    is called with at least one of these. Without it, a view accepts profiles.
 
     class Names:
+        accepts = ("profiles",)
+
         def render(self, subject, output):
             for name in subject.names:
                 output.write(name + "\\n")
     """
 
-    def render(self, subject: Subject, output: Output) -> None:
-        """Write the picture. Names in profiles are text and stay text, in a terminal as in HTML."""
+    def render(self, subject: ViewData, output: Output) -> None:
+        """Write the picture. The data are loaded when the view asks for them. Names in them are text and stay text, in
+        a terminal as in HTML."""
 
 
 class Stored(NamedTuple):

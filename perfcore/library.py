@@ -22,11 +22,13 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis import checks
+from perfcore.analysis import checks, difference, history_query
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
+from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
+from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.measure import matrix
@@ -35,7 +37,7 @@ from perfcore.measure.runner import Context, postprocess
 from perfcore.measure.scratch import place_of
 from perfcore.measure.summary import Summary, per_run, summarize
 from perfcore.measure.trees import Trees
-from perfcore.model import Entry, Job, MinorVersion, Plan, Profile, Sample, Step
+from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.repository import Repository
@@ -155,6 +157,34 @@ class History:
             raise NotFoundError(f"no profile of this history has the metric {metric!r} for {command!r}")
         return found
 
+    def history(
+        self,
+        subject: str | None = None,
+        *,
+        metric: str | None = None,
+        command: str = "*",
+        head: str | None = None,
+        last: int | None = None,
+    ) -> HistoryResult:
+        """A metric, or the `metric` of a function, over the versions of a branch, with the changes that the configured
+        check finds; the primary metrics for None, as `perf history` draws them."""
+        query = HistoryQuery(subject=subject, metric=metric, command=command, head=head, last=last)
+        return history_query.history(self.repository, query)
+
+    def diff(
+        self,
+        baseline: str | Entry | Pending | Profile,
+        target: str | Entry | Pending | Profile,
+        *,
+        method: str = difference.METHOD,
+        **options: Any,
+    ) -> DiffResult:
+        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps
+        its `profile`."""
+        profiles = [side if isinstance(side, Profile) else self.profile(side) for side in (baseline, target)]
+        sources = tuple(id for id in map(self._registered_id, (baseline, target)) if id is not None)
+        return difference.diff(self.repository, *profiles, method=method, options=options, sources=sources)
+
     def check(
         self,
         target: str | Entry | Pending | None = None,
@@ -216,6 +246,10 @@ class History:
         if len(found) != 1:
             raise UsageError(f"{name!r} names {len(found)} profiles, one is wanted")
         return found[0]
+
+    def _registered_id(self, side: str | Entry | Pending | Profile) -> str | None:
+        entry = self._ref(side).entry if isinstance(side, str) else side
+        return entry.profile if isinstance(entry, Entry) else None
 
     def _measured(self, jobs: tuple[Job, ...]) -> Iterator[Pending]:
         """What was measured is kept; then the first failure is raised."""
