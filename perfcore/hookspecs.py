@@ -43,6 +43,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
+    from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
     from perfcore.errors import PerfError
     from perfcore.library import History
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         Change,
         Entry,
         Job,
+        Judgement,
         MajorVersion,
         Measured,
         MinorVersion,
@@ -356,7 +359,7 @@ class Storage(Protocol):
 
 @runtime_checkable
 class Check(Protocol):
-    """Finds changes. A driver has `compare`, or `scan`, or both.
+    """Finds changes. A driver has `compare`, `scan` or `judge`, or several of them.
 
     class Halved:
         def compare(self, pairing):
@@ -379,6 +382,18 @@ class Check(Protocol):
     def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
         """The changes in histories of one metric over the same versions (with no values where nothing was measured),
         in their order, without what all of them share: that is the machine. Asked for where there are many."""
+        ...
+
+    @optional
+    def judge(self, history: VersionHistory, version: str) -> Judgement:
+        """Verdicts on a version as a whole, after the other checks have compared it (`history.changes`): on what was
+        agreed, such as a budget. `check.judges` names the checks that are asked."""
+        ...
+
+    @optional
+    def calibrate(self, task: CalibrationTask) -> Sequence[Calibrated]:
+        """How small a change the configured checks detect in the stored history, and how often they raise a false
+        alarm. Called by `perf check --calibrate` on the check `calibration`."""
         ...
 
 
@@ -563,7 +578,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("postprocessor", Postprocessor, ("before", "postprocess", "after")),
         Kind("view", View),
         Kind("storage", Storage, placed=True),
-        Kind("check", Check, ("compare", "scan", "scan_many")),
+        Kind("check", Check, ("compare", "scan", "scan_many", "judge")),
         Kind("diff", Diff),
         Kind("aggregate", Aggregate),
         Kind("format", Format),

@@ -18,7 +18,7 @@ import fnmatch
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -43,6 +43,10 @@ from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
+
+if TYPE_CHECKING:
+    from perfcore.analysis.calibration import CalibrationResult
+    from perfcore.model.listener import Listener
 
 Command = str | Sequence[str]
 _SERIES = (
@@ -193,6 +197,7 @@ class History:
         method: str | None = None,
         threshold: float | None = None,
         keep: bool = False,
+        listener: Listener | None = None,
     ) -> CheckResult:
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
@@ -201,9 +206,26 @@ class History:
         `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
         build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
         """
-        how = CheckOptions(method=method, thresholds={} if threshold is None else {"": threshold})
-        rules = parse_rules(self.repository.config.get("check.fail_on"))
-        return checks.check(self.repository, self._asked(target, baseline), how, rules=rules, store=keep)
+        options = CheckOptions(
+            method=method,
+            thresholds={} if threshold is None else {"": threshold},
+            rules=parse_rules(self.repository.config.get("check.fail_on")),
+            store=keep,
+        )
+        return checks.check(self.repository, self._asked(target, baseline), options, listener)
+
+    def contracts(self, revision: str | None = None, *, listener: Listener | None = None) -> CheckResult:
+        """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
+        return checks.contracts(self.repository, self.version(revision), listener)
+
+    def calibrate(
+        self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
+    ) -> CalibrationResult:
+        """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
+        result is stored, for `perf status`."""
+        from perfcore.analysis.calibration import calibrate
+
+        return calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
 
     def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
         """The rows of one profile in a series; None where it has not this metric."""

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfcore.model.changes import Change, ChangeKind, Pairing, Sample, Series
+    from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.entries import Entry
     from perfcore.model.histories import HistoryResult, MetricHistory, Point
     from perfcore.model.jobs import Job, Measured, Plan, Step
@@ -25,7 +25,7 @@ PROFILE_FORMAT = 1
 EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
-    "changes": ("Change", "ChangeKind", "Pairing", "Sample", "Series"),
+    "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "entries": ("Entry",),
     "histories": ("HistoryResult", "MetricHistory", "Point"),
     "jobs": ("Job", "Measured", "Plan", "Step"),
@@ -55,6 +55,7 @@ __all__ = [
     "Header",
     "HistoryResult",
     "Job",
+    "Judgement",
     "MajorVersion",
     "Measured",
     "MetricHistory",
