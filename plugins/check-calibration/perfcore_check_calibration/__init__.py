@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 class CalibrationCheck:
     """Tries the checks on replays of a project's history, as `perf check --calibrate` asks for it."""
 
+    contract = "perfcore_check_calibration.contract:CalibrationContract"
+
     def calibrate(self, task: CalibrationTask) -> Sequence[Calibrated]:
         from perfcore_check_calibration.replay import calibrate
 
