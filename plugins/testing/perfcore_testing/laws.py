@@ -55,10 +55,6 @@ _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
 }
 # The methods of checks, and the modules of their contracts.
 _WAYS: Mapping[str, str] = {"compare": "check", "scan": "scan", "judge": "judge"}
-    "compare": "check",
-    "scan": "scan",
-    "judge": "judge",
-}  # of checks, and the modules of their contracts
 _HERE = "other processes cannot import a plugin that is no distribution"
 _GIVEN: Mapping[str, tuple[str, ...]] = {"vcs": ("script",), "notifier": ("delivered",)}
 
