@@ -43,6 +43,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
+    from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
     from perfcore.errors import PerfError
     from perfcore.library import History
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
         Change,
         Entry,
         Job,
+        Judgement,
         MajorVersion,
         Measured,
         MinorVersion,
@@ -57,7 +60,7 @@ if TYPE_CHECKING:
         Plan,
         Profile,
         Series,
-        Subject,
+        ViewData,
     )
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
@@ -255,16 +258,22 @@ class Output(Protocol):
 
 @runtime_checkable
 class View(Protocol):
-    """Shows profiles, versions or changes.
+    """Shows profiles, histories or changes.
+
+    A class attribute `accepts` names the data that it can show, any of `profiles`, `pair`, `series` and `changes`: it
+    is called with at least one of these. Without it, a view accepts profiles.
 
     class Names:
+        accepts = ("profiles",)
+
         def render(self, subject, output):
             for name in subject.names:
                 output.write(name + "\\n")
     """
 
-    def render(self, subject: Subject, output: Output) -> None:
-        """Write the picture. Names in profiles are text and stay text, in a terminal as in HTML."""
+    def render(self, subject: ViewData, output: Output) -> None:
+        """Write the picture. The data are loaded when the view asks for them. Names in them are text and stay text, in
+        a terminal as in HTML."""
 
 
 class Stored(NamedTuple):
@@ -350,7 +359,7 @@ class Storage(Protocol):
 
 @runtime_checkable
 class Check(Protocol):
-    """Finds changes. A driver has `compare`, or `scan`, or both.
+    """Finds changes. A driver has `compare`, `scan` or `judge`, or several of them.
 
     class Halved:
         def compare(self, pairing):
@@ -373,6 +382,18 @@ class Check(Protocol):
     def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
         """The changes in histories of one metric over the same versions (with no values where nothing was measured),
         in their order, without what all of them share: that is the machine. Asked for where there are many."""
+        ...
+
+    @optional
+    def judge(self, history: VersionHistory, version: str) -> Judgement:
+        """Verdicts on a version as a whole, after the other checks have compared it (`history.changes`): on what was
+        agreed, such as a budget. `check.judges` names the checks that are asked."""
+        ...
+
+    @optional
+    def calibrate(self, task: CalibrationTask) -> Sequence[Calibrated]:
+        """How small a change the configured checks detect in the stored history, and how often they raise a false
+        alarm. Called by `perf check --calibrate` on the check `calibration`."""
         ...
 
 
@@ -557,7 +578,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("postprocessor", Postprocessor, ("before", "postprocess", "after")),
         Kind("view", View),
         Kind("storage", Storage, placed=True),
-        Kind("check", Check, ("compare", "scan", "scan_many")),
+        Kind("check", Check, ("compare", "scan", "scan_many", "judge")),
         Kind("diff", Diff),
         Kind("aggregate", Aggregate),
         Kind("format", Format),

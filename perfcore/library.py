@@ -18,15 +18,17 @@ import fnmatch
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis import checks
+from perfcore.analysis import checks, difference, history_query
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
+from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
+from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
 from perfcore.measure import matrix, stored_command
@@ -35,12 +37,16 @@ from perfcore.measure.runner import Context, postprocess
 from perfcore.measure.scratch import place_of
 from perfcore.measure.summary import Summary, per_run, summarize
 from perfcore.measure.trees import Trees
-from perfcore.model import Entry, Job, MinorVersion, Plan, Profile, Sample, Step
+from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
+
+if TYPE_CHECKING:
+    from perfcore.analysis.calibration import CalibrationResult
+    from perfcore.model.listener import Listener
 
 Command = str | Sequence[str]
 _SERIES = (
@@ -155,6 +161,34 @@ class History:
             raise NotFoundError(f"no profile of this history has the metric {metric!r} for {command!r}")
         return found
 
+    def history(
+        self,
+        subject: str | None = None,
+        *,
+        metric: str | None = None,
+        command: str = "*",
+        head: str | None = None,
+        last: int | None = None,
+    ) -> HistoryResult:
+        """A metric, or the `metric` of a function, over the versions of a branch, with the changes that the configured
+        check finds; the primary metrics for None, as `perf history` draws them."""
+        query = HistoryQuery(subject=subject, metric=metric, command=command, head=head, last=last)
+        return history_query.history(self.repository, query)
+
+    def diff(
+        self,
+        baseline: str | Entry | Pending | Profile,
+        target: str | Entry | Pending | Profile,
+        *,
+        method: str = difference.METHOD,
+        **options: Any,
+    ) -> DiffResult:
+        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps
+        its `profile`."""
+        profiles = [side if isinstance(side, Profile) else self.profile(side) for side in (baseline, target)]
+        sources = tuple(id for id in map(self._registered_id, (baseline, target)) if id is not None)
+        return difference.diff(self.repository, *profiles, method=method, options=options, sources=sources)
+
     def check(
         self,
         target: str | Entry | Pending | None = None,
@@ -163,6 +197,7 @@ class History:
         method: str | None = None,
         threshold: float | None = None,
         keep: bool = False,
+        listener: Listener | None = None,
     ) -> CheckResult:
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
@@ -171,9 +206,26 @@ class History:
         `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
         build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
         """
-        how = CheckOptions(method=method, thresholds={} if threshold is None else {"": threshold})
-        rules = parse_rules(self.repository.config.get("check.fail_on"))
-        return checks.check(self.repository, self._asked(target, baseline), how, rules=rules, store=keep)
+        options = CheckOptions(
+            method=method,
+            thresholds={} if threshold is None else {"": threshold},
+            rules=parse_rules(self.repository.config.get("check.fail_on")),
+            store=keep,
+        )
+        return checks.check(self.repository, self._asked(target, baseline), options, listener)
+
+    def contracts(self, revision: str | None = None, *, listener: Listener | None = None) -> CheckResult:
+        """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
+        return checks.contracts(self.repository, self.version(revision), listener)
+
+    def calibrate(
+        self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
+    ) -> CalibrationResult:
+        """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
+        result is stored, for `perf status`."""
+        from perfcore.analysis.calibration import calibrate
+
+        return calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
 
     def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
         """The rows of one profile in a series; None where it has not this metric."""
@@ -216,6 +268,10 @@ class History:
         if len(found) != 1:
             raise UsageError(f"{name!r} names {len(found)} profiles, one is wanted")
         return found[0]
+
+    def _registered_id(self, side: str | Entry | Pending | Profile) -> str | None:
+        entry = self._ref(side).entry if isinstance(side, str) else side
+        return entry.profile if isinstance(entry, Entry) else None
 
     def _measured(self, jobs: tuple[Job, ...]) -> Iterator[Pending]:
         """What was measured is kept; then the first failure is raised."""

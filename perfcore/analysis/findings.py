@@ -1,4 +1,4 @@
-"""What a check has found so far: what is reported, and what is kept with the versions."""
+"""The findings of a check before they are a result: those to report, and those to store with the versions."""
 
 from __future__ import annotations
 
@@ -7,19 +7,18 @@ from typing import TypeAlias
 
 import attrs
 
-from perfcore.analysis.contracts import contract
 from perfcore.analysis.history import ScannedSeries
 from perfcore.analysis.pair_checks import MethodVerdicts
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.stored_results import Checked
-from perfcore.model import Change
+from perfcore.model import Change, Judgement
 
-Kept: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method; contracts have that of their file
+MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method, or source of a judgement
 
 
 @attrs.frozen(kw_only=True)
 class Findings:
-    """Changes in the order of their report, what could not be compared, lines that say what was looked at, how many
+    """Changes in the order of their report, targets without a baseline, lines that say what was checked, how many
     comparisons or series that were, of which metrics, and the results that belong to versions."""
 
     changes: tuple[Change, ...] = ()
@@ -27,50 +26,53 @@ class Findings:
     conclusions: tuple[str, ...] = ()
     compared: int = 0
     metrics: frozenset[str] = frozenset()
-    kept: tuple[Kept, ...] = ()
+    results: tuple[MethodResults, ...] = ()
 
-    def and_also(self, other: Findings) -> Findings:
+    def merge(self, other: Findings) -> Findings:
         return Findings(
             changes=(*self.changes, *other.changes),
             unpaired=(*self.unpaired, *other.unpaired),
             conclusions=(*self.conclusions, *other.conclusions),
             compared=self.compared + other.compared,
             metrics=self.metrics | other.metrics,
-            kept=(*self.kept, *other.kept),
+            results=(*self.results, *other.results),
         )
 
 
-def of_pairs(verdicts: Iterable[MethodVerdicts]) -> Kept:
-    """What is kept of comparisons: those of clean versions."""
-    found: dict[str, dict[Checked, list[Change]]] = {}
-    for each in verdicts:
-        target = each.pairing.target
-        if target.version is not None and not target.dirty and not each.pairing.baseline.dirty:
-            checked = Checked(version=target.version, config_id=each.pairing.config_id)
-            found.setdefault(each.method, {}).setdefault(checked, []).extend(each.changes)
-    return found
+def of_pairs(verdicts: Iterable[MethodVerdicts]) -> MethodResults:
+    """The results of comparisons to store: those of clean versions."""
+    results: dict[str, dict[Checked, list[Change]]] = {}
+    for verdict in verdicts:
+        target = verdict.pairing.target
+        if target.version is not None and not target.dirty and not verdict.pairing.baseline.dirty:
+            checked = Checked(version=target.version, config_id=verdict.pairing.config_id)
+            results.setdefault(verdict.method, {}).setdefault(checked, []).extend(verdict.changes)
+    return results
 
 
-def of_scans(method: str, scanned: Iterable[ScannedSeries]) -> Kept:
-    """What is kept of histories: for every version what changed with it, which may be nothing any more."""
-    found: dict[Checked, list[Change]] = {}
+def of_scans(method: str, scanned: Iterable[ScannedSeries]) -> MethodResults:
+    """The results of histories to store: for every version its changes. A version without changes is stored, too: it
+    may have had some before."""
+    results: dict[Checked, list[Change]] = {}
     versions: dict[int, dict[str, str]] = {}
-    for one in scanned:
-        if id(one.line) not in versions:
-            versions[id(one.line)] = {place.version.id[:10]: place.version.id for place in one.line.versions}
-            for version in versions[id(one.line)].values():
-                found.setdefault(Checked(version=version, config_id=one.line.config_id), [])
-        for change in one.changes:
-            version = versions[id(one.line)][change.target]
-            found[Checked(version=version, config_id=one.line.config_id)].append(change)
-    return {method: found}
+    for series in scanned:
+        line = series.line
+        if id(line) not in versions:
+            versions[id(line)] = {measured.version.id[:10]: measured.version.id for measured in line.versions}
+            for version in versions[id(line)].values():
+                results.setdefault(Checked(version=version, config_id=line.config_id), [])
+        for change in series.changes:
+            results[Checked(version=versions[id(line)][change.target], config_id=line.config_id)].append(change)
+    return {method: results}
 
 
-def of_contracts(version: str, configs: Iterable[str], verdicts: Sequence[Change]) -> Kept:
-    """What is kept of the verdicts on contracts: for every configuration of a version, which may be none any more."""
+def of_judgement(version: str, configs: Iterable[str], judgement: Judgement) -> MethodResults:
+    """The verdicts of a judge to store: for every configuration of a version, none included."""
     return {
-        contract.FILE: {
-            Checked(version=version, config_id=config): [each for each in verdicts if each.config_id == config]
+        judgement.source: {
+            Checked(version=version, config_id=config): [
+                verdict for verdict in judgement.verdicts if verdict.config_id == config
+            ]
             for config in configs
         }
     }

@@ -22,12 +22,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import attrs
+from perfcore_check_contract import contract as contracts
+from perfcore_check_contract.contract import Contract
+from perfcore_check_contract.evaluate import verdict_id
 from perfcore_command_bisect import prior
 
 from perfcore.analysis.check_result import CheckResult, Location
-from perfcore.analysis.contracts import contract as contracts
-from perfcore.analysis.contracts.contract import Contract
-from perfcore.analysis.contracts.evaluate import verdict_id
 from perfcore.analysis.pairing import Unpaired
 from perfcore.config.layers import PROJECT_FILE, read_bytes
 from perfcore.errors import PerfError, UsageError

@@ -113,19 +113,18 @@ def check(
         fail_on=fail_on or (),
         notify=notify or (),
     )
-    how = CheckOptions(
+    options = CheckOptions(
         method=method,
         thresholds=parse_thresholds(threshold or ()),
-        progress=console.progress,
-        note=lambda text: console.say(f"note: {text}"),
+        rules=wanted.rules,
+        store=not no_store,
     )
     if calibrate:
         if words or every:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        calibration.calibrate(console, how, store=not no_store, as_json=as_json)
+        calibration.print_calibration(console, options, as_json=as_json)
         return
-    question = _asked(console, words, every)
-    outcome = checks.check(console.repository, question, how, rules=wanted.rules, store=not no_store)
+    outcome = checks.check(console.repository, _target(console, words, every), options, console)
     console.clear_progress()
     if wanted.locates:
         outcome = attrs.evolve(outcome, locations=locations.of_outcome(console.repository, outcome))
@@ -153,7 +152,7 @@ def _refuse_unknown(console: Console, outcome: CheckResult) -> None:
     console.warn(error.message)
 
 
-def _asked(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
+def _target(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
     if every and words:
         raise UsageError("--all takes no further argument")
     return target.parse(console.repository, [target.ALL] if every else words, console.find)

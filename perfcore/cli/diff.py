@@ -1,25 +1,27 @@
-"""`perf diff`: what differs between two profiles, by function and path."""
+"""`perf diff`: the difference of two profiles, by function and path."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import attrs
 import typer
 
-from perfcore.analysis import differences, pairing
+from perfcore.analysis import difference
+from perfcore.analysis.difference import DiffResult, DiffRow, DiffTable
+from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
-from perfcore.model import Profile, Subject
-from perfcore.plugins.registry import guard
+from perfcore.model import ViewData
 from perfcore.store.lookup import Ref, sources
+from perfcore.text import align, clip, percent, plural, printable, quantity
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-DEFAULT = "amounts"
+_WIDEST = 60  # columns of a function or file: longer ones push the numbers out of a terminal of 120
 
 View = Annotated[
     Optional[str], typer.Option("--view", metavar="VIEW", help="Show the difference in a view, such as flamegraph.")
@@ -59,7 +61,7 @@ def diff(
     A difference between two single runs may be noise: `perf check` says how sure it is.
     """
     console: Console = ctx.obj
-    name, rest = split_plugin(words or [], console.plugins, "diff", DEFAULT)
+    name, rest = split_plugin(words or [], console.plugins, "diff", difference.METHOD)
 
     def compare(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="BASELINE TARGET", show_default=False)] = None,
@@ -79,36 +81,65 @@ def diff(
                 f"a difference is between two profiles, and {len(refs)} are named", hint="perf diff BASELINE TARGET"
             )
         baseline, target = (repository.load(ref) for ref in refs)
-        _tell_unlike(console, baseline, target)
-        found, driver = console.plugins.make("diff", name, {**repository.plugin_options("diff", name), **values})
-        with guard(found, "diff"):
-            made = attrs.evolve(driver.diff(baseline, target), sources=sources(refs))
-        found_differences = differences.differences(made) if in_view is None else None
+        result = difference.diff(
+            repository, baseline, target, method=name, options=values, sources=sources(refs), listener=console
+        )
+        data = ViewData(
+            profiles=(result.profile,),
+            names=(f"{refs[0].name} -> {refs[1].name}",),
+            versions=(None,),
+            pair=(baseline, target),
+        )
+        chosen = views.make(console, in_view, data) if in_view is not None else None
+        lines = [] if chosen is not None else list(_lines(result.table, refs, rows))  # refused before any file is made
         if keep:
-            console.say(f"saved {repository.save(attrs.evolve(made, created=time.time_ns(), origin=None)).name}")
+            _save(console, result)
         console.output_to(file, force=replace)
-        if found_differences is None:
-            _render(console, str(in_view), made, refs)
+        if chosen is not None:
+            chosen.draw(console, data)
         elif as_json:
-            console.json(differences.as_json(found_differences))
+            console.json(result.as_json())
         else:
-            for line in differences.lines(found_differences, [ref.title for ref in refs], rows):
-                console.line(line)
+            console.write("".join(f"{line}\n" for line in lines))
 
     run_plugin_command(console.plugins, "diff", name, rest, compare, f"perf diff {name}")
 
 
-def _tell_unlike(console: Console, baseline: Profile, target: Profile) -> None:
-    """Amounts are of all runs together, so they differ without any change where one side was measured more."""
-    if unlike := pairing.configuration_difference(baseline, target):
-        console.say(f"note: these were not measured alike: {unlike}")
-    runs = pairing.measured_runs(baseline), pairing.measured_runs(target)
-    if None not in runs and runs[0] != runs[1]:
-        console.say(f"note: the amounts are those of {runs[0]} runs and of {runs[1]}")
+def _save(console: Console, result: DiffResult) -> None:
+    profile = attrs.evolve(result.profile, created=time.time_ns(), origin=None)
+    console.say(f"saved {console.repository.save(profile).name}")
 
 
-def _render(console: Console, view: str, made: Profile, refs: Sequence[Ref]) -> None:
-    found, driver = console.plugins.make("view", view, console.repository.plugin_options("view", view))
-    subject = Subject(profiles=(made,), names=(f"{refs[0].name} -> {refs[1].name}",), versions=(None,))
-    with guard(found, "render"):
-        driver.render(subject, console)
+def _lines(table: DiffTable, refs: Sequence[Ref], head: int) -> Iterator[str]:
+    """The first `head` rows, all for 0, below the names of the profiles and their totals."""
+    ratio = f" ({percent(table.target / table.baseline)})" if table.baseline > 0 else ""
+    totals = f"{quantity(table.baseline, table.unit)} -> {quantity(table.target, table.unit)}{ratio}"
+    yield f"baseline: {refs[0].title}"
+    yield f"target:   {refs[1].title}"
+    yield f"{printable(table.metric)}: {totals}"
+    yield ""
+    rows = table.rows[:head] if head else table.rows
+    if not rows:
+        yield "no difference"
+        return
+    has_own = any(row.own is not None for row in rows)
+    header = ("own change", "change", "baseline", "target", "function", "file")
+    cells: list[tuple[str, ...]] = [header if has_own else ("change", "baseline", "target", "where")]
+    cells += [_cells(row, table.unit, has_own) for row in rows]
+    yield from align(cells, right=range(4 if has_own else 3))
+    if len(rows) < len(table.rows):
+        yield f"… and {plural(len(table.rows) - len(rows), 'more place')} (--head 0 prints all)"
+
+
+def _cells(row: DiffRow, unit: str, has_own: bool) -> tuple[str, ...]:
+    cells = (
+        _signed(row.change, unit),
+        quantity(row.baseline, unit),
+        quantity(row.target, unit),
+        clip(printable(row.name), _WIDEST),
+    )
+    return (_signed(row.own or 0, unit), *cells, clip(printable(row.file), _WIDEST)) if has_own else cells
+
+
+def _signed(value: float, unit: str) -> str:
+    return ("+" if value > 0 else "") + quantity(value, unit)

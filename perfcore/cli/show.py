@@ -1,16 +1,24 @@
-"""`perf show`: profiles in a view."""
+"""`perf show`: profiles in a view, with their history and the changes that checks stored."""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
+from perfcore.analysis import history_query
+from perfcore.analysis.history_query import HistoryQuery
+from perfcore.analysis.stored_results import Results
+from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.plugins.registry import guard
+from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
+from perfcore.repository.repository import Repository
+from perfcore.repository.sources import VersionSources
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
 
@@ -56,17 +64,56 @@ def show(
     ) -> None:
         if not profiles:
             raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
-        repository = console.repository
         refs = [ref for name in profiles for ref in _find(console, name)]
-        found, driver = console.plugins.make("view", view, {**repository.plugin_options("view", view), **values})
-        subject = repository.subject(refs)
+        data = _data(console, refs)
+        drawing = views.make(console, view, data, values)
         if in_browser and file is None:
             file, replace = _page(console, refs[0]), True
         console.output_to(file, force=replace, browse=in_browser)
-        with guard(found, "render"):
-            driver.render(subject, console)
+        drawing.draw(console, data)
 
     run_plugin_command(console.plugins, "view", view, rest, render, f"perf show {view}")
+
+
+def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
+    """Everything that a view may accept of these profiles. Nothing is read before the view asks for it."""
+    repository = console.repository
+    load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))
+    return ViewData(
+        profiles=load,
+        names=tuple(ref.name for ref in refs),
+        versions=lambda: tuple(_version(repository, ref) for ref in refs),
+        pair=(lambda: (load()[0], load()[1])) if len(refs) == 2 else None,
+        series=lambda: _series(console, refs, load()),
+        changes=lambda: _changes(repository, refs, load()),
+        source=VersionSources(repository).read_known,
+    )
+
+
+def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
+    return repository.vcs.get_minor_version_info(ref.version) if ref.version else None
+
+
+def _series(console: Console, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[MetricHistory, ...]:
+    """The primary metrics of the profiles' configurations, along the branch of the version that is named first."""
+    query = HistoryQuery(
+        configurations=frozenset(profile.config_id for profile in profiles),
+        head=next((ref.version for ref in refs if ref.version), None),
+    )
+    return history_query.history(console.repository, query, console).series
+
+
+def _changes(repository: Repository, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[Change, ...]:
+    """The verdicts that checks stored for the versions and configurations of the profiles."""
+    stored = Results(repository.store, repository.vcs_name)
+    keys = {(ref.version, profile.config_id) for ref, profile in zip(refs, profiles, strict=True) if ref.version}
+    return tuple(
+        change
+        for version in sorted({version for version, _ in keys})
+        for result in stored.of(version)
+        if (version, result.config_id) in keys
+        for change in result.changes
+    )
 
 
 def _page(console: Console, ref: Ref) -> Path:

@@ -94,7 +94,7 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
     if not notes.exist(console.repository.store, note_keys.CALIBRATION):
         return
-    from perfcore.analysis.calibration import sensitivity
+    from perfcore.analysis import sensitivity
 
     try:
         calibrations = sensitivity.newest(console.repository.store)

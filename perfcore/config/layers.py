@@ -59,6 +59,7 @@ KEYS: Mapping[str, Key] = {
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
     "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),
     "check.rules": Key("list", [], "Checks for single commands, collectors or types, in order.", runs=True),
+    "check.judges": Key("texts", ["contract"], "Checks that judge a version as a whole, such as contracts.", runs=True),
     "check.apply": Key("text", "first", "Whether the `first` rule that holds is used, or `all`."),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),

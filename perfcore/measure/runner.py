@@ -274,7 +274,7 @@ def _profile(arm: _Arm, machine: Mapping[str, Any]) -> Profile:
     if arm.counted == 0:
         raise CommandFailedError(f"{job.label}: no run was measured")
     tables = {"runs": arm.runs.build()}
-    tables |= {name: builder.build() for name, builder in session.tables.items()}
+    tables |= session.build_tables()
     return Profile(
         header=Header(
             type=session.profile_type,

@@ -13,23 +13,25 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfcore.model.changes import Change, ChangeKind, Pairing, Sample, Series
+    from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.entries import Entry, is_tag
+    from perfcore.model.histories import HistoryResult, MetricHistory, Point
     from perfcore.model.jobs import Job, Measured, Plan, Step
     from perfcore.model.profiles import Header, Profile, Tool
-    from perfcore.model.subjects import Subject
     from perfcore.model.versions import MajorVersion, MinorVersion
+    from perfcore.model.views import Subject, ViewData
 
 PROFILE_FORMAT = 1
 EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
-    "changes": ("Change", "ChangeKind", "Pairing", "Sample", "Series"),
+    "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "entries": ("Entry", "is_tag"),
+    "histories": ("HistoryResult", "MetricHistory", "Point"),
     "jobs": ("Job", "Measured", "Plan", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
-    "subjects": ("Subject",),
     "versions": ("MajorVersion", "MinorVersion"),
+    "views": ("Subject", "ViewData"),
 }
 
 if not TYPE_CHECKING:  # or else every name would have a type
@@ -51,17 +53,22 @@ __all__ = [
     "ChangeKind",
     "Entry",
     "Header",
+    "HistoryResult",
     "Job",
+    "Judgement",
     "MajorVersion",
     "Measured",
+    "MetricHistory",
     "MinorVersion",
     "Pairing",
     "Plan",
+    "Point",
     "Profile",
     "Sample",
     "Series",
     "Step",
     "Subject",
     "Tool",
+    "ViewData",
     "is_tag",
 ]

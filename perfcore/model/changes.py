@@ -122,3 +122,14 @@ class Change:
     environments: tuple[str, ...] = ()
     moved: int | None = None
     measured: int | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Judgement:
+    """What a check says of a version as a whole. `verdicts` are changes; the `contract` of each is the sentence that it
+    is on. `allowed` are the ids of changes that the verdicts allow: they fail no build. `source` names the agreement,
+    such as a file; it is the method under which the verdicts are stored, and never changes."""
+
+    source: str
+    verdicts: tuple[Change, ...] = ()
+    allowed: frozenset[str] = frozenset()

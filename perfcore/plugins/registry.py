@@ -101,6 +101,10 @@ class Plugins:
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(found.name for found in self.found(kind)))
 
+    def is_announced(self, kind: str, name: str) -> bool:
+        """Whether a plugin of this name is installed, disabled or not."""
+        return any(found.name == name for found in self._announced[kind])
+
     def is_disabled(self, found: Found) -> bool:
         names = {found.name, found.name.rpartition(":")[2]}
         blocked = self.disabled & (names | {f"{found.kind}:{name}" for name in names})

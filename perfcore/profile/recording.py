@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from perfcore.errors import FormatError
 from perfcore.model import Job
-from perfcore.profile.table import ColumnSpec, TableBuilder, Value
+from perfcore.profile.table import ColumnSpec, Table, TableBuilder, Value
+
+if TYPE_CHECKING:
+    from perfcore.profile.stacks import StackBuilder
 
 RUN = ColumnSpec("run", "i64", role="order")
 RUNS = (
@@ -27,9 +32,9 @@ RUNS = (
 class Session:
     """One job under one collector, from `before` to `after`.
 
-    `workspace` is a private folder that is removed afterwards. `state` is the collector's own. Rows of
-    `tables["resources"]` are written through `Run.rows`; other tables (stacks, functions, ...) are made with
-    `table()`. `sampling` says how was measured and goes into the profile, `notes` are told to the user and kept.
+    `workspace` is a private directory that is removed afterwards. `state` is the collector's own. Rows of
+    `tables["resources"]` are written through `Run.rows`, call stacks through `stacks`; other tables are made with
+    `table()`. `sampling` describes the method and goes into the profile, `notes` are shown to the user and stored.
     """
 
     def __init__(self, job: Job, *, columns: Sequence[ColumnSpec] = (), state: Any = None) -> None:
@@ -46,6 +51,23 @@ class Session:
         if name not in self.tables:
             self.tables[name] = TableBuilder(name, specs)
         return self.tables[name]
+
+    @functools.cached_property
+    def stacks(self) -> StackBuilder:
+        """The call stacks of the profile: `stacks.add(frames)` gives the number of a stack, outermost frame first, for
+        a column `stack` of the resources. Its tables are part of the profile once this was used."""
+        # Most collectors have no stacks, and a command that measures loads as little as it can.
+        from perfcore.profile.stacks import StackBuilder
+
+        return StackBuilder()
+
+    def build_tables(self) -> dict[str, Table]:
+        """All tables as they are so far, those of `stacks` included."""
+        built = {name: builder.build() for name, builder in self.tables.items()}
+        stacks = self.stacks.tables() if "stacks" in self.__dict__ else {}
+        for name in stacks.keys() & built.keys():
+            raise FormatError(f"the collector wrote table {name!r} twice: by `session.stacks` and by `session.table`")
+        return built | stacks
 
     def note(self, text: str) -> None:
         """Something the reader of the profile should know; said once."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.errors import FormatError, NotFoundError, PerfError
+from perfcore.errors import FormatError, NotFoundError
 from perfcore.store.catalog import Catalog
 
 if TYPE_CHECKING:
-    from perfcore.model import Entry, MinorVersion, Profile, Subject
+    from perfcore.model import Entry, MinorVersion, Profile
     from perfcore.repository.repository import Repository
     from perfcore.store.lookup import Ref
 
@@ -76,19 +76,6 @@ def load(repository: Repository, ref: Ref) -> Profile:
     return repository.read_file(ref.path)
 
 
-def subject(repository: Repository, refs: Sequence[Ref]) -> Subject:
-    """What a view is given for these profiles."""
-    from perfcore.model import Subject
-
-    versions = [repository.vcs.get_minor_version_info(ref.version) if ref.version else None for ref in refs]
-    return Subject(
-        profiles=tuple(repository.load(ref) for ref in refs),
-        names=tuple(ref.name for ref in refs),
-        versions=tuple(versions),
-        source=lambda version, path: _source_at(repository, version, path),
-    )
-
-
 def leave_out(repository: Repository, error: FormatError) -> None:
     repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
@@ -105,9 +92,3 @@ def completed(repository: Repository, entry: Entry) -> Entry:
             entry_of(profile, entry.profile, entry.name, tables), created=entry.created, tags=entry.tags
         )
     return attrs.evolve(entry, type="unreadable")
-
-
-def _source_at(repository: Repository, version: str, path: str) -> bytes | None:
-    with contextlib.suppress(PerfError):
-        return repository.vcs.read_file(version, path)
-    return None

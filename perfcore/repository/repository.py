@@ -28,7 +28,7 @@ from perfcore.store.store import Store
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Storage, Vcs
-    from perfcore.model import Entry, MinorVersion, Profile, Subject
+    from perfcore.model import Entry, MinorVersion, Profile
     from perfcore.store.catalog import Catalog
     from perfcore.store.lookup import Ref
     from perfcore.store.pending import Pending
@@ -222,12 +222,6 @@ class Repository:
         from perfcore.repository import registration
 
         return registration.tag(self, version, entry, add=add, remove=remove)
-
-    def subject(self, refs: Sequence[Ref]) -> Subject:
-        """What a view is given for these profiles."""
-        from perfcore.repository import entries
-
-        return entries.subject(self, refs)
 
     def facts(self) -> dict[str, Any]:
         """The machine, with what plugins add."""

@@ -144,7 +144,7 @@ def test_the_threshold_says_what_matters(history) -> None:
 
 def test_a_threshold_of_nothing_that_was_compared_is_told(history) -> None:
     done = history.perf("check", "--threshold", "cpuu=0.1", "--threshold", "wall=0.1", code=1)
-    assert "the threshold of 'cpuu' is of nothing that was compared (cpu, " in done.err
+    assert "--threshold names 'cpuu', but the compared metrics are cpu, " in done.err
     assert "'wall'" not in done.err
 
 

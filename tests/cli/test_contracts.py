@@ -5,10 +5,13 @@ from __future__ import annotations
 import attrs
 import pytest
 from perfcore_testing import profiles
+from perfcore_testing.distributions import site
 
 from perfcore.analysis import last_checked
+from perfcore.library import History
 from perfcore.profile.table import column, table
 
+__all__ = ["site"]
 MS = 1_000_000
 
 
@@ -352,3 +355,43 @@ def test_contracts_are_of_versions_and_not_of_single_profiles(history) -> None:
     for words in (["fast"], ["0@i"], ["HEAD~1:0@i", "0@i"]):
         assert "contract" not in history.perf("check", *words).out
     assert "1 contract: 1 broken" in history.perf("check", "HEAD", code=1).out
+
+
+def test_a_contract_without_its_distribution_names_it_and_fails(history, site) -> None:
+    """The stub in front of the real distribution hides its entry points, as if it were not installed."""
+    site.install("perfcore-check-contract", points={})
+    assert history.real.perf("check", env=site.env).code == 0, "without the file nothing needs it"
+    history.write(".perfcontract.yml", "parse: [cpu <= 9 ms]\n")
+    done = history.real.perf("check", code=5, env=site.env)
+    assert "perfcore-check-contract is not installed, and .perfcontract.yml needs it" in done.err
+    assert "pip install perfcore-check-contract" in done.err
+    assert done.out == ""
+
+
+def test_a_disabled_contract_fails_too(history) -> None:
+    history.write(".perfcontract.yml", "parse: [cpu <= 9 ms]\n")
+    done = history.perf("check", code=5, env={"PERF_DISABLED_PLUGINS": "contract"})
+    assert "check 'contract' (perfcore-check-contract" in done.err
+    assert "is disabled" in done.err
+
+
+@pytest.mark.parametrize("key", ["judges: [slo]", "name: slo", "history: slo"])
+def test_a_configured_check_that_is_not_installed_is_named_with_its_distribution(history, key) -> None:
+    history.write(".perfcore.yml", f"check: {{{key}}}\n")
+    history.perf("config", "trust", "--yes")
+    words = ("check", "all", "--method", "slo") if "history" in key else ("check",)
+    assert "perfcore-check-slo" in history.perf(*words, code=5).err
+
+
+def test_calibration_without_its_distribution_names_it_and_fails(history, site) -> None:
+    site.install("perfcore-check-calibration", points={})
+    done = history.real.perf("check", "--calibrate", code=5, env=site.env)
+    assert "perfcore-check-calibration is not installed, and perf check --calibrate needs it" in done.err
+
+
+def test_the_library_gives_the_verdicts_on_contracts(history) -> None:
+    history.write(".perfcontract.yml", "parse: [cpu <= 9 ms, cpu <= 7 ms]\n")
+    result = History(history.repository).contracts()
+    assert [change.kind for change in result.changes] == ["same", "degradation"]
+    assert result.conclusion == "2 contracts: 1 broken"
+    assert result.exit_code == 1

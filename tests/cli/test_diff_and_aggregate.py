@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from perfcore_testing.profiles import profile
 
+from perfcore.library import History
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.repository import Repository
 
@@ -41,6 +42,29 @@ def test_diff_as_json(two) -> None:
     assert found["places"][0] == {
         "place": "parse", "file": "", "baseline": 40, "target": 90, "own": 50, "change": 50,
     }  # fmt: skip
+
+
+def test_the_json_of_a_difference_follows_its_schema(two, here, follow_schema) -> None:
+    follow_schema("diff", two.perf("diff", "0@p", "1@p", "--json").json)
+    here.collect("true")
+    here.collect("true")
+    follow_schema("diff", here.perf("diff", "2@p", "3@p", "--json").json)
+
+
+def test_the_library_gives_the_same_difference(two) -> None:
+    history = History(two.repository)
+    result = history.diff("0@p", "1@p")
+    assert result.as_json() == two.perf("diff", "0@p", "1@p", "--json").json
+    assert [row.name for row in result.table.rows] == ["parse", "check", "main"]
+    assert "<td>parse</td>" in result._repr_html_()
+    saved = history.save(result.profile)
+    assert saved.name in [pending.name for pending in history.pending()]
+
+
+def test_a_view_that_does_not_accept_a_difference_is_refused_and_one_that_does_is_named(two) -> None:
+    done = two.perf("diff", "0@p", "1@p", "--view", "history", code=2)
+    assert "the view history shows histories, not profiles or two profiles" in done.err
+    assert "table" in done.err
 
 
 def test_a_profile_does_not_differ_from_itself(two) -> None:
@@ -119,11 +143,11 @@ def test_aggregate_needs_profiles(here) -> None:
     assert "say which profiles" in here.perf("aggregate", code=2).err
 
 
-def test_diff_says_what_was_not_measured_alike(here) -> None:
+def test_diff_says_in_what_the_configurations_differ(here) -> None:
     for rate, runs in (("100", 1), ("200", 2)):
         here.perf("collect", "sample", "--tool", "py-spy", "--rate", rate, "--repeat", str(runs), "--", "true")
     told = here.perf("diff", "0@p", "1@p").err
-    assert "not measured alike: true: " in told
+    assert "differ in configuration: true: " in told
     assert "rate 100 and 200" in told
-    assert "those of 1 runs and of 2" in told
+    assert "sums over 1 run and over 2 runs" in told
     assert "note" not in here.perf("diff", "0@p", "0@p").err

@@ -10,6 +10,8 @@ import attrs
 import pytest
 from perfcore_testing import profiles
 
+from perfcore.library import History
+from perfcore.model import HistoryResult
 from perfcore.profile.table import column, table
 
 STEP = 9
@@ -83,6 +85,47 @@ def test_json_and_csv_have_every_run_and_change(history) -> None:
     assert rows[STEP]["runs"] == "6"
 
 
+def test_json_follows_its_schema_and_is_what_the_library_gives(history, follow_schema) -> None:
+    document = history.perf("history", "wall", "--last", "9", "--json").json
+    follow_schema("history", document)
+    result = History(history.repository).history("wall", last=9)
+    assert result.as_json() == document
+    assert "regression +" in result._repr_html_()
+
+
+def test_names_are_text_in_a_notebook(history) -> None:
+    (series,) = History(history.repository).history().series
+    page = HistoryResult(series=(attrs.evolve(series, command="<script>"),))._repr_html_()
+    assert "<script>" not in page
+
+
+def test_a_history_goes_to_a_file_and_to_any_view_that_accepts_it(history, site) -> None:
+    history.perf("history", "--csv", "-o", "cpu.csv")
+    assert (history.path / "cpu.csv").read_text().startswith("command,")
+    assert "--force" in history.perf("history", "-o", "cpu.csv", code=2).err
+    views = "class Count:\n    accepts = ('series', 'changes')\n    def render(self, subject, output):\n"
+    views += "        output.write(f'{len(subject.series)} {len(subject.changes)}\\n')\n"
+    site.install("acme-views", points={"perfcore.view": ["count = acme_views:Count"]}, acme_views=views)
+    assert history.perf("history", "--view", "count").out == "1 1\n"
+
+
+def test_a_view_of_profiles_is_refused_and_those_of_histories_are_named(history) -> None:
+    done = history.perf("history", "--view", "table", code=2)
+    assert "the view table shows profiles, not histories" in done.err
+    assert "history" in done.err.splitlines()[-1]
+
+
+def test_show_gives_the_history_and_the_stored_changes_of_a_profile(history, site) -> None:
+    assert history.perf("show", "0@i", "history").lines[0] == "cpu of ./gzip -9 'big file.txt'"
+    views = "class Kinds:\n    accepts = ('changes',)\n    def render(self, subject, output):\n"
+    views += "        output.write(' '.join(f'{c.kind}:{c.metric}' for c in subject.changes) + '\\n')\n"
+    site.install("acme-views", points={"perfcore.view": ["kinds = acme_views:Kinds"]}, acme_views=views)
+    version = history.git("rev-parse", f"HEAD~{15 - STEP}").out.strip()
+    assert history.perf("show", f"{version}:0@i", "kinds").out == "\n"
+    history.perf("check", "all", code=1)
+    assert "degradation:cpu" in history.perf("show", f"{version}:0@i", "kinds").out
+
+
 def test_a_function_is_followed_where_there_are_stacks(here) -> None:
     for number in range(3):
         here.commit(f"Change {number}")
@@ -95,7 +138,7 @@ def test_a_function_is_followed_where_there_are_stacks(here) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("no-such",), 3, "there is no metric or function 'no-such'"),
+        (("no-such",), 3, "no profile here has a metric or function 'no-such'"),
         (("--command", "nothing like it"), 3, "no command is like"),
         (("--json", "--csv"), 2, "exclude one another"),
         (("--last", "0"), 2, "0"),

@@ -57,6 +57,40 @@ def test_profiles_are_shown_in_a_table_unless_a_view_is_named(here) -> None:
     assert here.perf("show", "0@i", "table").out == here.perf("show", "table", "0@i").out
 
 
+VIEWS = """
+class Pair:
+    accepts = ("pair",)
+    def render(self, subject, output):
+        output.write(f"{subject.pair[0].created < subject.pair[1].created}\\n")
+
+class Source:
+    def render(self, subject, output):
+        version = subject.versions[0].id
+        output.write(repr([subject.source(version, "README"), subject.source(version, "missing"), subject.names]))
+"""
+
+
+@pytest.fixture
+def views(site: Site) -> Site:
+    points = ["both = acme_views:Pair", "readme = acme_views:Source"]
+    site.install("acme-views", points={"perfcore.view": points}, acme_views=VIEWS)
+    return site
+
+
+def test_a_view_of_two_profiles_gets_baseline_and_target(here, views) -> None:
+    for number in range(2):
+        here.save(created=profiles.CREATED + number)
+    assert here.perf("show", "0@p", "1@p", "both").out == "True\n"
+    done = here.perf("show", "0@p", "both", code=2)
+    assert "the view both shows two profiles, not profiles or histories or changes" in done.err
+
+
+def test_a_view_gets_versions_and_their_source(here, views) -> None:
+    here.register()
+    out = here.perf("show", "0@i", "readme").out
+    assert out == f"[b'hello\\n', None, ('{here.head[:10]}:0@i',)]"
+
+
 def test_options_of_the_view_stand_anywhere_behind_show(here) -> None:
     here.register(profiles.traced())
     for words in (("0@i", "table", "--format", "csv"), ("table", "--format=csv", "0@i"), ("0@i", "--format", "csv")):

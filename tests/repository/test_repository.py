@@ -202,17 +202,6 @@ def test_a_damaged_index_is_left_out_of_listings_with_a_warning(project: Project
         opened.entries(version)
 
 
-def test_the_subject_of_a_view_knows_versions_and_source(project: Project, repository: Repository) -> None:
-    version, _ = repository.register(_pending(repository))
-    subject = repository.subject(repository.find("0@i"))
-    assert [known and known.id for known in subject.versions] == [version]
-    assert subject.names == (f"{version[:10]}:0@i",)
-    assert subject.source is not None
-    assert subject.source(version, "README") == b"hello\n"
-    assert subject.source(version, "missing") is None
-    assert subject.source("nonsense", "README") is None
-
-
 def test_what_a_versioned_file_chooses_to_run_needs_trust(project: Project, places: UserPlaces) -> None:
     project.write(
         ".perfcore.yml", "storage: {name: other}\ncollector: {time: {setup: x}}\nview: {table: {raw: true}}\n"

@@ -9,7 +9,6 @@ import attrs
 
 from perfcore.errors import PluginError
 from perfcore.profile.recording import Session
-from perfcore.profile.stacks import StackBuilder
 from perfcore.profile.table import ColumnSpec
 from perfcore.programs import options
 from perfcore.settings import option
@@ -52,11 +51,9 @@ class SampleSettings:
 @attrs.define(kw_only=True)
 class _State:
     tool: Tool
-    stacks: StackBuilder = attrs.field(factory=StackBuilder)
     samples: int = 0
     failed: int = 0
     cpu: float = 0.0
-    closed: bool = False
 
 
 class SampleCollector:
@@ -88,8 +85,9 @@ class SampleCollector:
         ended = tools.record(state.tool, session.job, session.workspace, self.settings.timeout)
         run.exitcode = self._checked(ended, state.tool, session.job, run)
         counts: dict[int, int] = {}
+        stacks = session.stacks  # the profile has their tables also where no sample was taken
         for frames, count in state.tool.read(session.workspace, session.job):
-            stack = state.stacks.add(frames)
+            stack = stacks.add(frames)
             counts[stack] = counts.get(stack, 0) + count
         if not run.warmup:
             state.samples += sum(counts.values())
@@ -101,14 +99,8 @@ class SampleCollector:
             run.rows.add(samples=0)
 
     def after(self, session: Session, outcome: Outcome) -> None:
-        """Writes the tables of the stacks, and says what the numbers rest on."""
+        """Notes the tool, its rate, and how far the samples cover the run."""
         state: _State = session.state
-        if state.closed:
-            return
-        state.closed = True
-        for name, made in state.stacks.tables().items():
-            table = session.table(name, [column.spec for column in made.columns])
-            table.extend({column.name: list(column) for column in made.columns})
         session.sampling.update(tool=state.tool.name, version=state.tool.version, rate=self.settings.rate)
         if outcome.status == "ok" and state.samples < _FEW:
             session.note(_too_few(state.samples, state.tool.name))

@@ -105,7 +105,7 @@ class Measuring:
         taken = TableBuilder("runs", RUNS)
         for run in self.runs:
             taken.add(run=run.index, warmup=run.warmup, disturbed=run.disturbed, exit=run.exitcode)
-        tables = {name: builder.build() for name, builder in self.session.tables.items()}
+        tables = self.session.build_tables()
         settings = getattr(self.driver, "settings", None)
         return Profile(
             header=Header(type=self.session.profile_type, argv=self.job.argv, cmd=self.job.cmd, shell=self.job.shell),

@@ -53,7 +53,8 @@ _ASKED: Mapping[str, tuple[str, ...]] = {
 _ELSEWHERE: Mapping[str, tuple[str, ...]] = {
     "check": ("test_says_the_same_in_another_process", "test_a_scan_says_the_same_in_another_process")
 }
-_WAYS: Mapping[str, str] = {"compare": "check", "scan": "scan"}  # of checks, and the modules of their contracts
+# The methods of checks, and the modules of their contracts.
+_WAYS: Mapping[str, str] = {"compare": "check", "scan": "scan", "judge": "judge"}
 _HERE = "other processes cannot import a plugin that is no distribution"
 _GIVEN: Mapping[str, tuple[str, ...]] = {"vcs": ("script",), "notifier": ("delivered",)}
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.model import Header, Profile, Subject, Tool
+from perfcore.model import Header, Profile, Tool, ViewData
 from perfcore.profile import codec
 from perfcore.profile.recording import RUN, RUNS
 from perfcore.profile.stacks import Frame, StackBuilder
@@ -245,8 +245,8 @@ def stored(profile: Profile) -> Profile:
     return codec.decode(data, pieces.__getitem__, where="the profile")
 
 
-def subject(*profiles: Profile, names: tuple[str, ...] | None = None) -> Subject:
+def subject(*profiles: Profile, names: tuple[str, ...] | None = None) -> ViewData:
     """What a view is given for these profiles."""
     if names is None:
         names = tuple(f"{number}@p" for number in range(len(profiles)))
-    return Subject(profiles=profiles, names=names, versions=(None,) * len(profiles))
+    return ViewData(profiles=profiles, names=names, versions=(None,) * len(profiles))

@@ -5,8 +5,9 @@
         def driver(self):
             return MyView()
 
-Each law is tried on every profile of `perfcore_testing.profiles`; a view need not be able to show each of them,
-but where it cannot, it says so with a PerfError.
+Each law is tried on samples of the data that the view accepts: every profile of `perfcore_testing.profiles`, pairs of
+them, every series of `perfcore_testing.histories`, and its changes. A view need not be able to show each of them, but
+where it cannot, it says so with a PerfError.
 """
 
 from __future__ import annotations
@@ -16,19 +17,42 @@ from typing import TYPE_CHECKING
 import pytest
 
 from perfcore.errors import PerfError
+from perfcore.model import ViewData
+from perfcore.model.views import CONTENTS, DEFAULT_ACCEPTS
 from perfcore.text import width
-from perfcore_testing import hostile, profiles
+from perfcore_testing import histories, hostile, profiles
 from perfcore_testing.kinds import misfits
 from perfcore_testing.output import FakeOutput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from perfcore.hookspecs import View
-    from perfcore.model import Subject
 
-SAMPLES = sorted(profiles.SAMPLES)
+
+def _samples() -> Iterator[tuple[str, str, Callable[[], ViewData]]]:
+    """(name, content, maker) of all data that views are tried on."""
+    for name, profile in profiles.SAMPLES.items():
+        yield name, "profiles", lambda make=profile: profiles.subject(make())
+    for name, history in histories.SAMPLES.items():
+        yield f"series {name}", "series", lambda make=history: histories.data(make())
+    for name in ("timed", "sampled", "hostile"):
+        yield f"pair {name}", "pair", lambda make=profiles.SAMPLES[name]: ViewData(pair=(make(), make()))
+    for name in ("changed", "hostile"):
+        yield f"changes {name}", "changes", lambda make=histories.SAMPLES[name]: ViewData(changes=make().changes)
+
+
+_MAKERS: Mapping[str, tuple[str, Callable[[], ViewData]]] = {
+    name: (content, maker) for name, content, maker in _samples()
+}
+_PLAIN: Mapping[str, str] = {
+    "profiles": "timed",
+    "pair": "pair timed",
+    "series": "series changed",
+    "changes": "changes changed",
+}
+SAMPLES = sorted(_MAKERS)
 
 
 class _Full(FakeOutput):
@@ -69,38 +93,47 @@ class ViewContract:
         """Its methods have the specification's arguments, its options say what they are for."""
         assert misfits("view", driver) == []
 
+    def test_it_accepts_data_that_there_are(self, driver: View) -> None:
+        """Its class attribute `accepts` names kinds of data that verbs can give."""
+        assert accepted(driver)
+        assert accepted(driver) <= set(CONTENTS), f"there are {', '.join(CONTENTS)}"
+
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_a_profile_is_shown_or_refused_with_a_reason(self, driver: View, sample: str) -> None:
-        """No profile makes a traceback: of a known or unknown type, empty, with values missing, with hostile
+        """No data make a traceback: a profile of a known or unknown type, empty, with values missing, with hostile
         names. What is not shown is refused by a PerfError before anything is written."""
         output = FakeOutput()
-        refused = _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+        refused = _refusal(driver, _data(driver, sample), output)
         assert refused is None or (str(refused) and output.data == b"")
 
     def test_some_profile_is_shown(self, driver: View) -> None:
         """At least one of the samples is not refused."""
-        assert any(_rendered(driver, sample, self.columns) for sample in SAMPLES)
+        assert any(_rendered(driver, sample, self.columns) for sample in SAMPLES if _accepts(driver, sample))
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_a_profile_is_shown_the_same_each_time(self, driver: View, sample: str) -> None:
-        """The output depends on the profile alone, neither on the time nor on hash seeds or addresses."""
+        """The output depends on the data alone, neither on the time nor on hash seeds or addresses."""
         assert _rendered(driver, sample, self.columns) == _rendered(driver, sample, self.columns)
 
-    @pytest.mark.parametrize("sample", SAMPLES)
+    @pytest.mark.parametrize("sample", sorted(profiles.SAMPLES))
     def test_the_profile_stays_as_it_was(self, driver: View, sample: str) -> None:
         """A view looks and does not touch."""
-        profile = profiles.SAMPLES[sample]()
-        _refusal(driver, profiles.subject(profile), FakeOutput(width=self.columns))
-        assert profile == profiles.SAMPLES[sample]()
+        data = _data(driver, sample)
+        _refusal(driver, data, FakeOutput(width=self.columns))
+        assert data.profiles == (profiles.SAMPLES[sample](),)
 
     def test_several_profiles_are_shown_or_refused_with_a_reason(self, driver: View) -> None:
-        """Two profiles of one command, and two that have nothing in common, with hostile names of their own."""
-        for pair in ((profiles.timed(), profiles.timed(runs=3)), (profiles.traced(), profiles.hostile())):
-            for names in (None, hostile.NAMES[:2], ()):
-                _refusal(driver, profiles.subject(*pair, names=names), FakeOutput())
+        """Two profiles of one command, and two that have nothing in common, with hostile names of their own; the
+        same of series."""
+        if "profiles" in accepted(driver):
+            for pair in ((profiles.timed(), profiles.timed(runs=3)), (profiles.traced(), profiles.hostile())):
+                for names in (None, hostile.NAMES[:2], ()):
+                    _refusal(driver, profiles.subject(*pair, names=names), FakeOutput())
+        if "series" in accepted(driver):
+            _refusal(driver, histories.data(histories.changed(), histories.hostile()), FakeOutput())
 
     def test_nothing_to_show_is_said(self, driver: View) -> None:
-        """A subject without profiles is an empty picture or a PerfError."""
+        """Without any data, there is an empty picture or a PerfError."""
         _refusal(driver, profiles.subject(), FakeOutput())
 
     @pytest.mark.parametrize("columns", [None, 80, 20])
@@ -110,9 +143,8 @@ class ViewContract:
         if self.binary:
             pytest.skip("the output is no text")
         output = FakeOutput(width=columns)
-        pair = (profiles.hostile(), profiles.undecodable())
-        for subject in (*map(profiles.subject, pair), profiles.subject(*pair, names=hostile.NAMES[1:3])):
-            _refusal(driver, subject, output)
+        for data in _hostile(driver):
+            _refusal(driver, data, output)
         assert hostile.unsafe("".join(output.said)) == set()
         if not self.exact:
             assert hostile.unsafe(output.text) == set()
@@ -126,37 +158,70 @@ class ViewContract:
             pytest.skip("the view does not fit its output to the terminal")
         for columns in (100, 40, 12):
             output = FakeOutput(width=columns)
-            _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+            _refusal(driver, _data(driver, sample), output)
             assert [line for line in output.lines if width(line) > columns] == []
 
     def test_colours_are_used_only_where_they_are_wanted(self, driver: View) -> None:
         """On a terminal without colours there is no escape sequence."""
         output = FakeOutput(width=80, color=False)
-        _refusal(driver, profiles.subject(profiles.timed()), output)
+        _refusal(driver, _plain(driver), output)
         assert b"\x1b" not in output.data or self.binary
 
     def test_a_file_that_was_asked_for_is_the_only_one(self, driver: View, tmp_path: Path) -> None:
         """With `output.path`, the picture is in that file, be it written through the output or by the view."""
         path = tmp_path / "out" / "picture"
         path.parent.mkdir()
-        for sample in SAMPLES:
+        for sample in filter(lambda sample: _accepts(driver, sample), SAMPLES):
             output = FakeOutput(path=path)
-            refused = _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+            refused = _refusal(driver, _data(driver, sample), output)
             assert list(path.parent.iterdir()) == [path]
             assert refused or output.data in (path.read_bytes(), b"")
 
     def test_an_output_that_fails_is_not_passed_over(self, driver: View) -> None:
         """The reader of a pipe may go at any time; the command has to notice."""
-        if _rendered(driver, "timed", self.columns):
+        output = FakeOutput(width=self.columns)
+        _refusal(driver, _plain(driver), output)
+        if output.data:
             with pytest.raises(BrokenPipeError):
-                driver.render(profiles.subject(profiles.timed()), _Full())
+                driver.render(_plain(driver), _Full())
 
 
-def _refusal(driver: View, subject: Subject, output: FakeOutput) -> PerfError | None:
+def accepted(driver: View) -> frozenset[str]:
+    """The kinds of data that a view accepts."""
+    return frozenset(getattr(driver, "accepts", DEFAULT_ACCEPTS))
+
+
+def _accepts(driver: View, sample: str) -> bool:
+    return _MAKERS[sample][0] in accepted(driver)
+
+
+def _data(driver: View, sample: str) -> ViewData:
+    if not _accepts(driver, sample):
+        pytest.skip(f"the view does not accept {_MAKERS[sample][0]}")
+    return _MAKERS[sample][1]()
+
+
+def _plain(driver: View) -> ViewData:
+    """Data without surprises."""
+    content = next(content for content in CONTENTS if content in accepted(driver))
+    return _MAKERS[_PLAIN[content]][1]()
+
+
+def _hostile(driver: View) -> Iterator[ViewData]:
+    if "profiles" in accepted(driver):
+        pair = (profiles.hostile(), profiles.undecodable())
+        yield from map(profiles.subject, pair)
+        yield profiles.subject(*pair, names=hostile.NAMES[1:3])
+    for sample in ("pair hostile", "series hostile", "changes hostile"):
+        if _accepts(driver, sample):
+            yield _data(driver, sample)
+
+
+def _refusal(driver: View, data: ViewData, output: FakeOutput) -> PerfError | None:
     """Why the view did not show it; None where it did."""
     refused = None
     try:
-        driver.render(subject, output)
+        driver.render(data, output)
     except PerfError as error:
         refused = error
     assert hostile.unsafe(f"{refused}{refused and refused.hint}") == set()
@@ -165,5 +230,5 @@ def _refusal(driver: View, subject: Subject, output: FakeOutput) -> PerfError | 
 
 def _rendered(driver: View, sample: str, columns: int | None) -> bytes:
     output = FakeOutput(width=columns)
-    _refusal(driver, profiles.subject(profiles.SAMPLES[sample]()), output)
+    _refusal(driver, _data(driver, sample), output)
     return output.data

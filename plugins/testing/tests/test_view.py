@@ -15,14 +15,14 @@ from perfcore_testing.view import ViewContract
 
 from perfcore.errors import NotFoundError
 from perfcore.hookspecs import Output
-from perfcore.model import Subject
+from perfcore.model import ViewData
 from perfcore.text import clip, printable
 
 
 class Columns:
     """The names of the columns of every table, one a line."""
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         for profile in subject.profiles:
             for name in profile.tables:
                 for column in profile.tables[name].columns:
@@ -33,7 +33,7 @@ class Columns:
 class Page:
     """A page of the names of functions."""
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         if not subject.profiles:
             raise NotFoundError("there is no profile to show")
         items = [
@@ -63,26 +63,26 @@ class TestPage(ViewContract):
 class Broken:
     """Does what it is told instead of rendering."""
 
-    def __init__(self, act: Callable[[Subject, Output], object]) -> None:
+    def __init__(self, act: Callable[[ViewData, Output], object]) -> None:
         self.act = act
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         self.act(subject, output)
 
 
-def _raw(subject: Subject, output: Output) -> None:
+def _raw(subject: ViewData, output: Output) -> None:
     for profile in subject.profiles:
         resources = profile.table("resources")
         for name in (resources.get("uid") if resources else None) or ():
             output.write(f"{name}\n")
 
 
-def _swallow(subject: Subject, output: Output) -> None:
+def _swallow(subject: ViewData, output: Output) -> None:
     with contextlib.suppress(OSError):
         output.write("text")
 
 
-def _beside(subject: Subject, output: Output) -> None:
+def _beside(subject: ViewData, output: Output) -> None:
     if output.path:
         (output.path.parent / "cache").write_text("x")
 
@@ -99,7 +99,7 @@ def _beside(subject: Subject, output: Output) -> None:
     ],
 )
 def test_a_law_finds_the_view_that_breaks_it(
-    law: str, act: Callable[[Subject, Output], object], arguments: dict[str, Any], tmp_path: Path
+    law: str, act: Callable[[ViewData, Output], object], arguments: dict[str, Any], tmp_path: Path
 ) -> None:
     class Contract(ViewContract):
         fitted = True

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from perfcore.hookspecs import Output
-    from perfcore.model import Profile, Subject
+    from perfcore.model import Profile, ViewData
     from perfcore_view_flamegraph.graph import Graph, Metric
 
 _BETWEEN = " -> "
@@ -60,7 +60,7 @@ class FlamegraphView:
     def __init__(self, settings: FlamegraphSettings | None = None) -> None:
         self.settings = settings or FlamegraphSettings()
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         """Write the picture of the one profile."""
         profile, name = _only(subject)
         form = self._format(output)
@@ -101,7 +101,7 @@ class FlamegraphView:
         return printable(self.settings.title or (f"Difference: {what}" if _differ(metrics) else what))
 
 
-def _only(subject: Subject) -> tuple[Profile, str]:
+def _only(subject: ViewData) -> tuple[Profile, str]:
     if not subject.profiles:
         raise NotFoundError("there is no profile to draw")
     if len(subject.profiles) > 1:

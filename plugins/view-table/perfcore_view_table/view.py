@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from perfcore.hookspecs import Output
-    from perfcore.model import Subject
+    from perfcore.model import ViewData
     from perfcore_view_table.selection import Selection
 
 TERMINAL_ROWS = 40
@@ -66,7 +66,7 @@ class TableView:
     def __init__(self, settings: TableSettings | None = None) -> None:
         self.settings = settings or TableSettings()
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         """Write the table of every profile that has it."""
         form = self._form(output)
         selections = list(self._selections(subject, output, TERMINAL_ROWS if form == "auto" else None))
@@ -85,7 +85,7 @@ class TableView:
             return self.settings.format
         return _BY_SUFFIX.get(output.path.suffix.lower(), "auto")
 
-    def _selections(self, subject: Subject, output: Output, most: int | None) -> Iterator[Selection]:
+    def _selections(self, subject: ViewData, output: Output, most: int | None) -> Iterator[Selection]:
         """Profiles that lack the table are named where others have it."""
         if not subject.profiles:
             raise NotFoundError("there is no profile to show")
@@ -100,7 +100,7 @@ class TableView:
                 output.say(f"{printable(name)} has no table {printable(self.settings.table)!r}")
 
 
-def _no_table(wanted: str, subject: Subject) -> NotFoundError:
+def _no_table(wanted: str, subject: ViewData) -> NotFoundError:
     known = sorted({printable(name) for profile in subject.profiles for name in profile.tables})
     hints = [nearest(printable(wanted), known), f"tables: {', '.join(known) or 'none'}"]
     return NotFoundError(f"there is no table {printable(wanted)!r}", hint="; ".join(filter(None, hints)))

@@ -14,7 +14,7 @@ from perfcore_view_topology.readings import NO_CPU, readings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from perfcore.model import Profile, Subject
+    from perfcore.model import Profile, ViewData
     from perfcore_view_topology.machine import Machine
     from perfcore_view_topology.readings import Metric, Reading, Readings
 
@@ -138,7 +138,7 @@ class Scene:
         return all(len(side.machine.groups(level)) == len(side.machine.cpus) for side in self.sides)
 
 
-def scene(subject: Subject) -> Scene:
+def scene(subject: ViewData) -> Scene:
     """The scene of one profile or of two. PerfError that says which profile cannot be shown, and why."""
     if not subject.profiles:
         raise NotFoundError("there is no profile to show")

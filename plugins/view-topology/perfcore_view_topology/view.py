@@ -13,7 +13,7 @@ from perfcore_view_topology.scene import scene
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output
-    from perfcore.model import Subject
+    from perfcore.model import ViewData
 
 _BY_SUFFIX = {".html": "html", ".htm": "html", ".json": "json"}
 
@@ -50,7 +50,7 @@ class TopologyView:
     def __init__(self, settings: TopologySettings | None = None) -> None:
         self.settings = settings or TopologySettings()
 
-    def render(self, subject: Subject, output: Output) -> None:
+    def render(self, subject: ViewData, output: Output) -> None:
         """Draw the machine of one profile, or of two."""
         wanted = self.settings
         shown = scene(subject)

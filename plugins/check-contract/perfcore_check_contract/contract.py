@@ -18,7 +18,7 @@ import fnmatch
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import attrs
@@ -26,6 +26,7 @@ import attrs
 from perfcore.analysis.run_values import primary
 from perfcore.config import documents
 from perfcore.config.documents import Source
+from perfcore.config.layers import read_bytes
 from perfcore.errors import UsageError
 from perfcore.profile import units
 from perfcore.text import brief
@@ -119,6 +120,11 @@ class Contract:
         program, space, arguments = label.partition(" ")
         name = PurePath(program).name
         return any(fnmatch.fnmatchcase(text, self.command) for text in (label, f"{name}{space}{arguments}", name))
+
+
+def read(root: Path) -> list[Contract]:
+    """The contracts of a project, none where it has no file."""
+    return parse(read_bytes(root / FILE) or b"", FILE)
 
 
 def parse(data: bytes, where: str) -> list[Contract]:

@@ -1,8 +1,9 @@
-"""What checks can see, as it was found by trying them: kept as notes of the store, and in words."""
+"""How small a change the checks of a project detect: the results of calibrations, stored as notes, and in words."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
@@ -13,15 +14,21 @@ from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import clip, plural, printable
 
+if TYPE_CHECKING:
+    from perfcore.analysis.history import HistoryCheck, ScannedSeries
+    from perfcore.model.listener import Listener
+    from perfcore.repository.repository import Repository
+
 FORMAT = 1
 SUBJECT, TYPE = CALIBRATION, "calibration"
-LABEL = 50
+LABEL = 50  # characters of a command in a table of six columns
 
 
 @attrs.frozen(kw_only=True)
-class Gate:
-    """What a check makes of a metric: in how many tries without a change it called one (`tried` comparisons, or
-    versions of replayed histories), and the smallest step that it sees (0.05: 5 % worse), None where it sees none."""
+class Sensitivity:
+    """What a check makes of a metric: in how many tries without a change it reported one (`tried` comparisons, or
+    versions of replayed histories), and the smallest step that it detects (0.05: 5 % worse), None where it detects
+    none."""
 
     tried: int
     alarms: int
@@ -30,26 +37,38 @@ class Gate:
 
 @attrs.frozen(kw_only=True)
 class Calibrated:
-    """A metric of one configuration: the gate of a version against the one before, and that of the history, each None
-    where there was too little to try it on."""
+    """A metric of one configuration: the sensitivity of a version against the one before, and that of the history,
+    each None where there were too few versions to try."""
 
     config_id: str
     label: str
     metric: str
     primary: bool
-    single: Gate | None = None
-    history: Gate | None = None
+    single: Sensitivity | None = None
+    history: Sensitivity | None = None
 
 
 @attrs.frozen(kw_only=True)
 class Calibration:
-    """All that was found at a time (ns since 1970 UTC): of the check that was asked for, or else of those that are
+    """All results of one calibration (`time`: ns since 1970 UTC): of the check `method`, or else of those that are
     configured."""
 
     time: int
     results: tuple[Calibrated, ...]
     format: int = FORMAT
     method: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class CalibrationTask:
+    """What `calibrate` of a check gets: the series of the branch with their changes, the check of histories to try
+    (None: only that of two versions), and the check of two versions by name (None: as configured)."""
+
+    repository: Repository
+    series: tuple[ScannedSeries, ...]
+    history_check: HistoryCheck | None
+    method: str | None
+    listener: Listener
 
 
 def keep(store: Store, calibration: Calibration) -> str:
@@ -80,20 +99,20 @@ def summary(each: Calibrated) -> str:
     return f"{printable(each.metric)} of {clip(printable(each.label), LABEL)}: {', '.join(parts)}" if parts else ""
 
 
-def _shown(gate: Gate) -> str:
-    return "no change, however large" if gate.sees is None else f"changes from {sees(gate)}"
+def _shown(sensitivity: Sensitivity) -> str:
+    return "no change, however large" if sensitivity.sees is None else f"changes from {sees(sensitivity)}"
 
 
-def sees(gate: Gate) -> str:
-    return "nothing" if gate.sees is None else f"{gate.sees:.0%}".replace("%", " %")
+def sees(sensitivity: Sensitivity) -> str:
+    return "nothing" if sensitivity.sees is None else f"{sensitivity.sees:.0%}".replace("%", " %")
 
 
-def of_pairs(gate: Gate) -> str:
-    return f"{gate.alarms} of {gate.tried}"
+def of_pairs(sensitivity: Sensitivity) -> str:
+    return f"{sensitivity.alarms} of {sensitivity.tried}"
 
 
-def per_thousand(gate: Gate) -> str:
-    return f"{1000 * gate.alarms / gate.tried:.1f}"
+def per_thousand(sensitivity: Sensitivity) -> str:
+    return f"{1000 * sensitivity.alarms / sensitivity.tried:.1f}"
 
 
 def _decode(content: bytes) -> Calibration:

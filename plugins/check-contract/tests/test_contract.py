@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_check_contract import contract
+from perfcore_check_contract.contract import Budget, Contract, Drift, Growth
 
-from perfcore.analysis.contracts import contract
-from perfcore.analysis.contracts.contract import Budget, Contract, Drift, Growth
 from perfcore.errors import UsageError
 
 

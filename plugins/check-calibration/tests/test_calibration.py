@@ -6,24 +6,35 @@ import random
 
 import attrs
 import pytest
+from perfcore_check_calibration import CalibrationCheck, replay
 from perfcore_testing import profiles
-from perfcore_testing.project import Project
+from perfcore_testing.project import Project, empty_project, project
 
-from perfcore.analysis import history, series
-from perfcore.analysis.calibration import replay as calibration
-from perfcore.analysis.calibration import sensitivity
-from perfcore.analysis.calibration.replay import calibrate
-from perfcore.analysis.calibration.sensitivity import Calibrated, Calibration, Gate
+from perfcore.analysis import history, sensitivity, series
 from perfcore.analysis.history import HistoryCheck
+from perfcore.analysis.sensitivity import Calibrated, Calibration, CalibrationTask, Sensitivity
 from perfcore.errors import FormatError
+from perfcore.model import Profile
+from perfcore.model.listener import SilentListener
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
 from perfcore.store import notes
+from perfcore.store.lookup import Ref
 
-from .test_history import _register, repository
-
-__all__ = ["repository"]
+__all__ = ["empty_project", "project"]
 VERSIONS = 18
+
+
+@pytest.fixture
+def repository(project: Project) -> Repository:
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    return Repository.open(project.path, places=places)
+
+
+def _register(repository: Repository, version: str, profile: Profile) -> None:
+    pending = repository.save(attrs.evolve(profile, origin=version))
+    repository.register(Ref(kind="pending", pending=pending), version)
 
 
 def _measured(
@@ -51,7 +62,10 @@ def _calibrated(repository: Repository) -> Calibrated:
     found = history.scan_series(
         repository, history.select_series(repository, series.config_histories(repository)), check, {}
     )
-    (one,) = calibrate(repository, found, check, None, lambda done, total, text: None)
+    task = CalibrationTask(
+        repository=repository, series=tuple(found), history_check=check, method=None, listener=SilentListener()
+    )
+    (one,) = CalibrationCheck().calibrate(task)
     return one
 
 
@@ -62,10 +76,10 @@ def test_less_noise_lets_smaller_changes_be_seen(project: Project, repository: R
     assert quiet.single is not None
     assert quiet.history is not None
     assert (quiet.metric, quiet.primary) == ("cpu", True)
-    assert quiet.single == Gate(tried=VERSIONS - 1, alarms=0, sees=0.12)
+    assert quiet.single == Sensitivity(tried=VERSIONS - 1, alarms=0, sees=0.12)
     assert quiet.history.sees is not None
     assert quiet.history.sees <= 0.02
-    assert quiet.history.tried == calibration.REPLAYS * VERSIONS
+    assert quiet.history.tried == replay.REPLAYS * VERSIONS
 
 
 def test_more_noise_hides_more(project: Project, repository: Repository) -> None:
@@ -97,7 +111,7 @@ def test_what_sessions_that_take_turns_differ_by_hides_nothing(project: Project,
 
 def test_what_was_found_last_is_kept(repository: Repository) -> None:
     result = Calibrated(
-        config_id="1:a", label="sort", metric="cpu", primary=True, single=Gate(tried=1, alarms=0, sees=None)
+        config_id="1:a", label="sort", metric="cpu", primary=True, single=Sensitivity(tried=1, alarms=0, sees=None)
     )
     assert sensitivity.newest(repository.store) == []
     for time, method in ((2, ""), (3, ""), (4, "pair"), (1, ""), (5, "pair")):
@@ -117,8 +131,8 @@ def test_a_note_that_cannot_be_read_is_named(repository: Repository, content: by
         sensitivity.newest(repository.store)
 
 
-def test_a_gate_in_words() -> None:
-    single, many = Gate(tried=40, alarms=1, sees=0.05), Gate(tried=1000, alarms=1, sees=None)
+def test_a_sensitivity_in_words() -> None:
+    single, many = Sensitivity(tried=40, alarms=1, sees=0.05), Sensitivity(tried=1000, alarms=1, sees=None)
     result = Calibrated(config_id="", label="sort \x1b[31m", metric="cpu", primary=True, single=single, history=many)
     assert sensitivity.summary(result) == (
         "cpu of sort \\x1b[31m: one version shows changes from 5 % (1 false alarm in 40 tries), "

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.analysis.contracts.context import Case, verdict
-from perfcore.analysis.contracts.contract import Budget
+from perfcore.analysis.version_history import MeasuredCommand
 from perfcore.errors import PerfError
 from perfcore.model import Change, ChangeKind
 from perfcore.text import plural, quantity
+from perfcore_check_contract.context import verdict
+from perfcore_check_contract.contract import Budget
 
 ALPHA = 0.05  # the chance at which more runs beyond a budget than its quantile lets pass are no accident
 
@@ -24,14 +25,14 @@ class _Hidden:
     most: float
 
 
-def of_budget(case: Case, budget: Budget, metric: str) -> Change:
+def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
     """A budget is broken where more runs are beyond it than its quantile lets pass, by more than chance (binomial
     test at 5 %); where only the estimate is beyond it, nobody can tell."""
-    series = case.known.get(metric)
+    series = command.series.get(metric)
     if series is None:
         return verdict("cannot tell", "it was not measured")
     limit, values = budget.limit(series.unit), list(series.values[0])
-    hidden = _hidden(case, metric, len(values))
+    hidden = _hidden(command, metric, len(values))
     if hidden is not None and not budget.least and hidden.most <= limit:
         values += [hidden.most] * hidden.runs
     elif hidden is not None and not values:
@@ -60,13 +61,13 @@ def of_budget(case: Case, budget: Budget, metric: str) -> Change:
     )
 
 
-def _hidden(case: Case, metric: str, measured: int) -> _Hidden | None:
+def _hidden(command: MeasuredCommand, metric: str, measured: int) -> _Hidden | None:
     """The runs whose amount a collector hides because it may be its own, where the profiles say up to what amount."""
-    runs = max(len(series.values[0]) for series in case.known.values())
+    runs = max(len(series.values[0]) for series in command.series.values())
     if measured >= runs:
         return None
     try:
-        profiles = [case.repository.store.load(id) for id in case.line.versions[0].profiles]
+        profiles = [command.repository.store.load(id) for id in command.profile_ids]
     except PerfError:  # a damaged one was told of when the others were read
         return None
     bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]

@@ -12,16 +12,16 @@ import itertools
 import math
 import random
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 import attrs
 
-from perfcore.analysis.calibration.sensitivity import Calibrated, Gate
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import of_profiles, thresholds_of
 from perfcore.analysis.run_values import Sessions, primary
+from perfcore.analysis.sensitivity import Calibrated, CalibrationTask, Sensitivity
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Profile, Sample, Series
 from perfcore.profile.table import Column, column
@@ -34,58 +34,54 @@ REPLAYS = 20
 SHORTEST, LONGEST = 16, 300  # versions of a history that is replayed
 NEAR = 3  # versions by which a change that is found may be beside the step
 
-Progress = Callable[[int, int, str], None]
-_Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # of a version, and what is told of their sessions
+_Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # the runs of a version, and their sessions
 
 
-def calibrate(
-    repository: Repository,
-    scanned: Sequence[ScannedSeries],
-    check: HistoryCheck | None,
-    method: str | None,
-    progress: Progress,
-) -> list[Calibrated]:
-    """The gates of every metric of these series, in their order."""
-    singles: dict[str, dict[str, Gate]] = {}
+def calibrate(task: CalibrationTask) -> list[Calibrated]:
+    """The sensitivities for every metric of the task's series, in their order."""
+    singles: dict[str, dict[str, Sensitivity]] = {}
     results = []
-    for number, one in enumerate(scanned):
-        progress(number, len(scanned), f"{one.line.label}: {one.series.metric}")
-        config = one.line.config_id
+    for position, scanned in enumerate(task.series):
+        task.listener.progress(position, len(task.series), f"{scanned.line.label}: {scanned.series.metric}")
+        config = scanned.line.config_id
         if config not in singles:
-            singles[config] = _singles(repository, [s for s in scanned if s.line.config_id == config], method)
+            of_config = [other for other in task.series if other.line.config_id == config]
+            singles[config] = _singles(task.repository, of_config, task.method)
         results.append(
             Calibrated(
                 config_id=config,
-                label=one.line.label,
-                metric=one.series.metric,
-                primary=one.primary,
-                single=singles[config].get(one.series.metric),
-                history=_history(one, check) if check is not None else None,
+                label=scanned.line.label,
+                metric=scanned.series.metric,
+                primary=scanned.primary,
+                single=singles[config].get(scanned.series.metric),
+                history=_history(scanned, task.history_check) if task.history_check is not None else None,
             )
         )
     return results
 
 
-def _singles(repository: Repository, scanned: Sequence[ScannedSeries], method: str | None) -> dict[str, Gate]:
-    """The gates of all metrics of one configuration, a version against the one before."""
+def _singles(repository: Repository, scanned: Sequence[ScannedSeries], method: str | None) -> dict[str, Sensitivity]:
+    """The sensitivities to all metrics of one configuration, a version against the one before."""
     pairs = [_pair(repository, *profiles) for profiles in _stable(repository, scanned)]
     if not pairs:
         return {}
-    plain = _kinds(repository, pairs, method)
-    gates = {
-        metric: Gate(tried=len(kinds), alarms=sum(kind in ("degradation", "optimization") for kind in kinds), sees=None)
-        for metric, kinds in plain.items()
+    unchanged = _kinds(repository, pairs, method)
+    sensitivities = {
+        metric: Sensitivity(
+            tried=len(kinds), alarms=sum(kind in ("degradation", "optimization") for kind in kinds), sees=None
+        )
+        for metric, kinds in unchanged.items()
     }
     for step in STEPS:
-        missing = [metric for metric, gate in gates.items() if gate.sees is None]
-        if not missing:
+        undetected = [metric for metric, sensitivity in sensitivities.items() if sensitivity.sees is None]
+        if not undetected:
             break
-        found = _kinds(repository, [_worse(pair, step) for pair in pairs], method)
-        for metric in missing:
-            kinds = found.get(metric, ())
+        slowed = _kinds(repository, [_worse(pair, step) for pair in pairs], method)
+        for metric in undetected:
+            kinds = slowed.get(metric, ())
             if sum(kind == "degradation" for kind in kinds) >= RATE * max(1, len(kinds)):
-                gates[metric] = attrs.evolve(gates[metric], sees=step)
-    return gates
+                sensitivities[metric] = attrs.evolve(sensitivities[metric], sees=step)
+    return sensitivities
 
 
 def _kinds(repository: Repository, pairs: Sequence[Pairing], method: str | None) -> dict[str, list[str]]:
@@ -151,8 +147,8 @@ def _scaled(values: Column, step: float) -> Column:
     return column(values.name, amounts, dtype="f64", unit=values.unit, role="value", better=values.spec.better)
 
 
-def _history(one: ScannedSeries, check: HistoryCheck) -> Gate | None:
-    """The gate of a history, tried on replays of what is left of it without its changes."""
+def _history(one: ScannedSeries, check: HistoryCheck) -> Sensitivity | None:
+    """The sensitivity of a history, tried on replays of what is left of it without its changes."""
     calm = _levelled(one)[-LONGEST:]
     if len(calm) < SHORTEST:
         return None
@@ -167,8 +163,8 @@ def _history(one: ScannedSeries, check: HistoryCheck) -> Gate | None:
             for replay, place in zip(replays, places, strict=True)
         )
         if found >= RATE * len(replays):
-            return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=step)
-    return Gate(tried=len(replays) * len(calm), alarms=alarms, sees=None)
+            return Sensitivity(tried=len(replays) * len(calm), alarms=alarms, sees=step)
+    return Sensitivity(tried=len(replays) * len(calm), alarms=alarms, sees=None)
 
 
 def _levelled(one: ScannedSeries) -> list[_Runs]:

@@ -7,58 +7,59 @@ from __future__ import annotations
 
 import attrs
 
-from perfcore.analysis.contracts import contract as contracts
-from perfcore.analysis.contracts.context import Case, verdict
-from perfcore.analysis.contracts.contract import Drift, Growth
 from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis.version_history import MeasuredCommand
 from perfcore.errors import AmbiguousError, NotFoundError, VersionError
 from perfcore.model import Change, ChangeKind, Pairing
 from perfcore.text import percent
+from perfcore_check_contract import contract as contracts
+from perfcore_check_contract.context import is_better_higher, metric_name, verdict
+from perfcore_check_contract.contract import Drift, Growth
 
 _ROUNDING = 1e-9  # what fell by exactly 10 % fell by 10 %
 _LEAST = 1e-12  # of what was there before: whoever lets a metric fall by all of it
 
 
-def of_growth(case: Case, growth: Growth, metric: str) -> Change:
+def of_growth(command: MeasuredCommand, growth: Growth, metric: str) -> Change:
     """Broken where it got worse by more; and where it got worse at all, as the check has it, though what it is given
     for did not happen. Where nobody knows whether that happened, only what is the same in both cases can be told."""
-    pair = case.before
-    found = _against(case, pair, metric, growth.ratio)
+    pair = command.before
+    found = _against(command, pair, metric, growth.ratio)
     if growth.given is None or found.kind == "degradation" or isinstance(pair, Unpaired):
         return found
-    grew = _grew(case, pair, metric)
+    grew = _grew(command, pair, metric)
     if grew is False:
         return _adding(found, found.kind, ", which the check calls no change for the worse")
-    happened, told = _happened(case, pair, *growth.given)
+    happened, told = _happened(command, pair, *growth.given)
     if happened:
         return _adding(found, found.kind, f", and {told}")
     broken = grew and happened is False
     return _adding(found, "degradation" if broken else "cannot tell", f", but {told}")
 
 
-def of_drift(case: Case, drift: Drift, metric: str, place: str) -> Change:
+def of_drift(command: MeasuredCommand, drift: Drift, metric: str, place: str) -> Change:
     """Broken where it got worse by more since a version that may be long ago."""
     try:
-        release = _release(case, drift.since)
+        release = _release(command, drift.since)
     except (VersionError, NotFoundError, AmbiguousError) as error:
         hint = f" ({error.hint})" if error.hint else ""
         return verdict("cannot tell", f"{place}: {error.message}{hint}")
     if release is None:
         return verdict("cannot tell", "there is no release before this version")
-    allowed = max(1 - drift.share, _LEAST) if case.is_better_higher(metric) else 1 + drift.share
-    return _against(case, case.since(release), metric, allowed)
+    allowed = max(1 - drift.share, _LEAST) if is_better_higher(command, metric) else 1 + drift.share
+    return _against(command, command.since(release), metric, allowed)
 
 
-def _against(case: Case, pair: Pairing | Unpaired, metric: str, allowed: float) -> Change:
+def _against(command: MeasuredCommand, pair: Pairing | Unpaired, metric: str, allowed: float) -> Change:
     """Broken where the check says so; kept where it says the opposite, or the whole interval is within what is
     allowed: a ratio, below 1 where less is worse."""
     if isinstance(pair, Unpaired):
         return verdict("cannot tell", pair.reason)
-    change = case.compared(pair, metric, _threshold(allowed))
+    change = command.compare(pair, metric, _threshold(allowed))
     if change is None:
         return verdict("cannot tell", "it was not measured")
     kind: ChangeKind = "degradation" if change.kind == "degradation" else "same"
-    if change.kind == "cannot tell" and not _within(change, allowed, case.is_better_higher(metric)):
+    if change.kind == "cannot tell" and not _within(change, allowed, is_better_higher(command, metric)):
         kind = "cannot tell"
     moved = f"{percent(change.ratio)} since {change.baseline}" if change.ratio is not None else ""
     return attrs.evolve(change, kind=kind, evidence="; ".join(filter(None, (moved, change.evidence))))
@@ -76,15 +77,15 @@ def _within(change: Change, allowed: float, is_better_higher: bool) -> bool:
     return change.low >= allowed if is_better_higher else change.high <= allowed
 
 
-def _happened(case: Case, pair: Pairing, name: str, wanted: float) -> tuple[bool | None, str]:
+def _happened(command: MeasuredCommand, pair: Pairing, name: str, wanted: float) -> tuple[bool | None, str]:
     """Whether a metric changed by as much as a ratio says, None where nobody can tell; and the same in words."""
-    metric = case.metric(name)
-    change = case.compared(pair, metric, _threshold(wanted) * (1 - _ROUNDING))
+    metric = metric_name(command, name)
+    change = command.compare(pair, metric, _threshold(wanted) * (1 - _ROUNDING))
     if change is None:
         return None, f"{metric} was not measured"
     size = f"{metric} changed" + (f" by {percent(change.ratio)}" if change.ratio is not None else "")
     if change.kind in ("degradation", "optimization"):
-        grew = (change.kind == "degradation") != case.is_better_higher(metric)
+        grew = (change.kind == "degradation") != is_better_higher(command, metric)
         return grew == (wanted > 1), size
     if change.low is None or change.high is None:
         if change.kind != "cannot tell":
@@ -98,9 +99,9 @@ def _happened(case: Case, pair: Pairing, name: str, wanted: float) -> tuple[bool
     return None, f"whether {metric} {moved} cannot be told{interval}"
 
 
-def _grew(case: Case, pair: Pairing, metric: str) -> bool | None:
+def _grew(command: MeasuredCommand, pair: Pairing, metric: str) -> bool | None:
     """Whether the check itself finds it worse than in the version before; None where it cannot tell."""
-    mine = (change for change in case.changes if change.metric == metric and change.baseline == pair.baseline.label)
+    mine = (change for change in command.changes if change.metric == metric and change.baseline == pair.baseline.label)
     change = next(mine, None)
     return None if change is None or change.kind == "cannot tell" else change.kind == "degradation"
 
@@ -110,13 +111,13 @@ def _threshold(ratio: float) -> float:
     return ratio - 1 if ratio >= 1 else 1 / ratio - 1
 
 
-def _release(case: Case, since: str) -> str | None:
+def _release(command: MeasuredCommand, since: str) -> str | None:
     """The version that a drift is measured from: a tagged profile's, or a revision's."""
-    repository = case.repository
+    repository = command.repository
     if since == contracts.RELEASE:
         last = getattr(repository.vcs, "last_release", None)
         if last is None:
             raise VersionError(f"{repository.vcs_name} does not know releases", hint="name the version it is since")
-        return last(case.version)  # type: ignore[no-any-return]
+        return last(command.version)  # type: ignore[no-any-return]
     tagged = [found for found, entry in repository.everywhere() if since in entry.tags]
     return tagged[-1] if tagged else repository.version(since)

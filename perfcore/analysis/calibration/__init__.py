@@ -1,1 +1,0 @@
-"""What the checks can see, tried on the history of the project itself."""

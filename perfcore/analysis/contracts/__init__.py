@@ -1,1 +1,0 @@
-"""What a project promises about its speed, and whether a version keeps it."""

@@ -1,0 +1,51 @@
+"""Checks that judge a version as a whole, such as contracts: which of them are asked, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from perfcore.analysis.version_history import VersionHistory
+from perfcore.errors import PluginError
+from perfcore.model import Change, Judgement
+from perfcore.plugins.installed import Found
+from perfcore.plugins.registry import Phases
+from perfcore.repository.repository import Repository
+
+CONTRACT = "contract"
+CONTRACT_FILE = ".perfcontract.yml"  # also the method of stored verdicts on contracts, so that it never changes
+
+
+def judgements(repository: Repository, version: str, changes: Sequence[Change]) -> Iterator[Judgement]:
+    """What every configured judge says of a version that the checks have compared. The contract is only asked where its
+    file exists: most projects have none, and importing it takes time. Without a file its stored verdicts end."""
+    history = VersionHistory(repository=repository, changes=tuple(changes))
+    for name in repository.trusted("check.judges"):
+        if name == CONTRACT and not (repository.root / CONTRACT_FILE).exists():
+            yield Judgement(source=CONTRACT_FILE)
+        else:
+            yield judge(repository, name).call("judge", history=history, version=version)
+
+
+def judge(repository: Repository, name: str) -> Phases:
+    """The check of this name that judges versions."""
+    needed_by = CONTRACT_FILE if name == CONTRACT else "check.judges"
+    plugin, driver = make(repository, name, needed_by)
+    if not hasattr(driver, "judge"):
+        raise PluginError(f"{plugin} judges no versions", hint="check.judges lists the checks that do")
+    return repository.plugins.phases(plugin, driver)
+
+
+def make(repository: Repository, name: str, needed_by: str) -> tuple[Found, Any]:
+    """The check of this name with its configured options. PluginError that names the distribution where it is not
+    installed."""
+    plugins = repository.plugins
+    try:
+        return plugins.make("check", name, repository.plugin_options("check", name))
+    except PluginError as error:
+        if plugins.is_announced("check", name):
+            raise
+        raise PluginError(
+            f"perfcore-check-{name} is not installed, and {needed_by} needs it",
+            hint=f"pip install perfcore-check-{name}",
+        ) from error

@@ -1,0 +1,91 @@
+"""The stored history as a check sees it that judges a version: its commands, their values, and comparisons."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from perfcore.analysis import pairing as pairings
+from perfcore.analysis import series as series_of
+from perfcore.analysis.pair_checks import run_checks
+from perfcore.analysis.pairing import Unpaired
+from perfcore.analysis.series import ConfigHistory
+from perfcore.model import Change, Pairing, Series
+from perfcore.repository.repository import Repository
+
+
+@attrs.frozen(kw_only=True)
+class VersionHistory:
+    """What `judge` of a check gets. `changes` are the verdicts of the configured checks on the judged version;
+    `repository` gives everything that is not here."""
+
+    repository: Repository
+    changes: tuple[Change, ...] = ()
+
+    def commands(self, version: str) -> list[MeasuredCommand]:
+        """Every command that a version was measured with, one for each environment."""
+        info = self.repository.vcs.get_minor_version_info(version)
+        return [
+            MeasuredCommand(
+                repository=self.repository,
+                version=version,
+                line=line,
+                series={series.metric: series for series in series_of.metrics(self.repository, line)},
+                changes=tuple(change for change in self.changes if change.config_id == line.config_id),
+            )
+            for line in series_of.of_version(self.repository, info)
+        ]
+
+    def labels(self) -> set[str]:
+        """Every command that any version was measured with."""
+        return {entry.label for _, entry in self.repository.everywhere()}
+
+
+@attrs.frozen(kw_only=True)
+class MeasuredCommand:
+    """A command at one version in one environment: its series by metric, each of this version alone, and the verdicts
+    of the checks on it."""
+
+    repository: Repository
+    version: str
+    line: ConfigHistory
+    series: Mapping[str, Series]
+    changes: tuple[Change, ...]
+
+    @property
+    def label(self) -> str:
+        return self.line.label
+
+    @property
+    def config_id(self) -> str:
+        return self.line.config_id
+
+    @property
+    def profile_ids(self) -> tuple[str, ...]:
+        return self.line.versions[0].profiles
+
+    @functools.cached_property
+    def before(self) -> Pairing | Unpaired:
+        """The version against the nearest ancestor that was measured with the command."""
+        return self._own(pairings.of_version(self.repository, self.version, self.config_id))
+
+    def since(self, release: str) -> Pairing | Unpaired:
+        """The version against an earlier one, by its full id."""
+        return self._own(pairings.of_release(self.repository, self.version, release))
+
+    def compare(self, pair: Pairing, metric: str, threshold: float) -> Change | None:
+        """The configured check's verdict on a metric, `threshold` being the smallest relative change that matters; None
+        where neither side has the metric."""
+        (verdicts, *_) = run_checks(self.repository, [pair], thresholds={metric: threshold})
+        return next((change for change in verdicts.changes if change.metric == metric), None)
+
+    def _own(self, pairs: Iterable[Pairing | Unpaired]) -> Pairing | Unpaired:
+        """The pair of this environment, or the reason why there is none."""
+        candidates = [pair for pair in pairs if pair.config_id == self.config_id]
+        environment = self.line.versions[0].environment
+        for pair in candidates:
+            if isinstance(pair, Pairing) and pair.target.profiles[0].environment_id == environment:
+                return pair
+        return next((pair for pair in candidates if isinstance(pair, Unpaired)), candidates[-1])

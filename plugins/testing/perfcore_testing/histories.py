@@ -1,0 +1,133 @@
+"""Small histories of a metric to try views on. Each call makes a new, equal one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.model import Change, MetricHistory, MinorVersion, Point, ViewData
+from perfcore_testing import hostile as hostile_names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+_DAY = 86_400
+_BEGIN = 1_750_000_000
+
+
+def history(levels: Sequence[float | None], *, changes: Sequence[Change] = (), **fields: Any) -> MetricHistory:
+    """CPU time of one command: three runs around each level, none for None; `fields` are others of the class."""
+    points = tuple(_point(number, level) for number, level in enumerate(levels))
+    series = MetricHistory(
+        command="./gzip -9 'big file.txt'",
+        collector="time",
+        config_id="c0" * 20,
+        metric="cpu",
+        unit="ns",
+        points=points,
+        changes=tuple(changes),
+    )
+    return attrs.evolve(series, **fields)
+
+
+def change(number: int, **fields: Any) -> Change:
+    """A regression by 20 % that the version of this number brought."""
+    facts: dict[str, Any] = {
+        "id": f"{number:02x}" * 20,
+        "kind": "degradation",
+        "metric": "cpu",
+        "unit": "ns",
+        "config_id": "c0" * 20,
+        "label": "./gzip -9 'big file.txt'",
+        "baseline": _id(number - 1)[:10],
+        "target": _id(number)[:10],
+        "baseline_value": 1e7,
+        "target_value": 1.2e7,
+        "ratio": 1.2,
+        "low": 1.18,
+        "high": 1.22,
+        "confidence": 0.99,
+        "evidence": "the level moved",
+        "earliest": _id(number),
+        "latest": _id(number),
+    }
+    return Change(**{**facts, **fields})
+
+
+def steady() -> MetricHistory:
+    """Nothing changes."""
+    return history([1e7] * 8)
+
+
+def changed() -> MetricHistory:
+    """A regression, an improvement that may have come with two versions, and another machine."""
+    levels = [1e7] * 5 + [1.2e7] * 5 + [0.9e7] * 5
+    return history(
+        levels,
+        changes=(
+            change(5),
+            change(10, kind="optimization", ratio=0.75, low=0.74, high=0.76, earliest=_id(9), latest=_id(10)),
+            change(12, kind="machine", ratio=None, low=None, high=None, environments=("e0" * 20, "e1" * 20)),
+        ),
+    )
+
+
+def function() -> MetricHistory:
+    """What a function took, with a change of its spread that was taken back, and versions that lack it."""
+    spread = change(2, kind="variance", ratio=3.0, low=None, high=None, undone=_id(4))
+    return history([25, None, 50, 50, 75], changes=(spread,), resource="Parser.parse", metric="samples", unit="")
+
+
+def single() -> MetricHistory:
+    """One version."""
+    return history([1e7])
+
+
+def unmeasured() -> MetricHistory:
+    """Versions without any value."""
+    return history([None, None])
+
+
+def hostile() -> MetricHistory:
+    """Every name is one that a stranger chose, and the values are extreme."""
+    names = hostile_names.NAMES
+    points = tuple(
+        Point(
+            version=MinorVersion(id=_id(number), subject=name, author=name, email=name, date=_BEGIN),
+            environment=name,
+            profiles=(name,),
+            values=((1e308, -1e308, 0.0)[number % 3],),
+        )
+        for number, name in enumerate(names)
+    )
+    return history(
+        [],
+        points=points,
+        changes=(change(1, label=names[0], resource=names[2], evidence=names[2], id=names[3], undone=names[2]),),
+        command=names[2],
+        collector=names[1],
+        metric=names[0],
+        resource=names[6],
+        unit=names[5],
+    )
+
+
+SAMPLES: Mapping[str, Callable[[], MetricHistory]] = {
+    made.__name__: made for made in (steady, changed, function, single, unmeasured, hostile)
+}
+
+
+def data(*series: MetricHistory) -> ViewData:
+    """Input of a view with these series."""
+    return ViewData(series=series)
+
+
+def _point(number: int, level: float | None) -> Point:
+    version = MinorVersion(id=_id(number), subject=f"Change {number}", date=_BEGIN + number * _DAY)
+    values = () if level is None else (level, level * 1.01, level * 0.99)
+    return Point(version=version, environment="e0" * 20, profiles=(f"{number:02x}" * 20,), values=values)
+
+
+def _id(number: int) -> str:
+    return f"{number:02x}" * 20

@@ -1,0 +1,104 @@
+"""One series in a terminal: its name, a line of levels, the marks of its changes, its range, a row for each change."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfcore.analysis import machine_changes, sparkline, verdict_text
+from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Output
+    from perfcore.model import Change, MetricHistory, Point
+
+# A line of levels is read at a glance: below 20 columns it shows nothing, beyond 100 the eye loses the marks.
+_NARROWEST, _WIDEST = 20, 100
+_INDENT = "  "
+_SUBJECT = 50  # as git recommends for the subject of a commit
+_SHORT = 10  # digits of a version's id in a `Change`
+_MARKS = {"degradation": "^", "optimization": "v", "variance": "~", "machine": "|"}
+_RED, _GREEN, _BOLD = "31", "32", "1"
+_COLORS = {"degradation": _RED, "optimization": _GREEN}
+
+
+def write(series: MetricHistory, output: Output, *, blocks: bool) -> None:
+    """Draw the series, with block characters or in ASCII."""
+    columns = max(_NARROWEST, min(_WIDEST, (output.width or shutil.get_terminal_size().columns) - len(_INDENT)))
+    medians = [point.median for point in series.points]
+    lines = [
+        _painted(output, _title(series), _BOLD),
+        _INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN),
+    ]
+    if marks := sparkline.marks(_positions(series.points, series.changes), len(medians), columns):
+        lines.append(_INDENT + marks)
+    lines.append(_INDENT + _summary(medians, series.unit))
+    lines += _change_lines(series, output)
+    output.write("".join(f"{encodable(line)}\n" for line in lines))
+
+
+def _title(series: MetricHistory) -> str:
+    name = f"{series.resource}: {series.metric}" if series.resource else series.metric
+    return f"{printable(name)} of {printable(series.command)}"
+
+
+def _summary(medians: Sequence[float | None], unit: str) -> str:
+    measured = [median for median in medians if median is not None]
+    if not measured:
+        return f"not measured in {plural(len(medians), 'version')}"
+    lowest, highest, newest = (quantity(level, unit) for level in (min(measured), max(measured), measured[-1]))
+    versions = plural(len(medians), "version")
+    count = versions if len(measured) == len(medians) else f"{len(measured)} of {versions}"
+    return f"{count}, {lowest} to {highest}, now {newest}" if len(measured) > 1 else f"{count}, {newest}"
+
+
+def _change_lines(series: MetricHistory, output: Output) -> list[str]:
+    subjects = {point.version.id[:_SHORT]: point.version.subject for point in series.points}
+    rows = [_row(change, subjects) for change in series.changes]
+    lines = []
+    for change, text in zip(series.changes, align(rows, right=(3, 4)), strict=True):
+        color = _COLORS.get(change.kind) if not change.undone else None
+        lines.append(_INDENT + (_painted(output, text, color) if color else text))
+    return lines
+
+
+def _row(change: Change, subjects: Mapping[str, str]) -> tuple[str, ...]:
+    interval = ""
+    if change.low is not None and change.high is not None:
+        interval = f"{percent(change.low)} to {percent(change.high)}"
+    sized = change.kind != "variance"  # the ratio of a variance is one of spreads, which no reader expects here
+    return (
+        _MARKS.get(change.kind, ""),
+        verdict_text.word(change),
+        printable(change.target),
+        percent(change.ratio) if sized and change.ratio is not None else "",
+        interval if sized else "",
+        clip(printable(subjects.get(change.target, "")), _SUBJECT),
+        _range(change),
+        _machine(change) if change.kind == "machine" else "",
+        f"(reverted by {printable(change.undone[:_SHORT])})" if change.undone else "",
+    )
+
+
+def _machine(change: Change) -> str:
+    commands = "" if change.moved is None else machine_changes.affected(change)
+    return f"{commands} {verdict_text.machine(change)}".strip()
+
+
+def _range(change: Change) -> str:
+    """The versions that may have made a change, where they are several."""
+    if change.earliest == change.latest:
+        return ""
+    return f"came between {printable(change.earliest[:_SHORT])} and {printable(change.latest[:_SHORT])}"
+
+
+def _positions(points: Sequence[Point], changes: Sequence[Change]) -> dict[int, str]:
+    """The mark of each change at the first point of the version that shows it; code outranks machine."""
+    indices = {point.version.id[:_SHORT]: index for index, point in reversed(list(enumerate(points)))}
+    order = sorted(changes, key=lambda change: change.kind != "machine")
+    return {indices[change.target]: _MARKS.get(change.kind, "") for change in order if change.target in indices}
+
+
+def _painted(output: Output, text: str, color: str) -> str:
+    return f"\x1b[{color}m{text}\x1b[0m" if output.color else text

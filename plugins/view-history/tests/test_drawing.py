@@ -1,0 +1,60 @@
+"""Histories as text and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from perfcore_testing import histories
+from perfcore_testing.output import FakeOutput
+from perfcore_view_history import HistorySettings, HistoryView
+
+from perfcore.model import MetricHistory
+
+
+def shown(*series: MetricHistory, color: bool = False, **settings: bool) -> str:
+    output = FakeOutput(width=80, color=color)
+    HistoryView(HistorySettings(**settings)).render(histories.data(*series), output)
+    return output.text
+
+
+def test_the_line_has_a_level_for_each_version_and_a_mark_below_each_change() -> None:
+    title, line, marks, summary, *rows = shown(histories.changed(), ascii=True).splitlines()
+    assert title == "cpu of ./gzip -9 'big file.txt'"
+    assert len(line) == 2 + 15
+    assert (marks[2 + 5], marks[2 + 10], marks[2 + 12]) == ("^", "v", "|")
+    assert summary == "  15 versions, 9 ms to 12 ms, now 9 ms"
+    assert [row.split()[1] for row in rows] == ["slower", "faster", "machine"]
+
+
+def test_a_change_of_several_versions_says_between_which_it_came() -> None:
+    (line,) = (line for line in shown(histories.changed()).splitlines() if "faster" in line)
+    assert line.endswith("came between 0909090909 and 0a0a0a0a0a")
+
+
+def test_a_function_names_its_metric_and_versions_without_it_are_counted() -> None:
+    text = shown(histories.function(), ascii=True)
+    assert text.startswith("Parser.parse: samples of ")
+    assert "4 of 5 versions, 25 to 75, now 75" in text
+    assert "(reverted by 0404040404)" in text
+
+
+def test_versions_without_any_value_are_said_to_be_so() -> None:
+    assert "not measured in 2 versions" in shown(histories.unmeasured())
+
+
+def test_several_series_are_apart_by_an_empty_line() -> None:
+    assert "\n\ncpu of" in shown(histories.steady(), histories.single())
+
+
+def test_colours_mark_what_stands() -> None:
+    assert "\x1b[31m" in shown(histories.changed(), color=True)
+    reverted = histories.history([1e7] * 9, changes=(histories.change(3, undone="05" * 20),))
+    assert "\x1b[31m" not in shown(reverted, color=True)
+
+
+def test_csv_has_a_row_for_each_version_and_the_id_of_its_change() -> None:
+    rows = list(csv.DictReader(io.StringIO(shown(histories.changed(), csv=True))))
+    assert len(rows) == 15
+    assert [row["id"] for row in rows if row["change"]] == ["05" * 20, "0a" * 20]
+    assert (rows[0]["runs"], rows[0]["median"]) == ("3", "10000000.0")
