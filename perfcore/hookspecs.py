@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         ViewData,
     )
     from perfcore.plugins.registry import Plugins
+    from perfcore.model.listener import Listener
     from perfcore.profile.recording import Outcome, Run, Session
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -444,10 +445,23 @@ class Workload(Protocol):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs plans: here, in a queue, on other machines. A plan is indivisible."""
+    """Measures plans: here, in a queue, on other machines.
 
-    def submit(self, plan: Plan) -> Iterator[Measured]:
-        """What came of each job of the plan, in their order; one that fails does not end the others."""
+    A plan is plain data: it pickles, and `perfcore.measure.plan_format` writes it as bytes. It holds everything that a
+    worker needs; `perfcore.measure.worker` is one that speaks through pipes.
+
+    class Alone:
+        def submit(self, plan, listener=None):
+            _, local = Plugins().make("executor", "local")
+            with Lock("measuring.lock").hold(3600, PerfError("somebody else measures")):
+                yield from local.submit(plan, listener)
+    """
+
+    def submit(self, plan: Plan, listener: Listener | None = None) -> Iterator[Measured]:
+        """The answers of all sessions, those of a session together and in the order of its jobs, as soon as they are
+        there; a job that fails does not end the others. `Measured.retry` says whether another try makes sense. A
+        caller that closes the iterator cancels: processes end and trees are removed. `listener` hears of progress; an
+        executor that reports none may leave it out."""
         ...
 
 
@@ -548,12 +562,14 @@ class Events:
 
 
 class Kind(NamedTuple):
-    """A kind of plugin. `wrapped` are the phases that observers can wrap."""
+    """A kind of plugin. `wrapped` are the phases that observers can wrap, `shortened` the methods whose arguments with
+    a default a driver may leave out."""
 
     name: str
     protocol: type
     wrapped: tuple[str, ...] = ()
     placed: bool = False
+    shortened: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -583,7 +599,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("aggregate", Aggregate),
         Kind("format", Format),
         Kind("workload", Workload),
-        Kind("executor", Executor),
+        Kind("executor", Executor, shortened=("submit",)),
         Kind("notifier", Notifier),
         Kind("command", Command),
     )

@@ -371,6 +371,9 @@ def misfits(kind: Kind, driver: Any) -> Iterator[str]:
             continue
         if _plain(function) is _plain(specified):
             yield f"it inherits {method} from the specification, where it does nothing"
+        elif method in kind.shortened:
+            if not _fits_shortened(inspect.signature(function), inspect.signature(specified)):
+                yield f"it has {method}{inspect.signature(function)}, the specification {method}{_shown(specified)}"
         elif not _fits(inspect.signature(function), _arguments(kind, method), leaving_out=method in kind.wrapped):
             wanted = f"{method}({', '.join(_arguments(kind, method))})"
             yield f"it has {method}{inspect.signature(function)}, the specification {wanted}"
@@ -394,6 +397,25 @@ def _fits(signature: inspect.Signature, wanted: Sequence[str], *, leaving_out: b
         and all(p.default is not p.empty for p in own)
         and (leaving_out or len(theirs) == len(wanted))
     )
+
+
+def _fits_shortened(signature: inspect.Signature, specified: inspect.Signature) -> bool:
+    """Whether a method has the arguments of the specification, those with a default in the end left out or not."""
+    wanted = list(specified.parameters.values())[1:]  # without `self`
+    theirs = list(signature.parameters.values())
+    required = [parameter.name for parameter in wanted if parameter.default is parameter.empty]
+    names = [parameter.name for parameter in wanted][: len(theirs)]
+    return (
+        len(theirs) >= len(required)
+        and [parameter.name for parameter in theirs[: len(wanted)]] == names
+        and all(parameter.default is parameter.empty for parameter in theirs[: len(required)])
+        and all(parameter.default is not parameter.empty for parameter in theirs[len(required) :])
+    )
+
+
+def _shown(specified: Any) -> str:
+    parameters = list(inspect.signature(specified).parameters.values())[1:]
+    return f"({', '.join(str(parameter).partition(':')[0] for parameter in parameters)})"
 
 
 def _plain(function: Any) -> Any:
