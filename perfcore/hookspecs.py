@@ -62,8 +62,8 @@ if TYPE_CHECKING:
         Series,
         ViewData,
     )
-    from perfcore.plugins.registry import Plugins
     from perfcore.model.listener import Listener
+    from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
 
 F = TypeVar("F", bound=Callable[..., Any])

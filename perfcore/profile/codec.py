@@ -51,7 +51,7 @@ class LazyTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._documents)
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         """Pickled decoded: the reader of pieces belongs to this process."""
         return dict, ({name: self[name] for name in self},)
 
