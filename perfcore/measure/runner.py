@@ -20,7 +20,8 @@ from perfcore.measure.configuration import job_config_id
 from perfcore.measure.schedule import Schedule
 from perfcore.measure.scratch import workspace
 from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
-from perfcore.plugins.registry import Phases, Plugins, guard
+from perfcore.plugins.guard import guard
+from perfcore.plugins.registry import Phases, Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
 
