@@ -45,6 +45,7 @@ from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import AcceptanceResult
     from perfcore.analysis.calibration import CalibrationResult
     from perfcore.model.listener import Listener
 
@@ -217,6 +218,16 @@ class History:
     def contracts(self, revision: str | None = None, *, listener: Listener | None = None) -> CheckResult:
         """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
         return checks.contracts(self.repository, self.version(revision), listener)
+
+    def accept(
+        self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None
+    ) -> AcceptanceResult:
+        """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`."""
+        from perfcore.analysis import acceptance
+
+        if undo:
+            return acceptance.take_back(self.repository, changes, why, author)
+        return acceptance.accept(self.repository, changes, why, author, listener)
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
