@@ -21,7 +21,8 @@ from perfcore.measure.schedule import Schedule
 from perfcore.measure.scratch import workspace
 from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
 from perfcore.plugins.guard import guard
-from perfcore.plugins.registry import Phases, Plugins
+from perfcore.plugins.phases import Phases
+from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
 

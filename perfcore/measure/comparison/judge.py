@@ -11,7 +11,7 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.measure.comparison.batches import Samples
 from perfcore.measure.host import Host
 from perfcore.model import Change, Pairing
-from perfcore.plugins.registry import Phases
+from perfcore.plugins.phases import Phases
 from perfcore.text import printable
 
 # 1 %: smaller differences appear between builds of the same source, by the layout of code and environment in memory
