@@ -40,7 +40,7 @@ ORDER = {
         ("description",),
         ("registry",),
     ),
-    "repository": (("location", "imports"), ("creation", "registration"), ("entries",), ("repository",)),
+    "repository": (("location", "imports", "sources"), ("creation", "registration"), ("entries",), ("repository",)),
 }
 """The order of modules within packages: a module imports only from groups before its own. Packages that are not listed
 here have no import cycle, as have these."""
