@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
     from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
-    from perfcore.errors import PerfError
+    from perfcore.errors import FormatError, PerfError
     from perfcore.library import History
     from perfcore.model import (
         Change,
@@ -416,9 +416,29 @@ class Aggregate(Protocol):
         ...
 
 
+class VersionedProfile(NamedTuple):
+    """A profile as `read_all` gives it. `version` is the full id of the version it belongs to, None where the source
+    does not say; `name` is the source's name for it, for messages. A `registered` profile was registered with that
+    version by the other tool, and is registered here too; the others become pending."""
+
+    profile: Profile
+    version: str | None = None
+    name: str = ""
+    registered: bool = False
+
+
 @runtime_checkable
 class Format(Protocol):
-    """A file format that profiles can be read from or written to."""
+    """A file format that profiles can be read from or written to. A format that reads has `read`, `read_all` or both.
+
+    class Laps:
+        def sniff(self, head, name):
+            return head.startswith(b"laps of ")
+
+        def read_all(self, path):
+            for version, seconds in laps_of(path):
+                yield VersionedProfile(profile_of(seconds), version)
+    """
 
     def sniff(self, head: bytes, name: str) -> bool:
         """Whether a file that begins with these bytes (up to 4,096) and has this name is of the format."""
@@ -426,7 +446,16 @@ class Format(Protocol):
 
     @optional
     def read(self, path: Path) -> Profile:
-        """FormatError says where the file is wrong."""
+        """The one profile of a file. FormatError says where the file is wrong. Without this method it is the only
+        profile that `read_all` gives."""
+        ...
+
+    @optional
+    def read_all(self, path: Path) -> Iterator[VersionedProfile | FormatError]:
+        """Every profile of a file or a directory, each with its version, read when it is asked for. A profile that is
+        damaged is given as the error, and the next ones follow; FormatError is raised where nothing can be read.
+        Without this method it is what `read` gives, of no version. A directory is read only where the user names the
+        format."""
         ...
 
     @optional
