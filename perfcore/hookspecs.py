@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
     from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
-    from perfcore.errors import PerfError
+    from perfcore.errors import FormatError, PerfError
     from perfcore.library import History
     from perfcore.model import (
         Change,
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         Series,
         ViewData,
     )
+    from perfcore.model.listener import Listener
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
 
@@ -415,9 +416,29 @@ class Aggregate(Protocol):
         ...
 
 
+class VersionedProfile(NamedTuple):
+    """A profile as `read_all` gives it. `version` is the full id of the version it belongs to, None where the source
+    does not say; `name` is the source's name for it, for messages. A `registered` profile was registered with that
+    version by the other tool, and is registered here too; the others become pending."""
+
+    profile: Profile
+    version: str | None = None
+    name: str = ""
+    registered: bool = False
+
+
 @runtime_checkable
 class Format(Protocol):
-    """A file format that profiles can be read from or written to."""
+    """A file format that profiles can be read from or written to. A format that reads has `read`, `read_all` or both.
+
+    class Laps:
+        def sniff(self, head, name):
+            return head.startswith(b"laps of ")
+
+        def read_all(self, path):
+            for version, seconds in laps_of(path):
+                yield VersionedProfile(profile_of(seconds), version)
+    """
 
     def sniff(self, head: bytes, name: str) -> bool:
         """Whether a file that begins with these bytes (up to 4,096) and has this name is of the format."""
@@ -425,7 +446,16 @@ class Format(Protocol):
 
     @optional
     def read(self, path: Path) -> Profile:
-        """FormatError says where the file is wrong."""
+        """The one profile of a file. FormatError says where the file is wrong. Without this method it is the only
+        profile that `read_all` gives."""
+        ...
+
+    @optional
+    def read_all(self, path: Path) -> Iterator[VersionedProfile | FormatError]:
+        """Every profile of a file or a directory, each with its version, read when it is asked for. A profile that is
+        damaged is given as the error, and the next ones follow; FormatError is raised where nothing can be read.
+        Without this method it is what `read` gives, of no version. A directory is read only where the user names the
+        format."""
         ...
 
     @optional
@@ -444,10 +474,23 @@ class Workload(Protocol):
 
 @runtime_checkable
 class Executor(Protocol):
-    """Runs plans: here, in a queue, on other machines. A plan is indivisible."""
+    """Measures plans: here, in a queue, on other machines.
 
-    def submit(self, plan: Plan) -> Iterator[Measured]:
-        """What came of each job of the plan, in their order; one that fails does not end the others."""
+    A plan is plain data: it pickles, and `perfcore.measure.plan_format` writes it as bytes. It holds everything that a
+    worker needs; `perfcore.measure.worker` is one that speaks through pipes.
+
+    class Alone:
+        def submit(self, plan, listener=None):
+            _, local = Plugins().make("executor", "local")
+            with Lock("measuring.lock").hold(3600, PerfError("somebody else measures")):
+                yield from local.submit(plan, listener)
+    """
+
+    def submit(self, plan: Plan, listener: Listener | None = None) -> Iterator[Measured]:
+        """The answers of all sessions, those of a session together and in the order of its jobs, as soon as they are
+        there; a job that fails does not end the others. `Measured.retry` says whether another try makes sense. A
+        caller that closes the iterator cancels: processes end and trees are removed. `listener` hears of progress; an
+        executor that reports none may leave it out."""
         ...
 
 
@@ -548,12 +591,14 @@ class Events:
 
 
 class Kind(NamedTuple):
-    """A kind of plugin. `wrapped` are the phases that observers can wrap."""
+    """A kind of plugin. `wrapped` are the phases that observers can wrap, `shortened` the methods whose arguments with
+    a default a driver may leave out."""
 
     name: str
     protocol: type
     wrapped: tuple[str, ...] = ()
     placed: bool = False
+    shortened: tuple[str, ...] = ()
 
     @property
     def group(self) -> str:
@@ -583,7 +628,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("aggregate", Aggregate),
         Kind("format", Format),
         Kind("workload", Workload),
-        Kind("executor", Executor),
+        Kind("executor", Executor, shortened=("submit",)),
         Kind("notifier", Notifier),
         Kind("command", Command),
     )

@@ -40,11 +40,14 @@ from perfcore.measure.trees import Trees
 from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
+from perfcore.repository.importer import Imported, ImportResult, import_profiles
+from perfcore.repository.imports import write_profile
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import AcceptanceResult
     from perfcore.analysis.calibration import CalibrationResult
     from perfcore.model.listener import Listener
 
@@ -126,6 +129,61 @@ class History:
             place = _below(tree, Path(cwd) if cwd is not None else self._standing())
             placed = tuple(attrs.evolve(job, cwd=place, version=origin, dirty=dirty) for job in jobs)
             return tuple(self._measured(placed))
+
+    def import_(
+        self,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        version: str | None = None,
+        register: bool = False,
+        **options: Any,
+    ) -> ImportResult:
+        """Import the profiles of a file, or of a directory in the format that is named, as `perf import` does.
+
+        They become pending, and are registered at once with `register`; those that the other tool had registered are
+        registered with their version in any case. `version` is for profiles whose file names none.
+        """
+        items = list(self.import_profiles(path, format, version=version, register=register, **options))
+        profiles = tuple(item for item in items if not isinstance(item, PerfError))
+        return ImportResult(profiles=profiles, errors=tuple(item for item in items if isinstance(item, PerfError)))
+
+    def import_profiles(
+        self,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        version: str | None = None,
+        register: bool = False,
+        **options: Any,
+    ) -> Iterator[Imported | PerfError]:
+        """The same one by one: each profile is imported when it is asked for, each that cannot be is given as the
+        error."""
+        return import_profiles(
+            self.repository,
+            self.repository.cwd / path,
+            format,
+            version=None if version is None else self.version(version),
+            register=register,
+            options=options,
+        )
+
+    def export(
+        self,
+        name: str | Entry | Pending | Ref,
+        path: str | Path,
+        *,
+        format: str = "perf",
+        force: bool = False,
+        **options: Any,
+    ) -> Path:
+        """Write a profile to a file; gives its path. `force` replaces a file that exists."""
+        target = self.repository.cwd / path
+        if target.exists() and not force:
+            raise UsageError(f"{path} is there already", hint="--force replaces it")
+        profile = self.repository.load(name) if isinstance(name, Ref) else self.profile(name)
+        write_profile(self.repository, profile, target, format, options)
+        return target
 
     def save(self, profile: Profile) -> Pending:
         """Keep a profile, made by whatever means, as a pending one."""
@@ -217,6 +275,16 @@ class History:
     def contracts(self, revision: str | None = None, *, listener: Listener | None = None) -> CheckResult:
         """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
         return checks.contracts(self.repository, self.version(revision), listener)
+
+    def accept(
+        self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None
+    ) -> AcceptanceResult:
+        """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`."""
+        from perfcore.analysis import acceptance
+
+        if undo:
+            return acceptance.take_back(self.repository, changes, why, author)
+        return acceptance.accept(self.repository, changes, why, author, listener)
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None

@@ -6,20 +6,29 @@ there, and the newest still counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import attrs
 import msgspec
 
+from perfcore.analysis.stored_results import Results
+from perfcore.analysis.verdict_text import in_words
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError
 from perfcore.model import Change
+from perfcore.model.listener import Listener, SilentListener
+from perfcore.repository.repository import Repository
 from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import brief, encodable
 
 FORMAT = 1
+SCHEMA = 1
 SUBJECT = "accepted changes"
 TYPE = "acceptance"
+_WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
 
 
 @attrs.frozen(kw_only=True)
@@ -35,6 +44,41 @@ class Acceptance:
     place: tuple[str, ...] = ()
     accepted: bool = True
     format: int = FORMAT
+
+
+@attrs.frozen(kw_only=True)
+class AcceptanceResult:
+    """The acceptances that were written, or taken back."""
+
+    changed: tuple[Acceptance, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "changed": [attrs.asdict(acceptance) for acceptance in self.changed]}
+
+
+def accept(
+    repository: Repository, prefixes: Sequence[str], why: str, author: str, listener: Listener | None = None
+) -> AcceptanceResult:
+    """Accept the changes whose ids begin so, for good. An id that no stored result has is accepted as it is."""
+    listener = listener or SilentListener()
+    results = Results(repository.store, repository.vcs_name).every()
+    changes = {change.id: change for result in results for change in result.changes}
+    ids = dict.fromkeys(_complete(prefix, changes, listener) for prefix in prefixes)
+    now = time.time_ns()
+    accepted_now = tuple(_acceptance(id, changes.get(id), why=why, author=author, time=now) for id in ids)
+    return _written(repository.store, accepted_now)
+
+
+def take_back(repository: Repository, prefixes: Sequence[str], why: str, author: str) -> AcceptanceResult:
+    """Take the acceptances of these changes back."""
+    current = accepted(repository.store)
+    ids = dict.fromkeys(find(prefix, current) for prefix in prefixes)
+    now = time.time_ns()
+    revoked = (
+        attrs.evolve(current[id], why=why, author=author, time=max(now, current[id].time + 1), accepted=False)
+        for id in ids
+    )
+    return _written(repository.store, tuple(revoked))
 
 
 def keep(store: Store, acceptance: Acceptance) -> str:
@@ -57,6 +101,30 @@ def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> di
     what was found, by another method or from fewer data, at one of the versions that it may have come with."""
     found = {change.id: known.get(change.id) or _at(change, known.values()) for change in changes}
     return {id: each for id, each in found.items() if each is not None}
+
+
+def _written(store: Store, acceptances: tuple[Acceptance, ...]) -> AcceptanceResult:
+    for acceptance in acceptances:
+        keep(store, acceptance)
+    return AcceptanceResult(changed=acceptances)
+
+
+def _complete(prefix: str, changes: Mapping[str, Change], listener: Listener) -> str:
+    """The whole id of a change."""
+    try:
+        return find(prefix, changes)
+    except NotFoundError:
+        if not _WHOLE.fullmatch(prefix):
+            raise
+        listener.note(f"no stored result has the change {prefix}")
+        return prefix
+
+
+def _acceptance(id: str, change: Change | None, *, why: str, author: str, time: int) -> Acceptance:
+    acceptance = Acceptance(change=id, why=why, author=author, time=time)
+    if change is None:
+        return acceptance
+    return attrs.evolve(acceptance, what=in_words(change), place=place(change))
 
 
 def _at(change: Change, known: Iterable[Acceptance]) -> Acceptance | None:

@@ -14,7 +14,7 @@ from perfcore.analysis.checks import CheckOptions, history_check
 from perfcore.analysis.sensitivity import Calibrated, Calibration, CalibrationTask
 from perfcore.errors import NotFoundError, PluginError, StorageError
 from perfcore.model.listener import Listener, SilentListener
-from perfcore.plugins.registry import guard
+from perfcore.plugins.guard import guard
 from perfcore.repository.repository import Repository
 from perfcore.text import plural
 

@@ -18,7 +18,7 @@ from perfcore.analysis import machine_changes
 from perfcore.analysis import series as series_of
 from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.model import Change, Series
-from perfcore.plugins.registry import Phases
+from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
 SHORT = 8  # versions under which a history tells less than its versions compared one by one

@@ -9,7 +9,7 @@ from perfcore.analysis.version_history import VersionHistory
 from perfcore.errors import PluginError
 from perfcore.model import Change, Judgement
 from perfcore.plugins.installed import Found
-from perfcore.plugins.registry import Phases
+from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
 CONTRACT = "contract"

@@ -11,7 +11,7 @@ from perfcore.analysis.fail_on import combined
 from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
 from perfcore.model import EMPTY, Change, Pairing
-from perfcore.plugins.registry import Phases
+from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
 

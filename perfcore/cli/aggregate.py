@@ -11,7 +11,7 @@ import typer
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
-from perfcore.plugins.registry import guard
+from perfcore.plugins.guard import guard
 from perfcore.store.lookup import sources
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from perfcore.cli.console import Console, disabled_by_environment
+from perfcore.cli.console import console_of, named
 from perfcore.cli.options import invoke
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
@@ -47,13 +47,6 @@ class Verbs(TyperGroup):
         if plugins:
             with formatter.section("From plugins"):
                 formatter.write_dl([(name, f"`perf {name} --help`") for name in plugins])
-
-
-def named(app: typer.Typer, name: str) -> Any:
-    """The command of a Typer app under a name."""
-    command = typer.main.get_command(app)
-    command.name = name
-    return command
 
 
 app = typer.Typer(
@@ -111,20 +104,3 @@ def _run(arguments: Sequence[str]) -> int:
         code = exit.exit_code
     sys.stdout.flush()
     return code if isinstance(code, int) else 0
-
-
-def console_of(ctx: Any) -> Console:
-    """The console of a command line. It is wanted before `options` is called, to look for the verb."""
-    root = ctx.find_root()
-    if not isinstance(root.obj, Console):
-        directory = Path(root.params.get("directory") or ".")
-        if not directory.is_dir():
-            raise UsageError(f"{directory} is not a folder")
-        console = Console(
-            directory=directory,
-            debug=bool(root.params.get("debug") or os.environ.get("PERF_DEBUG")),
-            observers=not root.params.get("no_plugins"),
-            disabled=disabled_by_environment(os.environ),
-        )
-        root.obj = root.with_resource(console)
-    return root.obj

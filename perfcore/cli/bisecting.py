@@ -15,13 +15,13 @@ from perfcore_command_bisect.journal import Journal, Reading
 
 from perfcore import environment
 from perfcore.analysis.pairing import thresholds_of
-from perfcore.cli import failures
 from perfcore.cli.console import Console
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.measure.build import Building
 from perfcore.measure.execution import runner_context, submit
-from perfcore.measure.identity import fingerprint
+from perfcore.measure.identity import state_key
 from perfcore.measure.request import configured_build
+from perfcore.measure.run_errors import named_error, run_error
 from perfcore.measure.runner import Context
 from perfcore.measure.tree_state import tree_directory
 from perfcore.measure.versions import Versions
@@ -141,15 +141,15 @@ class Bisection:
         try:
             end = self._placed(trees, measurement.end)
         except PerfError as error:
-            raise failures.of(self._called(measurement.end), error) from error
+            raise named_error(self._called(measurement.end), error) from error
         try:
             job = self._placed(trees, measurement.place)
         except CommandFailedError as error:
             self._skip(measurement.place, error)
             return None
         known = len(self.journal.question.alike)
-        for place, one in ((measurement.end, end), (measurement.place, job)):
-            self._identify(place, one, trees)
+        for place in (measurement.end, measurement.place):
+            self._identify(place, trees)
         question = self.journal.question
         if len(question.alike) > known:
             if measurement.place:
@@ -175,15 +175,14 @@ class Bisection:
             raise CommandFailedError(error.message, hint=error.hint) from error
         return attrs.evolve(job, cwd=cwd, version=version)
 
-    def _identify(self, place: int, job: Job, trees: Versions) -> None:
+    def _identify(self, place: int, trees: Versions) -> None:
         version = self.journal.versions[place]
         if version in self.journal.programs or self.journal.again:
             return
-        known = self.console.repository.plugin_options("collector", job.collector.name)
-        whole = attrs.evolve(job.collector, params={**known, **job.collector.params})
-        program = fingerprint(attrs.evolve(job, collector=whole), trees.get(version))
-        if program is not None:
-            self._write(programs={**self.journal.programs, version: program})
+        repository = self.console.repository
+        inputs = tuple(repository.config.get("execute.inputs"))
+        key = state_key(repository.vcs, version, trees.get(version), inputs, self.journal.programs)
+        self._write(programs={**self.journal.programs, version: key})
 
     def _measure(self, trees: Versions, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
         times = measurement.times, measurement.end_times
@@ -203,7 +202,7 @@ class Bisection:
             if one.profile is None:
                 error = one.error or PerfError(f"{one.job.label} was not measured")
                 tree = trees.get(self.journal.versions[place])
-                self._skip(place, failures.of_run("", error, one.job, tree, self._built))
+                self._skip(place, run_error("", error, one.job, tree, self._built))
                 return
         self._keep(measurement, [one.profile for one in done if one.profile is not None])
 
@@ -248,7 +247,7 @@ class Bisection:
     def _skip(self, place: int, error: PerfError) -> None:
         """Go on without a version; an end cannot be left out."""
         if place in (0, len(self.journal.versions) - 1):
-            raise failures.of(self._called(place), error) from error
+            raise named_error(self._called(place), error) from error
         version, why = self.journal.versions[place], str(error)
         self._learnt(
             Step(self._info(place), broken=why), broken={**self.journal.broken, version: why.split("\n", 1)[0]}

@@ -10,8 +10,7 @@ import attrs
 import typer
 from typer.core import TyperGroup
 
-from perfcore.cli.app import named
-from perfcore.cli.console import Console
+from perfcore.cli.console import Console, named
 from perfcore.cli.options import variables, with_options
 from perfcore.cli.summary_table import measure
 from perfcore.config.settings import Option, options_of
@@ -20,8 +19,9 @@ from perfcore.measure import matrix
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
+from perfcore.plugins.fit import settings_of
+from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import Found
-from perfcore.plugins.registry import guard, settings_of
 
 
 class Collectors(TyperGroup):

@@ -1,4 +1,4 @@
-"""`perf compare`: two programs, versions or sets of runs; measured in turn until it is known which is slower."""
+"""`perf compare`: two programs, versions or sets of runs; interleaved until the difference is decided."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
-from perfcore.analysis import pairing
+from perfcore.cli import comparison_table
 from perfcore.cli.console import Console
-from perfcore.cli.inturn import Judge, Program, measured
 from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variables
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import matrix
-from perfcore.measure.comparison import answer as answers
-from perfcore.measure.comparison import batches
-from perfcore.measure.comparison.answer import Answer, Side
-from perfcore.measure.comparison.batches import Effort
+from perfcore.measure.comparison import engine
+from perfcore.measure.comparison.engine import compare_profiles
+from perfcore.measure.comparison.request import Budget, CompareRequest, Program
+from perfcore.measure.comparison.result import ComparisonResult
+from perfcore.measure.host import Host
 from perfcore.measure.request import working_directory
-from perfcore.model import Job, Sample, Step
+from perfcore.model import Job, Step
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
@@ -76,9 +76,16 @@ def compare(
             "--max-pairs", min=2, max=100_000, metavar="N", help="Measure no more pairs than this, repeats included."
         ),
     ] = 200,
-    again: Annotated[
-        bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")
-    ] = False,
+    inputs: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--inputs",
+            metavar="PATTERN",
+            help="Files that decide what the command does (default: execute.inputs). Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Measure even if both sides are in the same state.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the runs as pending profiles.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
     cwd: Annotated[
@@ -100,20 +107,30 @@ def compare(
     console: Console = ctx.obj
     words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
     check_threshold(threshold)
-    effort = Effort(pairs=most, seconds=_seconds(budget))
+    limits = Budget(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
-        answer = _of_profiles(console, words, metric, threshold)
+        result = _of_profiles(console, words, metric, threshold)
     else:
         common = Job(argv=(), cmd="", env=variables(env or []), collector=Step(name=collector))
         if texts:
             programs = _of_texts(console, words, argv, texts, common, shell, cwd)
         else:
             programs = _of_versions(console.repository, words, _job(argv or [], common, shell), cwd)
-        judge = Judge.make(console, metric, threshold)
-        answer = measured(console, programs, judge, effort, build=not no_build, again=again, keep=keep)
-    _tell(console, answer, verbose=verbose, as_json=as_json)
-    if answer.kind in ("degradation", "cannot tell"):
-        raise typer.Exit(SLOWER if answer.kind == "degradation" else UNDECIDED)
+        request = CompareRequest(
+            programs=programs,
+            metric=metric,
+            threshold=threshold,
+            budget=limits,
+            inputs=tuple(inputs or ()),
+            build=not no_build,
+            again=again,
+            save=keep,
+        )
+        host = Host.of(console.repository) if keep else _host(console)
+        result = engine.compare(host, request, console)
+    _print(console, result, verbose=verbose, as_json=as_json)
+    if result.kind in ("degradation", "cannot tell"):
+        raise typer.Exit(SLOWER if result.kind == "degradation" else UNDECIDED)
 
 
 def _seconds(text: str) -> float:
@@ -170,30 +187,18 @@ def _job(words: list[str], common: Job, shell: bool) -> Job:
     return attrs.evolve(common, argv=made.argv, cmd=made.cmd, args=made.args, shell=shell)
 
 
-def _of_profiles(console: Console, words: Sequence[str], metric: str | None, threshold: float | None) -> Answer:
-    """The answer from runs that are there; nothing is measured."""
+def _of_profiles(
+    console: Console, words: Sequence[str], metric: str | None, threshold: float | None
+) -> ComparisonResult:
+    """The verdict on stored runs; nothing is measured."""
     if len(words) != 2:
         raise UsageError(
             "say what is compared: a command behind `--`, two --command, or two profiles",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
-    refs = [_find(console, word) for word in words]
-    first, second = (_sample(console.repository, found) for found in refs)
-    if unlike := pairing.configuration_difference(first.profiles[0], second.profiles[0]):
-        console.say(f"note: these were not measured alike: {unlike}")
-    judge = Judge.make(console, metric, threshold)
-    changes, smallest = judge((first, second), 1.0)
-    sides = [
-        Side(name=word, command=sample.profiles[0].label, version=sample.version, dirty=sample.dirty)
-        for word, sample in zip(words, (first, second), strict=True)
-    ]
-    return Answer(
-        sides=(sides[0], sides[1]),
-        changes=tuple(changes),
-        threshold=smallest,
-        pairs=pairing.shared_blocks(first, second),
-        looks=1,
-        stopped=batches.reason(changes, smallest, late=False, last=True),
+    refs = _find(console, words[0]), _find(console, words[1])
+    return compare_profiles(
+        _host(console), console.repository, (words[0], words[1]), refs, console, metric=metric, threshold=threshold
     )
 
 
@@ -211,22 +216,23 @@ def _find(console: Console, word: str) -> list[Ref]:
         raise
 
 
-def _sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
-    profiles = tuple(repository.load(ref) for ref in refs)
-    version = refs[0].version or profiles[0].origin
-    return Sample(version=version, profiles=profiles, dirty=any(profile.dirty for profile in profiles))
+def _host(console: Console) -> Host:
+    repository = console.repository_if_any
+    if repository is not None:
+        return Host.of(repository)
+    return Host(directory=console.directory, plugins=console.plugins, config=console.config)
 
 
-def _tell(console: Console, answer: Answer, *, verbose: bool, as_json: bool) -> None:
+def _print(console: Console, result: ComparisonResult, *, verbose: bool, as_json: bool) -> None:
     if as_json:
-        console.json(answers.as_json(answer))
+        console.json(result.as_json())
         return
-    for line in answers.lines(answer, everything=verbose):
+    for line in comparison_table.lines(result, everything=verbose):
         console.line(_painted(console, line))
-    for line in answers.evidence(answer.changes) if verbose else ():
+    for line in comparison_table.evidence(result.changes) if verbose else ():
         console.line(line)
     console.line()
-    console.line(answers.conclusion(answer))
+    console.line(comparison_table.conclusion(result))
 
 
 def _painted(console: Console, line: str) -> str:

@@ -289,6 +289,30 @@ def disabled_by_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(environ.get("PERF_DISABLED_PLUGINS", "").replace(",", " ").split())
 
 
+def console_of(ctx: Any) -> Console:
+    """The console of a command line. It is wanted before `options` is called, to look for the verb."""
+    root = ctx.find_root()
+    if not isinstance(root.obj, Console):
+        directory = Path(root.params.get("directory") or ".")
+        if not directory.is_dir():
+            raise UsageError(f"{directory} is not a folder")
+        console = Console(
+            directory=directory,
+            debug=bool(root.params.get("debug") or os.environ.get("PERF_DEBUG")),
+            observers=not root.params.get("no_plugins"),
+            disabled=disabled_by_environment(os.environ),
+        )
+        root.obj = root.with_resource(console)
+    return root.obj
+
+
+def named(app: typer.Typer, name: str) -> Any:
+    """The command of a Typer app under a name."""
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
 def _files_called(name: str, root: Path) -> Iterator[Path]:
     """The files of a name below a folder, hidden folders left out, in the order of their paths."""
     if name != Path(name).name:

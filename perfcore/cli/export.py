@@ -3,42 +3,84 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import PluginError, UsageError
+from perfcore.cli.options import run_plugin_command
+from perfcore.errors import UsageError
 
+NATIVE = "perf"
 _TABLES = (".csv", ".md")
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
+Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Where to write (required).")]
+Format = Annotated[
+    Optional[str],
+    typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own)."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 
-@app.command()
+
+@app.command(
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+    }
+)
 def export(
     ctx: typer.Context,
-    profile: Annotated[str, typer.Argument(metavar="PROFILE", help="0@i, 0@p, REV:0@i, a tag, a name, an id, a path.")],
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where to write.")],
-    format_name: Annotated[
-        Optional[str],
-        typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own)."),
+    output: Output = None,
+    format_name: Format = None,
+    force: Force = False,
+    words: Annotated[
+        Optional[list[str]],
+        typer.Argument(metavar="PROFILE [OPTIONS]", help="0@i, 0@p, REV:0@i, a tag, a name, an id, a path."),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file.")] = False,
 ) -> None:
-    """Write a profile to a file that holds all of it."""
+    """Write a profile to a file that holds all of it.
+
+    `perf export --format folded PROFILE --help` lists the options of a format.
+    """
     console: Console = ctx.obj
-    repository = console.repository
-    name = format_name or "perf"
-    found, driver = console.plugins.make("format", name, repository.plugin_options("format", name))
-    if not hasattr(driver, "write"):
-        raise PluginError(f"{found} can only read")
-    place = output if output.is_absolute() else repository.cwd / output
-    if place.exists() and not force:
-        raise UsageError(f"{output} is there already", hint="--force replaces it")
-    driver.write(repository.load(console.find_one(profile)), place)
-    console.say(f"wrote {output}")
-    if format_name is None and output.suffix.lower() in _TABLES:
-        words = shlex.join(["perf", "show", profile, "table", "-f", "-o", str(output)])
-        console.say(f"note: it is a complete profile, whatever its name; a table: {words}")
+    words = words or []
+    named = _named_format(words) or format_name
+
+    def write(
+        profile: Annotated[str, typer.Argument(metavar="PROFILE", show_default=False)],
+        file: Output = output,
+        into: Format = named,
+        replace: Force = force,
+        *,
+        values: dict[str, Any],
+    ) -> None:
+        if file is None:
+            raise UsageError("say where to write", hint="--output FILE")
+        from perfcore.library import History
+
+        ref = console.find_one(profile)
+        History(console.repository).export(ref, file, format=into or NATIVE, force=replace, **values)
+        console.say(f"wrote {file}")
+        if into is None and file.suffix.lower() in _TABLES:
+            table = shlex.join(["perf", "show", profile, "table", "-f", "-o", str(file)])
+            console.say(f"note: it is a complete profile, whatever its name; a table: {table}")
+
+    run_plugin_command(console.plugins, "format", named or NATIVE, words, write, "perf export")
+
+
+def _named_format(words: Sequence[str]) -> str | None:
+    """The value of --format among words that are not parsed yet: it decides which other options there are."""
+    named = None
+    for position, word in enumerate(words):
+        if word in ("-f", "--format"):
+            named = next(iter(words[position + 1 :]), named)
+        elif word.startswith("--format="):
+            named = word.removeprefix("--format=")
+        elif word.startswith("-f"):
+            named = word[2:]
+    return named

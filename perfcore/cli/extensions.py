@@ -6,10 +6,9 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from perfcore.cli.app import console_of, named
-from perfcore.cli.console import Console
+from perfcore.cli.console import Console, console_of, named
 from perfcore.errors import PerfError, UsageError, nearest
-from perfcore.plugins.registry import guard
+from perfcore.plugins.guard import guard
 from perfcore.text import printable
 
 

@@ -3,81 +3,91 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated, Any, Optional
 
-import attrs
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import FormatError, UsageError, VersionError
-from perfcore.model import Profile
-from perfcore.repository.repository import Repository
+from perfcore.cli.options import run_plugin_command
+from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.text import plural, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+# The options of a file whose format nobody named are those of the native format, which has none.
+_UNNAMED = "perf"
+
+Version = Annotated[
+    Optional[str],
+    typer.Option("--version", "-v", metavar="REV", help="The version of profiles whose file names none."),
+]
+Register = Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")]
 
 
-@app.command("import")
+@app.command(
+    "import",
+    context_settings={
+        "allow_extra_args": True,
+        "ignore_unknown_options": True,
+        "allow_interspersed_args": False,
+    },
+)
 def import_(
     ctx: typer.Context,
+    version: Version = None,
+    register: Register = False,
     words: Annotated[
-        list[str], typer.Argument(metavar="[FORMAT] FILE...", help="A format (default: found out) and files.")
-    ],
-    version: Annotated[
-        Optional[str],
-        typer.Option("--version", "-v", metavar="REV", help="The version they were measured for."),
+        Optional[list[str]],
+        typer.Argument(
+            metavar="[FORMAT] FILE... [OPTIONS]",
+            help="A format (default: detected), files or a directory, its options.",
+        ),
     ] = None,
-    register: Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")] = False,
 ) -> None:
-    """Read profiles from files; they become pending.
+    """Read profiles from files; they become pending. `perf import folded --help` lists the options of a format.
 
-    `perf import perun DIR` takes over a whole Perun instance: DIR is its folder `.perun`, or the one around it.
-    What was registered is registered with its version, what was pending becomes pending.
+    `perf import FORMAT DIR` imports a directory, such as the store of another tool. A profile that was registered there
+    is registered with its version.
     """
     console: Console = ctx.obj
-    repository = console.repository
-    known = console.plugins.names("format")
-    format_name = words[0] if words[0] in known and len(words) > 1 else None
-    paths = [Path(word) for word in (words[1:] if format_name else words)]
-    target = repository.version(version) if version else None
-    for path in paths:
-        place = path if path.is_absolute() else repository.cwd / path
-        if place.is_dir():
-            if format_name != "perun":
-                raise UsageError(f"{path} is a folder", hint="a Perun instance is read by `perf import perun DIR`")
-            _import_instance(console, repository, place)
+    words = words or []
+    format_name = words[0] if len(words) > 1 and words[0] in console.plugins.names("format") else None
+    rest = words if format_name is None else words[1:]
+
+    def read(
+        files: Annotated[Optional[list[Path]], typer.Argument(metavar="FILE...", show_default=False)] = None,
+        revision: Version = version,
+        add: Register = register,
+        *,
+        values: dict[str, Any],
+    ) -> None:
+        if not files:
+            raise UsageError("say which files", hint="perf import [FORMAT] FILE...")
+        for path in files:
+            _import(console, path, format_name, revision, add, values)
+
+    prog = f"perf import {format_name}" if format_name else "perf import"
+    run_plugin_command(console.plugins, "format", format_name or _UNNAMED, rest, read, prog)
+
+
+def _import(
+    console: Console, path: Path, format: str | None, version: str | None, add: bool, values: dict[str, Any]
+) -> None:
+    """Print each profile as it is saved. A profile that is left out is a warning, and the command fails in the end."""
+    from perfcore.library import History
+
+    imported = errors = 0
+    history = History(console.repository)
+    for item in history.import_profiles(path, format, version=version, register=add, **values):
+        if isinstance(item, PerfError):
+            console.warn(f"{item} (left out)")
+            errors += 1
             continue
-        profile = repository.read_file(place, format_name)
-        _keep(console, repository, profile, target, register)
-
-
-def _keep(console: Console, repository: Repository, profile: Profile, target: str | None, register: bool) -> None:
-    saved = repository.save(attrs.evolve(profile, origin=target or profile.origin))
-    if not register:
-        console.line(saved.name)
-        return
-    from perfcore.store.lookup import Ref
-
-    where, entry = repository.register(Ref(kind="pending", pending=saved), target or profile.origin)
-    console.line(f"{entry.profile} registered for {where[:10]}: {entry.name}")
-
-
-def _import_instance(console: Console, repository: Repository, folder: Path) -> None:
-    """Take over what can be read; whatever is left out is told, and makes the command fail in the end."""
-    from perfcore_format_perun.reader import read_instance
-
-    taken = left = 0
-    for found in read_instance(folder):
-        try:
-            if isinstance(found, FormatError):
-                raise found
-            if found.version is not None:
-                repository.vcs.check_minor_version_validity(found.version)
-            _keep(console, repository, found.profile, found.version, not found.pending)
-            taken += 1
-        except (FormatError, VersionError) as error:
-            console.warn(f"{error} (left out)")
-            left += 1
-    console.say(f"took over {plural(taken, 'profile')}")
-    if left:
-        raise FormatError(f"{plural(left, 'thing')} in {printable(str(folder))} could not be taken over: see above")
+        imported += 1
+        if item.entry is None or item.version is None:
+            console.line(item.pending.name)
+        else:
+            console.line(f"{item.entry.profile} registered for {item.version[:10]}: {item.entry.name}")
+    if imported != 1 or (console.repository.cwd / path).is_dir():
+        console.say(f"took over {plural(imported, 'profile')}")
+    if errors:
+        raise FormatError(f"{plural(errors, 'thing')} in {printable(str(path))} could not be taken over: see above")

@@ -14,8 +14,9 @@ from typer.models import OptionInfo
 
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import PluginError, UsageError, nearest
+from perfcore.plugins.fit import settings_of
 from perfcore.plugins.installed import Found
-from perfcore.plugins.registry import Plugins, settings_of
+from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
 
 COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`

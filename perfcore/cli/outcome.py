@@ -143,7 +143,7 @@ def _tell_signal(error: BaseException) -> int:
 
 
 def _tell_internal(error: BaseException, debug: bool) -> int:
-    from perfcore.plugins.registry import owner_of
+    from perfcore.plugins.description import owner_of
 
     if debug:
         _trace(error)

@@ -17,8 +17,8 @@ from perfcore.cli.verbs import VERBS
 from perfcore.config.settings import options_of
 from perfcore.errors import AmbiguousError, NotFoundError, PluginError, UsageError, nearest
 from perfcore.hookspecs import KINDS
+from perfcore.plugins.description import Described
 from perfcore.plugins.installed import GROUPS, HOOK, Found
-from perfcore.plugins.registry import Described
 from perfcore.text import align, brief, printable
 
 app = typer.Typer(

@@ -15,8 +15,8 @@ from perfcore.analysis.fail_on import FailRule, parse_rules
 from perfcore.cli.console import Console
 from perfcore.config.layers import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
+from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import Found
-from perfcore.plugins.registry import guard
 from perfcore.repository.repository import Repository
 from perfcore.text import brief
 

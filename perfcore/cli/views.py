@@ -12,8 +12,8 @@ from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
 from perfcore.model import EMPTY, ViewData
 from perfcore.model.views import DEFAULT_ACCEPTS
+from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import Found
-from perfcore.plugins.registry import guard
 
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 

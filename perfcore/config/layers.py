@@ -49,6 +49,7 @@ KEYS: Mapping[str, Key] = {
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
     "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),
+    "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal ones are the same."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
     "bins": Key("list", [], "Commands of the job matrix; each a name, or a name with params and workloads.", runs=True),

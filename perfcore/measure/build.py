@@ -11,44 +11,44 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-import attrs
-
 from perfcore.errors import CommandFailedError
 from perfcore.measure import matrix
+from perfcore.model import Build
 from perfcore.text import printable, printable_lines
 
-_TAIL = 2000
+_TAIL = 2000  # bytes: some twenty lines, enough for the error of a compiler in a message
 
 
-@attrs.frozen(kw_only=True)
-class Building:
-    """The pre_run commands, run one after the other at the root of a tree; each may take `timeout` seconds."""
-
-    commands: tuple[str, ...] = ()
-    shell: bool = False
-    timeout: float = 3600
+class Building(Build):
+    """A build that runs itself."""
 
     def run(self, tree: Path) -> None:
-        """CommandFailedError with the end of what a command printed."""
-        for text in self.commands:
-            with tempfile.TemporaryFile() as output:
-                self._run_one(text, tree, output)
+        run_build(self, tree)
 
-    def _run_one(self, text: str, tree: Path, output: IO[bytes]) -> None:
-        words = text if self.shell else matrix.split(text, "execute.pre_run")
-        failed = f"pre_run '{printable(text)}'"
+
+def run_build(build: Build, tree: Path) -> str:
+    """The end of what the commands printed. CommandFailedError, with the same, for the first that fails."""
+    return "".join(_run(text, build, tree) for text in build.commands)
+
+
+def _run(text: str, build: Build, tree: Path) -> str:
+    words = text if build.shell else matrix.split(text, "execute.pre_run")
+    failed = f"pre_run '{printable(text)}'"
+    with tempfile.TemporaryFile() as output:
         try:
-            with _group(words, tree, output, self.shell) as process:
-                code = process.wait(self.timeout)
+            with _group(words, tree, output, build.shell) as process:
+                code = process.wait(build.timeout)
         except OSError as error:
             raise CommandFailedError(f"{failed} could not be started: {error.strerror}") from error
         except subprocess.TimeoutExpired as error:
             raise CommandFailedError(
-                f"{failed} took longer than {self.timeout:g} s{_tail(output)}", hint="see execute.timeout"
+                f"{failed} took longer than {build.timeout:g} s{_tail(output)}", hint="see execute.timeout"
             ) from error
         if code:
             ended = f"failed with exit code {code}" if code > 0 else f"was killed by signal {-code}"
             raise CommandFailedError(f"{failed} {ended}{_tail(output)}")
+        tail = _tail(output)
+        return f"{failed}{tail}\n" if tail else ""
 
 
 @contextlib.contextmanager

@@ -1,20 +1,92 @@
-"""The executor that measures here, in this process."""
+"""The executor `local`: makes the trees of a plan and measures, in this process."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+import time
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
 
 from perfcore import environment
-from perfcore.measure.runner import Context, run
-from perfcore.model import Measured, Plan
+from perfcore.errors import PerfError
+from perfcore.measure import runner
+from perfcore.measure.requirements import check, unmet_wishes
+from perfcore.measure.runner import Context
+from perfcore.model import Attempt, Job, Measured, Plan
 from perfcore.plugins.registry import Plugins
+
+if TYPE_CHECKING:
+    from perfcore.measure.preparation import Directories
+    from perfcore.model.listener import Listener
 
 
 class LocalExecutor:
-    """Measures the jobs of a plan in turn on this machine."""
+    """Measures the sessions of a plan one after the other on this machine."""
 
-    def submit(self, plan: Plan) -> Iterator[Measured]:
-        context = plan.context
-        if not isinstance(context, Context):
-            context = Context(plugins=Plugins(), options=lambda kind, name: {}, machine=environment.facts())
-        yield from run(plan, context)
+    def submit(self, plan: Plan, listener: Listener | None = None) -> Generator[Measured, None, None]:
+        context = _context(plan, listener)
+        check(plan.requires, context.plugins)
+        log = "".join(f"{wish}\n" for wish in unmet_wishes(plan.wishes, context.machine))
+        if plan.source is None:
+            for positions in _explicit(plan):
+                yield from _measured(plan, context, dict.fromkeys(positions), log)
+            return
+        from perfcore.measure.preparation import prepared
+
+        with contextlib.closing(prepared(plan, context)) as sessions:
+            for directories in sessions:
+                yield from _measured(plan, context, directories, log)
+
+
+def _context(plan: Plan, listener: Listener | None) -> Context:
+    """The offer of the submitting process, or what this process has of its own."""
+    context = plan.context if isinstance(plan.context, Context) else Context(plugins=Plugins())
+    if not context.machine:
+        context = attrs.evolve(context, machine=environment.facts(context.plugins.emit("environment")))
+    return context if listener is None else attrs.evolve(context, progress=listener.progress)
+
+
+def _explicit(plan: Plan) -> Sequence[Sequence[int]]:
+    """The sessions that a plan names; all jobs share one where it names none."""
+    return plan.sessions or ([range(len(plan.jobs))] if plan.jobs else [])
+
+
+def _measured(plan: Plan, context: Context, directories: Directories, log: str) -> Iterator[Measured]:
+    """The answers of one session in the order of its jobs; those without a tree failed before it began."""
+    ready: list[tuple[Job, Job]] = []
+    failures: dict[int, PerfError] = {}
+    logs: dict[str | None, str] = {}
+    for position, tree in directories.items():
+        job = plan.jobs[position]
+        if isinstance(tree, PerfError):
+            failures[position] = tree
+        else:
+            ready.append((attrs.evolve(job, cwd=tree.directory) if tree else job, job))
+            logs[job.version] = tree.log if tree else ""
+    attempt = Attempt(worker=str(context.machine.get("host", "")), started=time.time_ns())
+    waiting = list(directories)
+    session = attrs.evolve(plan, jobs=tuple(job for job, _ in ready))
+    with contextlib.closing(runner.run(session, context, [job for _, job in ready])) as answers:
+        for answer in answers:
+            if answer.profile is None or not answer.profile.incomplete:
+                yield from _failed(plan, failures, waiting, attempt, log)
+                waiting.pop(0)
+            yield _with_log(answer, attempt, log + logs.get(answer.job.version, ""))
+    yield from _failed(plan, failures, waiting, attempt, log)
+
+
+def _failed(
+    plan: Plan, failures: Mapping[int, PerfError], waiting: list[int], attempt: Attempt, log: str
+) -> Iterator[Measured]:
+    """The failures that come before the next job that was measured."""
+    while waiting and waiting[0] in failures:
+        position = waiting.pop(0)
+        yield _with_log(Measured(job=plan.jobs[position], error=failures[position]), attempt, log)
+
+
+def _with_log(answer: Measured, attempt: Attempt, log: str) -> Measured:
+    error = str(answer.error) if answer.error is not None else ""
+    attempts: tuple[Any, ...] = (*answer.attempts, attrs.evolve(attempt, error=error))
+    return attrs.evolve(answer, attempts=attempts, log=log + answer.log)

@@ -1,13 +1,12 @@
-"""Takes the runs of a plan and makes profiles of them."""
+"""Takes the runs of one session and makes profiles of them."""
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,39 +14,53 @@ import attrs
 
 from perfcore import environment
 from perfcore.config.settings import identity_params, to_params
-from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageError
+from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
 from perfcore.measure import schedule as schedules
+from perfcore.measure.configuration import job_config_id
 from perfcore.measure.schedule import Schedule
 from perfcore.measure.scratch import workspace
-from perfcore.model import Header, Job, Measured, Plan, Profile, Step, Tool
-from perfcore.plugins.registry import Phases, Plugins, guard
+from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
+from perfcore.plugins.guard import guard
+from perfcore.plugins.phases import Phases
+from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
-from perfcore.profile.table import TableBuilder
+from perfcore.profile.table import Table, TableBuilder
 
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
 
 
+SAVING_SHARE = 50  # a checkpoint that took 1 s is followed by 50 s of measuring: saving costs at most 2 % of the time
+
+
+def _no_options(kind: str, name: str) -> Mapping[str, Any]:
+    return EMPTY
+
+
+def _no_progress(done: int, total: int, text: str) -> None: ...
+
+
 @attrs.frozen(kw_only=True)
 class Context:
-    """What the runner needs of the repository. `options(kind, name)` are a plugin's configured options, `place` is
-    where folders for the files of a plan are made. After `until`, in seconds of `time.monotonic`, no block begins but
-    the first that counts."""
+    """What the runner needs of the process it works in. `options(kind, name)` are a plugin's configured options,
+    `place` is the directory for the files of a plan. After `until`, in seconds of `time.monotonic`, no block begins
+    but the first that counts."""
 
     plugins: Plugins
-    options: Options
-    machine: Mapping[str, Any]
-    schedule: Mapping[str, Any] = {}
-    progress: Progress = lambda done, total, text: None
+    options: Options = _no_options
+    machine: Mapping[str, Any] = EMPTY
+    schedule: Mapping[str, Any] = EMPTY
+    progress: Progress = _no_progress
     place: Path | None = None
     until: float = math.inf
 
 
 @attrs.define
-class _Arm:
-    """One job while it is measured."""
+class _JobState:
+    """One job while it is measured. Answers name the job as it was `submitted`."""
 
     job: Job
+    submitted: Job
     schedule: Schedule
     tool: Tool
     identity: Mapping[str, Any]
@@ -63,37 +76,69 @@ class _Arm:
     error: PerfError | None = None
 
 
-def run(plan: Plan, context: Context) -> list[Measured]:
-    """Measure the jobs of a plan in turn. A job that fails drops out and the others go on; an interrupt ends
-    every session properly and then the plan."""
-    arms = [_arm(job, plan, context) for job in plan.jobs]
+@attrs.define
+class _Checkpoints:
+    """When the runs finished so far are handed over. It happens between two blocks, so never while a run is measured,
+    and the schedule stands still meanwhile."""
+
+    interval: float | None
+    last: float = attrs.field(factory=time.monotonic)
+    pause: float = 0.0
+
+    def due(self) -> bool:
+        return self.interval is not None and time.monotonic() - self.last >= max(self.interval, self.pause)
+
+    def give(self, states: Sequence[_JobState], machine: Mapping[str, Any]) -> Iterator[Measured]:
+        start = time.monotonic()
+        yield from _incomplete(states, machine)
+        self.last = time.monotonic()
+        self.pause = SAVING_SHARE * (self.last - start)
+
+
+def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generator[Measured, None, None]:
+    """Measure the jobs of a plan as one session. A job that fails drops out and the others go on; an interrupt ends
+    every session properly and then the plan. Profiles marked incomplete come between two blocks and at an interrupt,
+    where the plan wants checkpoints; those of all jobs come at the end, in their order."""
+    states = [
+        _state(job, plan, context, original) for job, original in zip(plan.jobs, submitted or plan.jobs, strict=True)
+    ]
+    if plan.seconds is not None:
+        context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
     status: Literal["ok", "interrupted"] = "interrupted"
-    with workspace(context.place) as folder:
+    interrupt: KeyboardInterrupt | None = None
+    with workspace(context.place) as directory:
         try:
-            for number, arm in enumerate(arms):
-                _before(arm, folder / f"{number:05}")
-            _take_turns(arms, context, uuid.uuid4().hex[:12])
+            for number, state in enumerate(states):
+                _before(state, directory / f"{number:05}")
+            yield from _take_turns(states, context, _Checkpoints(plan.checkpoint))
             status = "ok"
+        except KeyboardInterrupt as error:
+            interrupt = error
         finally:
-            _after_all(arms, status)
-    return [_finish(arm, context) for arm in arms]
+            _after_all(states, status)
+    if interrupt is not None:
+        if plan.checkpoint is not None:
+            yield from _incomplete(states, context.machine)
+        raise interrupt
+    for state in states:
+        yield _finish(state, context)
 
 
 def metrics(job: Job, context: Context) -> frozenset[str]:
     """What the collector of a job announces before anything runs; it may measure more. None where it cannot begin."""
-    arm = _arm(job, Plan(jobs=(job,)), context)
-    with workspace(context.place) as folder:
-        _before(arm, folder / "00000")
-        _after_all([arm], "ok")
-    if arm.session is None:
+    state = _state(job, Plan(jobs=(job,)), context, job)
+    with workspace(context.place) as directory:
+        _before(state, directory / "00000")
+        _after_all([state], "ok")
+    if state.session is None:
         return frozenset()
-    return frozenset(column.name for column in arm.session.tables["resources"].build().values())
+    return frozenset(column.name for column in state.session.tables["resources"].build().values())
 
 
 def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, options: Options) -> Profile:
     """The profile after these postprocessors, each entered in it with its version and options."""
     for step in steps:
-        settings = _settings(step, plugins, options)
+        settings = step_settings(step, plugins, options)
         found, driver = plugins.construct("postprocessor", step.name, settings)
         params, identity = _params(settings)
         tool = Tool(name=step.name, version=found.version, params=params)
@@ -120,39 +165,35 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
     return result
 
 
-def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
-    """What makes two profiles comparable before postprocessing: command, workload by content, collector, and the
-    type that the collector gave the profile, where it makes several."""
-    own = {} if type == job.collector.name else {"type": type}
-    return environment.config_id(
-        {
-            "argv": list(job.argv),
-            "shell": job.shell,
-            "env": dict(job.env),
-            "workload": _workload_content(job),
-            "collector": job.collector.name,
-            "params": dict(identity),
-            **own,
-        }
+def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
+    for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
+        context.plugins.construct("postprocessor", step.name, step_settings(step, context.plugins, context.options))
+    chosen, settings = resolved(job, plan.schedule, context)
+    found, driver = context.plugins.construct("collector", job.collector.name, settings)
+    params, identity = _params(settings)
+    tool = Tool(name=job.collector.name, version=found.version, params={**to_params(chosen), **params})
+    return _JobState(
+        job=job,
+        submitted=submitted,
+        schedule=chosen,
+        tool=tool,
+        identity=identity,
+        phases=context.plugins.phases(found, driver),
     )
 
 
-def _arm(job: Job, plan: Plan, context: Context) -> _Arm:
-    for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
-        context.plugins.construct("postprocessor", step.name, _settings(step, context.plugins, context.options))
+def resolved(job: Job, outweighing: Mapping[str, Any], context: Context) -> tuple[Schedule, Any]:
+    """The schedule and the Settings of a job's collector, out of defaults, configuration, job and plan."""
     name, plugins = job.collector.name, context.plugins
     ours, theirs = schedules.split_options({**context.options("collector", name), **job.collector.params})
     settings = plugins.settings("collector", name, theirs, others=schedules.SCHEDULE_KEYS)
-    found, driver = plugins.construct("collector", name, settings)
+    found, driver = plugins.load("collector", name)
     with guard(found, "schedule"):
         defaults = to_params(schedules.make(getattr(driver, "schedule", {}), where=f"the schedule of {found}"))
-    chosen = schedules.make(defaults, context.schedule, ours, plan.schedule, where=f"collector {name}")
-    params, identity = _params(settings)
-    tool = Tool(name=name, version=found.version, params={**to_params(chosen), **params})
-    return _Arm(job=job, schedule=chosen, tool=tool, identity=identity, phases=plugins.phases(found, driver))
+    return schedules.make(defaults, context.schedule, ours, outweighing, where=f"collector {name}"), settings
 
 
-def _settings(step: Step, plugins: Plugins, options: Options) -> Any:
+def step_settings(step: Step, plugins: Plugins, options: Options) -> Any:
     """The Settings of a postprocessor for this step; None where it has none."""
     return plugins.settings("postprocessor", step.name, {**options("postprocessor", step.name), **step.params})
 
@@ -162,69 +203,77 @@ def _params(settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return ({}, {}) if settings is None else (to_params(settings), identity_params(settings))
 
 
-def _before(arm: _Arm, folder: Path) -> None:
-    folder.mkdir(parents=True)
-    arm.started = time.time_ns()
+def _before(state: _JobState, directory: Path) -> None:
+    directory.mkdir(parents=True)
+    state.started = time.time_ns()
     try:
-        session = arm.phases.call("before", job=arm.job)
+        session = state.phases.call("before", job=state.job)
         if not isinstance(session, Session):
-            raise PluginError("it returned no Session", plugin=str(arm.phases.found), phase="before")
-        session.workspace = folder
-        arm.session = session
+            raise PluginError("it returned no Session", plugin=str(state.phases.found), phase="before")
+        session.workspace = directory
+        state.session = session
     except PerfError as error:
-        arm.error = error
+        state.error = error
 
 
-def _take_turns(arms: list[_Arm], context: Context, session: str) -> None:
-    total = sum(0 if arm.schedule.budget else arm.schedule.repeat + arm.schedule.warmup for arm in arms)
-    budgeted = any(arm.schedule.budget for arm in arms)
-    turns = schedules.turns([arm.schedule for arm in arms], time.monotonic)
+def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpoints) -> Iterator[Measured]:
+    session = uuid.uuid4().hex[:12]
+    total = sum(0 if state.schedule.budget else state.schedule.repeat + state.schedule.warmup for state in states)
+    budgeted = any(state.schedule.budget for state in states)
+    turns = schedules.turns([state.schedule for state in states], time.monotonic)
     for done, turn in enumerate(turns):
-        if _is_over(arms, turn, context):
+        if _is_over(states, turn, context):
             break
-        arm = arms[turn.job]
-        if arm.error is None:
-            context.progress(done, 0 if budgeted else total, arm.job.label)
-            _take(arm, turn, session)
-        elif all(a.error for a in arms):
+        if turn.position == 0 and checkpoints.due():
+            yield from checkpoints.give(states, context.machine)
+        state = states[turn.job]
+        if state.error is None:
+            context.progress(done, 0 if budgeted else total, state.job.label)
+            _take(state, turn, session)
+        elif all(state.error for state in states):
             return
-    _take_again(arms, context, session)
+    yield from _take_again(states, context, session, checkpoints)
 
 
-def _is_over(arms: list[_Arm], turn: schedules.Turn, context: Context) -> bool:
+def _is_over(states: list[_JobState], turn: schedules.Turn, context: Context) -> bool:
     """Whether the time is over before a block; runs that begin one have their partners still."""
-    begins = turn.position == 0 and all(arm.error or arm.counted for arm in arms)
+    begins = turn.position == 0 and all(state.error or state.counted for state in states)
     return begins and time.monotonic() >= context.until
 
 
-def _take_again(arms: list[_Arm], context: Context, session: str) -> None:
+def _take_again(
+    states: list[_JobState], context: Context, session: str, checkpoints: _Checkpoints
+) -> Iterator[Measured]:
     """As many blocks more as the job that was disturbed most wants, of all jobs: a run needs its partners."""
-    wanted = max((min(arm.disturbed, arm.schedule.retry_disturbed) for arm in arms if arm.error is None), default=0)
-    first = max((arm.block for arm in arms), default=0) + 1
+    going_on = [state for state in states if state.error is None]
+    wanted = max((min(state.disturbed, state.schedule.retry_disturbed) for state in going_on), default=0)
+    first = max((state.block for state in states), default=0) + 1
     for number in range(wanted):
         if time.monotonic() >= context.until:
             return
+        if checkpoints.due():
+            yield from checkpoints.give(states, context.machine)
         context.progress(number, wanted, "again, for disturbed runs")
-        for turn in schedules.again([i for i, arm in enumerate(arms) if arm.error is None], first + number):
-            _take(arms[turn.job], turn, session)
+        for turn in schedules.again([i for i, state in enumerate(states) if state.error is None], first + number):
+            _take(states[turn.job], turn, session)
 
 
-def _take(arm: _Arm, turn: schedules.Turn, session: str) -> None:
-    assert arm.session is not None
+def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
+    assert state.session is not None
     run = Run(
-        arm.session,
-        index=arm.taken,
+        state.session,
+        index=state.taken,
         block=turn.block,
         position=turn.position,
         started=time.time_ns(),
         warmup=turn.warmup,
     )
     try:
-        arm.phases.call("collect", session=arm.session, run=run)
+        state.phases.call("collect", session=state.session, run=run)
     except PerfError as error:
-        arm.error = error
+        state.error = error
         return
-    arm.runs.add(
+    state.runs.add(
         run=run.index,
         session=session,
         block=run.block,
@@ -234,47 +283,86 @@ def _take(arm: _Arm, turn: schedules.Turn, session: str) -> None:
         disturbed=run.disturbed,
         exit=run.exitcode,
     )
-    arm.taken += 1
-    arm.block = run.block
+    state.taken += 1
+    state.block = run.block
     if not run.warmup:
-        arm.counted += 1
-        arm.disturbed += run.disturbed
-        if run.exitcode is not None and (arm.worst is None or abs(run.exitcode) > abs(arm.worst)):
-            arm.worst = run.exitcode
+        state.counted += 1
+        state.disturbed += run.disturbed
+        if run.exitcode is not None and (state.worst is None or abs(run.exitcode) > abs(state.worst)):
+            state.worst = run.exitcode
 
 
-def _after_all(arms: list[_Arm], status: Literal["ok", "interrupted"]) -> None:
+def _after_all(states: list[_JobState], status: Literal["ok", "interrupted"]) -> None:
     """`after` for every session that began, last first; one that fails does not keep the others from theirs."""
-    for arm in reversed(arms):
-        if arm.session is None:
+    for state in reversed(states):
+        if state.session is None:
             continue
-        outcome = Outcome(status="failed" if arm.error else status, runs=arm.counted, error=arm.error)
+        outcome = Outcome(status="failed" if state.error else status, runs=state.counted, error=state.error)
         try:
-            arm.phases.call("after", session=arm.session, outcome=outcome)
+            state.phases.call("after", session=state.session, outcome=outcome)
         except PerfError as error:
-            arm.error = arm.error or error
+            state.error = state.error or error
 
 
-def _finish(arm: _Arm, context: Context) -> Measured:
-    if arm.error is not None or arm.session is None:
-        return Measured(job=arm.job, error=arm.error)
+def _finish(state: _JobState, context: Context) -> Measured:
+    if state.error is not None or state.session is None:
+        return Measured(job=state.submitted, error=state.error)
     try:
-        profile = _profile(arm, context.machine)
+        profile = _profile(state, context.machine, _tables(state))
         return Measured(
-            job=arm.job,
-            profile=postprocess(profile, arm.job.postprocessors, context.plugins, context.options),
+            job=state.submitted,
+            profile=postprocess(profile, state.job.postprocessors, context.plugins, context.options),
         )
     except PerfError as error:
-        return Measured(job=arm.job, error=error)
+        return Measured(job=state.submitted, error=error)
 
 
-def _profile(arm: _Arm, machine: Mapping[str, Any]) -> Profile:
-    job, session = arm.job, arm.session
+def _incomplete(states: Sequence[_JobState], machine: Mapping[str, Any]) -> Iterator[Measured]:
+    """What is finished of each job, before postprocessing. A collector that writes what it measured only in `after`
+    has nothing to give until then."""
+    for state in states:
+        if state.error is None and state.session is not None and state.counted:
+            tables = {"runs": state.runs.snapshot()} | state.session.build_tables(copy=True)
+            tables["resources"] = _of_runs(tables["resources"], tables["runs"])
+            if _is_whole(tables):
+                profile = _profile(state, machine, tables)
+                yield Measured(job=state.submitted, profile=attrs.evolve(profile, incomplete=True))
+
+
+def _of_runs(resources: Table, runs: Table) -> Table:
+    """Only the rows of finished runs: an interrupted one may have left some."""
+    finished = set(runs["run"])
+    rows = [row for row, run in enumerate(resources["run"]) if run in finished]
+    return resources if len(rows) == resources.rows else resources.take(rows)
+
+
+def _is_whole(tables: Mapping[str, Table]) -> bool:
+    """Whether the counted runs have rows, whose stacks can be followed."""
+    from perfcore.profile import stacks
+
+    resources, runs = tables["resources"], tables["runs"]
+    with_rows = set(resources["run"])
+    if not all(warmup or run in with_rows for run, warmup in zip(runs["run"], runs["warmup"], strict=True)):
+        return False
+    if stacks.referring(resources) and not stacks.has_stacks(tables):
+        return False
+    try:
+        stacks.verify(tables)
+    except FormatError:
+        return False
+    return True
+
+
+def _tables(state: _JobState) -> dict[str, Table]:
+    assert state.session is not None
+    return {"runs": state.runs.build()} | state.session.build_tables()
+
+
+def _profile(state: _JobState, machine: Mapping[str, Any], tables: Mapping[str, Table]) -> Profile:
+    job, session = state.job, state.session
     assert session is not None
-    if arm.counted == 0:
+    if state.counted == 0:
         raise CommandFailedError(f"{job.label}: no run was measured")
-    tables = {"runs": arm.runs.build()}
-    tables |= session.build_tables()
     return Profile(
         header=Header(
             type=session.profile_type,
@@ -284,36 +372,15 @@ def _profile(arm: _Arm, machine: Mapping[str, Any]) -> Profile:
             workload=job.workload,
             shell=job.shell,
             units={column.name: column.unit for column in tables["resources"].values() if column.unit},
-            exitcode=arm.worst,
+            exitcode=state.worst,
         ),
-        created=arm.started,
-        collector=attrs.evolve(arm.tool, sampling=dict(session.sampling)),
+        created=state.started,
+        collector=attrs.evolve(state.tool, sampling=dict(session.sampling)),
         machine=machine,
-        config_id=job_config_id(job, arm.identity, session.profile_type),
+        config_id=job_config_id(job, state.identity, session.profile_type),
         environment_id=environment.environment_id(machine),
         origin=job.version,
         dirty=job.dirty,
         notes=tuple(session.notes),
-        tables=tables,
+        tables=dict(tables),
     )
-
-
-def _workload_content(job: Job) -> list[str]:
-    """The words of a workload; one that is a file of the tree by its content, not its name."""
-    import shlex
-
-    try:
-        words = shlex.split(job.workload)
-    except ValueError:
-        words = [job.workload]
-    return [_content(job.cwd / word) or word for word in words]
-
-
-def _content(path: Path) -> str | None:
-    try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as file:
-            return "sha1:" + hashlib.file_digest(file, "sha1").hexdigest()
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot read the workload {path}: {error}") from error

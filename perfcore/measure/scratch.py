@@ -30,6 +30,13 @@ def place_of(repository: Repository) -> Path:
     return repository.places.trees / name
 
 
+def default_directory(name: str) -> Path:
+    """The same for a worker that has no repository."""
+    from perfcore.repository.repository import UserPlaces
+
+    return UserPlaces.default().trees / name
+
+
 class Guarded:
     """The folders of a kind that one command holds, as a context manager. `remove` takes away what is in one."""
 

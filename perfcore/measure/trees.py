@@ -3,32 +3,91 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.measure.scratch import Guarded, place_of
-from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Vcs
+    from perfcore.model import Source
+    from perfcore.plugins.registry import Plugins
+    from perfcore.repository.repository import Repository
 
 
-class Trees(Guarded):
-    """The trees of one command, as a context manager: all at paths of one length."""
+class Exporter(Protocol):
+    """Makes and removes trees of versions."""
 
-    def __init__(self, repository: Repository) -> None:
-        super().__init__(place_of(repository), "tree", self._remove_tree)
-        self.repository = repository
+    def export(self, version: str, directory: Path) -> None:
+        """The clean tree of a version in a directory that does not exist yet."""
+
+    def remove(self, directory: Path) -> None:
+        """What has to happen before the files of a tree are deleted."""
+
+
+class VcsExporter:
+    """Takes trees from a version control system, as linked working trees where it has them."""
+
+    def __init__(self, vcs: Vcs) -> None:
+        self._vcs = vcs
+
+    def export(self, version: str, directory: Path) -> None:
+        if hasattr(self._vcs, "worktree"):
+            self._vcs.worktree(version, directory)
+        else:
+            directory.mkdir()
+            self._vcs.export(version, directory)
+
+    def remove(self, directory: Path) -> None:
+        if hasattr(self._vcs, "remove_worktree"):
+            with contextlib.suppress(PerfError):
+                self._vcs.remove_worktree(directory)
+
+
+class BundleExporter:
+    """Takes trees from the bundles of a plan."""
+
+    def __init__(self, bundles: Mapping[str, bytes]) -> None:
+        self._bundles = bundles
+
+    def export(self, version: str, directory: Path) -> None:
+        from perfcore.measure import bundle
+
+        if version not in self._bundles:
+            raise VersionError(f"the plan brings no tree of version {version[:10]}")
+        bundle.unpack(self._bundles[version], directory)
+
+    def remove(self, directory: Path) -> None: ...
+
+
+def exporter_of(source: Source, plugins: Plugins) -> Exporter:
+    """What makes the trees of a plan's source. UsageError where the source is incomplete."""
+    if source.kind == "bundle":
+        return BundleExporter(source.bundles)
+    if source.vcs is None or source.root is None:
+        raise UsageError(f"a source of kind {source.kind} makes trees only with a VCS and its root")
+    _, vcs = plugins.make("vcs", source.vcs.name, source.vcs.params, place=source.root)
+    return VcsExporter(vcs)
+
+
+class VersionTrees(Guarded):
+    """The trees that one command holds, as a context manager: all at paths of one length."""
+
+    def __init__(self, directory: Path, exporter: Exporter) -> None:
+        super().__init__(directory, "tree", exporter.remove)
+        self._exporter = exporter
 
     def get(self, version: str) -> Path:
         """A clean tree of the version."""
-        path, vcs = self.take(), self.repository.vcs
-        if hasattr(vcs, "worktree"):
-            vcs.worktree(version, path)
-        else:
-            path.mkdir()
-            vcs.export(version, path)
+        path = self.take()
+        self._exporter.export(version, path)
         return path
 
-    def _remove_tree(self, path: Path) -> None:
-        vcs = self.repository.vcs
-        if hasattr(vcs, "remove_worktree"):
-            with contextlib.suppress(PerfError):
-                vcs.remove_worktree(path)
+
+class Trees(VersionTrees):
+    """The same of a repository's versions."""
+
+    def __init__(self, repository: Repository) -> None:
+        super().__init__(place_of(repository), VcsExporter(repository.vcs))

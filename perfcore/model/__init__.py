@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.entries import Entry, is_tag
     from perfcore.model.histories import HistoryResult, MetricHistory, Point
-    from perfcore.model.jobs import Job, Measured, Plan, Step
+    from perfcore.model.jobs import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.versions import MajorVersion, MinorVersion
     from perfcore.model.views import Subject, ViewData
@@ -28,7 +28,7 @@ _PARTS = {
     "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "entries": ("Entry", "is_tag"),
     "histories": ("HistoryResult", "MetricHistory", "Point"),
-    "jobs": ("Job", "Measured", "Plan", "Step"),
+    "jobs": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
     "versions": ("MajorVersion", "MinorVersion"),
     "views": ("Subject", "ViewData"),
@@ -49,6 +49,8 @@ if not TYPE_CHECKING:  # or else every name would have a type
 __all__ = [
     "EMPTY",
     "PROFILE_FORMAT",
+    "Attempt",
+    "Build",
     "Change",
     "ChangeKind",
     "Entry",
@@ -64,8 +66,10 @@ __all__ = [
     "Plan",
     "Point",
     "Profile",
+    "Requirement",
     "Sample",
     "Series",
+    "Source",
     "Step",
     "Subject",
     "Tool",

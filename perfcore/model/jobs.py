@@ -1,10 +1,10 @@
-"""What is measured, and what came of it."""
+"""What is measured, and what came of it: plain data that pickles, and that `perfcore.measure.plan_format` writes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -28,8 +28,9 @@ class Job:
     """What is measured: a command, with everything that is needed to run it and to say what it was.
 
     `argv` is authoritative: element 0 is the program. With `shell` it is one string for the shell. `cmd`,
-    `args` and `workload` are what people call its parts. `cwd` is the folder of the tree that is measured,
-    `env` the variables set on top of the inherited environment. `version` is None outside a repository.
+    `args` and `workload` are what people call its parts. `cwd` is the directory it runs in, relative to the tree of
+    its `version` where the plan has a source; `env` are the variables set on top of the inherited environment.
+    `version` is None outside a repository.
     """
 
     argv: tuple[str, ...]
@@ -51,22 +52,97 @@ class Job:
 
 
 @attrs.frozen(kw_only=True)
-class Plan:
-    """Jobs that are measured together, in turn, on one machine: an executor never splits a plan.
+class Source:
+    """Where an executor takes the trees of a plan from.
 
-    `schedule` holds options of the schedule that outweigh those of the jobs' collectors. `context` is what the
-    submitting process offers an executor that works in it (`perfcore.measure.runner.Context`); others ignore it.
+    `vcs`: the driver `vcs` around the working tree `root` exports them. `path`: `root` is the tree, as it is, of every
+    job. `bundle`: `bundles` holds a packed tree for each version (`perfcore.measure.bundle`), and nothing else is
+    needed.
+    """
+
+    kind: Literal["vcs", "path", "bundle"]
+    root: Path | None = None
+    vcs: Step | None = None
+    bundles: Mapping[str, bytes] = attrs.field(default=EMPTY, repr=lambda bundles: f"<{len(bundles)} trees>")
+
+
+@attrs.frozen(kw_only=True)
+class Build:
+    """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds."""
+
+    commands: tuple[str, ...] = ()
+    shell: bool = False
+    timeout: float = 3600
+
+
+@attrs.frozen(kw_only=True)
+class Requirement:
+    """A plugin that a worker needs, of this distribution and version (empty: any)."""
+
+    kind: str
+    name: str
+    distribution: str = ""
+    version: str = ""
+
+
+@attrs.frozen(kw_only=True)
+class Plan:
+    """Jobs that are measured in sessions; the jobs of one session are interleaved on one machine.
+
+    `sessions` holds the positions of the jobs of each session. It is empty where all jobs share one, and None where
+    the executor splits many versions by the size of their trees (`perfcore.measure.sessions`); an executor never
+    splits a session. With a `source`, the executor makes the trees of the jobs' versions and builds them; without,
+    each job's `cwd` is a directory that exists. `schedule` holds options of the schedule that outweigh those of the
+    jobs' collectors. After `seconds` no block begins but the first that counts. Each `checkpoint` seconds, the runs
+    finished so far are given as profiles marked incomplete; None: never.
+
+    `requires` are plugins that a worker needs, and `wishes` what the machine should be (`cpus`, `memory_gib`, `system`,
+    `arch`, `host`, `environment_id`); a wish that is not met is a note in the log. `context` is an offer to executors
+    in the submitting process (`perfcore.measure.runner.Context`): it neither travels nor makes two plans differ.
     """
 
     jobs: tuple[Job, ...]
     schedule: Mapping[str, Any] = EMPTY
-    context: Any = None
+    sessions: tuple[tuple[int, ...], ...] | None = ()
+    source: Source | None = None
+    build: Build = Build()
+    requires: tuple[Requirement, ...] = ()
+    wishes: Mapping[str, Any] = EMPTY
+    seconds: float | None = None
+    checkpoint: float | None = None
+    context: Any = attrs.field(default=None, eq=False, repr=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _plan, ({name: getattr(self, name) for name in _TRAVELLING},)
+
+
+_TRAVELLING = tuple(field.name for field in attrs.fields(Plan) if field.name != "context")
+
+
+def _plan(fields: Mapping[str, Any]) -> Plan:
+    return Plan(**fields)
+
+
+@attrs.frozen(kw_only=True)
+class Attempt:
+    """One try to measure a job: the machine, when it began (ns since 1970 UTC), and why it failed, if it did."""
+
+    worker: str
+    started: int
+    error: str = ""
 
 
 @attrs.frozen(kw_only=True)
 class Measured:
-    """What came of one job of a plan: a profile, or the error that ended it."""
+    """What came of one job of a plan: a profile, or the error that ended it.
+
+    A profile marked `incomplete` holds the runs finished so far; more may follow. `retry` says that another try may
+    succeed, as after the loss of a worker, and `log` what the builds and the worker reported.
+    """
 
     job: Job
     profile: Profile | None = None
     error: PerfError | None = None
+    retry: bool = False
+    attempts: tuple[Attempt, ...] = ()
+    log: str = ""

@@ -49,7 +49,8 @@ class Profile:
     `snapshots`, `models`, and any other that a collector adds.
 
     `origin` is the version it was collected for, kept while the profile is pending; `dirty` says that the tree
-    held uncommitted changes. `sources` are the ids of the profiles it was made from.
+    held uncommitted changes. `sources` are the ids of the profiles it was made from. `incomplete` says that runs are
+    missing, because the measurement is under way or was interrupted.
     """
 
     header: Header
@@ -62,6 +63,7 @@ class Profile:
     sources: tuple[str, ...] = ()
     origin: str | None = None
     dirty: bool = False
+    incomplete: bool = False
     notes: tuple[str, ...] = ()
     tables: Mapping[str, Table] = EMPTY
 

@@ -1,4 +1,4 @@
-"""Load, check, make, call, block and explain plugins. The only module that knows stevedore and pluggy.
+"""The plugins of this environment: find, load, make and call them.
 
 stevedore loads one driver by name, from its cache of entry points; when it finds none or several, or one that
 nothing announces any more, the metadata are asked directly, since that cache can be stale and does not keep the
@@ -9,37 +9,25 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
-import inspect
 import json
-import sys
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from perfcore.config.settings import options_of, structure
+from perfcore.config.settings import structure
 from perfcore.config.trust import Trust
 from perfcore.errors import PluginError, UntrustedError, UsageError, nearest
-from perfcore.hookspecs import KINDS, Kind
+from perfcore.hookspecs import KINDS
 from perfcore.plugins import cache, installed, local
+from perfcore.plugins.fit import check_driver, settings_of
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import HOOK, Found, brief
+from perfcore.plugins.installed import HOOK, Found
 from perfcore.plugins.local import Own
-from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of, wrapper
+from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of
 
-PROJECT = "perfcore"
-
-
-class Described(NamedTuple):
-    """A plugin for `perf plugins`: `state` is what would happen if it were used."""
-
-    found: Found
-    state: Literal["ok", "disabled", "broken", "conflict", "untrusted"]
-    reason: str = ""
-    help: str = ""
-    settings: type[Any] | None = None
+if TYPE_CHECKING:
+    from perfcore.plugins.description import Described
+    from perfcore.plugins.phases import Phases
 
 
 class Plugins:
@@ -132,13 +120,13 @@ class Plugins:
                 with contextlib.suppress(PluginError):  # the metadata may say something else by now
                     return self._take(self.find(kind, name))
                 self._forget()
-            known = self._take((None if asked_directly else _find_by_stevedore(kind, name)) or self.find(kind, name))
+            known = self._take((None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name))
             self._remember()
         return known
 
     def _take(self, found: Found) -> tuple[Found, type[Any]]:
         driver = self.imported(found)
-        _check(found, driver)
+        check_driver(found, driver)
         self._loaded[found.kind, found.name] = found, driver
         return found, driver
 
@@ -173,6 +161,8 @@ class Plugins:
 
     def phases(self, found: Found, driver: Any) -> Phases:
         """The driver's phases as calls that observers can wrap."""
+        from perfcore.plugins.phases import Phases
+
         return Phases(self, found, driver)
 
     def emit(self, event: str, **arguments: Any) -> list[Mapping[str, Any]]:
@@ -202,10 +192,12 @@ class Plugins:
 
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
         """Every plugin there is by the metadata, imported to see whether it works."""
+        from perfcore.plugins.description import describe
+
         self._forget()
         for kind in kinds or (*KINDS, HOOK):
             for found in self._announced[kind]:
-                yield self._describe(found)
+                yield describe(self, found)
 
     @functools.cached_property
     def _recalled(self) -> Mapping[str, tuple[Found, ...]] | None:
@@ -241,24 +233,6 @@ class Plugins:
             if each.kind == kind and (each.name not in names or (self._trust and self._trust.covers(own.layer))):
                 yield each
 
-    def _describe(self, found: Found) -> Described:
-        if self.is_disabled(found):
-            return Described(found=found, state="disabled")
-        rivals = [f for f in self.found(found.kind) if f.name == found.name and f != found]
-        if found.kind != HOOK and rivals:
-            listed = ", ".join(f"{rival.distribution} {rival.version}" for rival in rivals)
-            return Described(found=found, state="conflict", reason=f"also brought by {listed}")
-        try:
-            plugin = self.imported(found)
-            (check_observer if found.kind == HOOK else _check)(found, plugin)
-        except UntrustedError as error:
-            return Described(found=found, state="untrusted", reason=f"{error.message} ({error.hint})")
-        except PluginError as error:
-            hint = f" ({error.hint})" if error.hint and found.kind == HOOK else ""
-            return Described(found=found, state="broken", reason=error.message + hint)
-        settings = None if found.kind == HOOK else settings_of(plugin)
-        return Described(found=found, state="ok", help=installed.first_line(plugin), settings=settings)
-
     def _load_observers(self, target: str) -> Iterator[tuple[Found, Observer]]:
         for found in self.found(HOOK):
             if target_of(found) != target and is_known(target_of(found)):
@@ -272,174 +246,10 @@ class Plugins:
                 yield found, observer
 
 
-class Phases:
-    """Calls the wrapped phases of one driver through pluggy, with exactly one active implementation."""
+def _cached_by_stevedore(kind: str, name: str) -> Found | None:
+    from perfcore.plugins.stevedore_driver import find_driver
 
-    def __init__(self, plugins: Plugins, found: Found, driver: Any) -> None:
-        self.found = found
-        kind = KINDS[found.kind]
-        self._manager = _manager(kind)
-        self._manager.register(driver)
-        for method in kind.wrapped:
-            for observer, function in plugins.observing(f"{kind.name}.{method}"):
-                wrapped = wrapper(observer, function, getattr(kind.protocol, method), plugins.warn)
-                self._manager.register(SimpleNamespace(**{method: wrapped}))
-
-    def call(self, method: str, **arguments: Any) -> Any:
-        """One phase. What the driver raises that is not a PerfError becomes a PluginError naming the phase."""
-        hook = getattr(self._manager.hook, f"{self.found.kind}_{method}")
-        with guard(self.found, method):
-            return hook(**arguments)
-
-
-def settings_of(driver: type[Any]) -> type[Any] | None:
-    """The Settings class of a driver, if it has options."""
-    settings: type[Any] | None = getattr(driver, "Settings", None)
-    return settings
-
-
-def owner_of(error: BaseException) -> str | None:
-    """The distribution in whose code an exception was raised, if that is not perfcore's own."""
-    trace, packages = error.__traceback__, []
-    while trace is not None:
-        packages.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
-        trace = trace.tb_next
-    own = [package for package in packages if package.startswith(local.PREFIX) and package in sys.modules]
-    if own:
-        return str(sys.modules[own[-1]].__file__)
-    owners = {f.target.partition(":")[0].partition(".")[0]: f for kind in installed.announced().values() for f in kind}
-    theirs = [owners[package] for package in reversed(packages) if package in owners and package != PROJECT]
-    return f"{theirs[0].distribution} {theirs[0].version}" if theirs else None
-
-
-def forget_installed() -> None:
-    """Look anew at what is installed: for a process in which that changes, as in tests."""
-    from stevedore import ExtensionManager
-
-    importlib.invalidate_caches()
-    ExtensionManager.ENTRY_POINT_CACHE.clear()
-    installed.announced_as.cache_clear()
-
-
-def _find_by_stevedore(kind: str, name: str) -> Found | None:
-    """What stevedore finds and can load; None for all its other outcomes, which `Plugins.find` explains."""
-    from stevedore.driver import DriverManager
-
-    try:
-        # 5.10 deprecates the option, and its DriverManager does not pass on the callback that should replace it.
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "The warn_on_missing_entrypoint option", DeprecationWarning)
-            manager: DriverManager[Any] = DriverManager(
-                KINDS[kind].group, name, on_load_failure_callback=_reraise, warn_on_missing_entrypoint=False
-            )
-    except (Exception, SystemExit):  # the plugin's own: it is imported again, and then its failure is told
-        return None
-    extensions = list(manager)
-    return installed.announced_as(kind, extensions[0].entry_point) if len(extensions) == 1 else None
-
-
-def _reraise(manager: object, point: object, error: BaseException) -> None:
-    raise error
-
-
-def _check(found: Found, driver: Any) -> None:
-    """PluginError unless the class fits the specification of its kind, and its options can be shown."""
-    kind = KINDS[found.kind]
-    if not isinstance(driver, type):
-        raise _unfit(found, f"{found.target} is not a class")
-    missing = [method for method in kind.required if not callable(getattr(driver, method, None))]
-    if missing:
-        raise _unfit(found, f"{driver.__qualname__} lacks {', '.join(missing)} of the kind {kind.name}")
-    with guard(found, "loading"):
-        for reason in misfits(kind, object.__new__(driver)):  # only its methods are looked at
-            raise _unfit(found, f"does not fit the kind {kind.name}: {reason}")
-    if settings_of(driver) is not None:
-        try:
-            options_of(settings_of(driver))  # type: ignore[arg-type]
-        except Exception as error:
-            raise _unfit(found, f"has no usable Settings: {brief(error)}") from error
-
-
-def misfits(kind: Kind, driver: Any) -> Iterator[str]:
-    """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
-    arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
-    if kind.wrapped:
-        yield from _refused_by_pluggy(kind, driver)
-    for method in kind.methods:
-        function, specified = getattr(driver, method, None), getattr(kind.protocol, method)
-        if not callable(function):
-            continue
-        if _plain(function) is _plain(specified):
-            yield f"it inherits {method} from the specification, where it does nothing"
-        elif not _fits(inspect.signature(function), _arguments(kind, method), leaving_out=method in kind.wrapped):
-            wanted = f"{method}({', '.join(_arguments(kind, method))})"
-            yield f"it has {method}{inspect.signature(function)}, the specification {wanted}"
-
-
-def _refused_by_pluggy(kind: Kind, driver: Any) -> Iterator[str]:
-    import pluggy
-
-    try:
-        _manager(kind).register(driver)
-    except pluggy.PluginValidationError as error:
-        yield " ".join(str(error).split())
-
-
-def _fits(signature: inspect.Signature, wanted: Sequence[str], *, leaving_out: bool) -> bool:
-    parameters = list(signature.parameters.values())
-    theirs, own = parameters[: len(wanted)], parameters[len(wanted) :]
-    return (
-        [p.name for p in theirs] == list(wanted[: len(theirs)])
-        and all(p.default is p.empty and p.kind is not p.KEYWORD_ONLY for p in theirs)
-        and all(p.default is not p.empty for p in own)
-        and (leaving_out or len(theirs) == len(wanted))
-    )
-
-
-def _plain(function: Any) -> Any:
-    return getattr(function, "__func__", function)
-
-
-def _arguments(kind: Kind, method: str) -> tuple[str, ...]:
-    names = inspect.signature(getattr(kind.protocol, method)).parameters
-    return tuple(name for name in names if name not in ("self", "cls"))
-
-
-@functools.cache
-def _manager_class() -> type[Any]:
-    """A pluggy manager for whom method `m` of a driver of kind `k` implements the specification `k_m`."""
-    import pluggy
-
-    class Manager(pluggy.PluginManager):
-        kind: Kind
-
-        def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
-            if name not in self.kind.methods or not callable(getattr(plugin, name)):
-                return None
-            return {
-                "wrapper": isinstance(plugin, SimpleNamespace),
-                "hookwrapper": False,
-                "optionalhook": False,
-                "tryfirst": False,
-                "trylast": False,
-                "specname": f"{self.kind.name}_{name}",
-            }
-
-        def parse_hookspec_opts(self, module_or_class: object, name: str) -> Any:
-            if not name.startswith(f"{self.kind.name}_"):
-                return None
-            return {"firstresult": True, "historic": False, "warn_on_impl": None, "warn_on_impl_args": None}
-
-    return Manager
-
-
-def _manager(kind: Kind) -> Any:
-    manager = _manager_class()(PROJECT)
-    manager.kind = kind
-    manager.add_hookspecs(
-        SimpleNamespace(**{f"{kind.name}_{method}": getattr(kind.protocol, method) for method in kind.methods})
-    )
-    return manager
+    return find_driver(kind, name)
 
 
 def _answer(answer: Any) -> Mapping[str, Any]:
@@ -468,7 +278,3 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
         f"there is no {kind} {name!r}",
         hint=f"{hint}{'' if hint.endswith('?') else ';'} it may be in a distribution such as perfcore-{usual}-{name}",
     )
-
-
-def _unfit(found: Found, reason: str) -> PluginError:
-    return PluginError(reason, plugin=str(found), phase="loading")

@@ -89,11 +89,14 @@ class ColumnBuilder:
         self._mark(bytes(rows))
         self._rows += rows
 
-    def build(self, rows: int) -> Column:
-        """The finished column, filled up with missing values to `rows`."""
+    def build(self, rows: int, *, copy: bool = False) -> Column:
+        """The finished column, filled up with missing values to `rows`. Only with a copy can it grow afterwards: an
+        array that a memoryview looks at cannot be resized."""
         self.skip(rows - self._rows)
         dtype: DType = self._dtype or "f64"
         data = self._data if self._data is not None else array("d", bytes(8 * rows))
+        if copy:
+            data = data[:]
         valid = bitmap.pack(self._there.ljust(rows, b"\x01")) if self._there else None
         role: Role = "value" if dtype in ("i64", "u64", "f64") else "dimension"
         spec = self.spec or ColumnSpec(self.name, dtype, role=role)

@@ -51,6 +51,10 @@ class LazyTables(Mapping[str, Table]):
     def __len__(self) -> int:
         return len(self._documents)
 
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        """Pickled decoded: the reader of pieces belongs to this process."""
+        return dict, ({name: self[name] for name in self},)
+
     def stored(self, name: str) -> Table:
         """The table as it is stored, of shared stacks with those of other profiles, until it is looked at."""
         if name in self._ready:
@@ -90,6 +94,7 @@ def encode(
         collector_info=wire.of_tool(profile.collector),
         origin=profile.origin,
         dirty=profile.dirty,
+        incomplete=profile.incomplete,
         postprocessors=[wire.of_tool(tool) for tool in profile.postprocessors],
         machine=dict(profile.machine),
         config_id=profile.config_id,
@@ -127,6 +132,7 @@ def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
         sources=tuple(document.sources),
         origin=document.origin,
         dirty=document.dirty,
+        incomplete=document.incomplete,
         notes=tuple(document.notes),
         tables=LazyTables(document.tables, get),
     )

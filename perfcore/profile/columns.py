@@ -65,6 +65,10 @@ class Column:
     def role(self) -> Role:
         return self.spec.role
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A memoryview does not pickle; its bytes do."""
+        return from_buffer, (self.spec, self.data.tobytes(), self.valid, self.dictionary)
+
     def __len__(self) -> int:
         return len(self.data)
 

@@ -61,9 +61,9 @@ class Session:
 
         return StackBuilder()
 
-    def build_tables(self) -> dict[str, Table]:
-        """All tables as they are so far, those of `stacks` included."""
-        built = {name: builder.build() for name, builder in self.tables.items()}
+    def build_tables(self, *, copy: bool = False) -> dict[str, Table]:
+        """All tables as they are so far, those of `stacks` included; as a copy where more rows are to follow."""
+        built = {name: builder.snapshot() if copy else builder.build() for name, builder in self.tables.items()}
         stacks = self.stacks.tables() if "stacks" in self.__dict__ else {}
         for name in stacks.keys() & built.keys():
             raise FormatError(f"the collector wrote table {name!r} twice: by `session.stacks` and by `session.table`")

@@ -246,6 +246,11 @@ class TableBuilder:
         columns = tuple(builder.build(self._rows) for builder in self._columns.values())
         return Table(self.name, columns, self._rows)
 
+    def snapshot(self) -> Table:
+        """A copy of the table as it is; more rows can follow."""
+        columns = tuple(builder.build(self._rows, copy=True) for builder in self._columns.values())
+        return Table(self.name, columns, self._rows)
+
     def _builder(self, name: str) -> ColumnBuilder:
         builder = self._columns.get(name)
         if builder is None:

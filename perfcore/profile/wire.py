@@ -59,6 +59,7 @@ class WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
     collector_info: WireTool
     origin: str | None = None
     dirty: bool = False
+    incomplete: bool = False
     postprocessors: list[WireTool] = []
     machine: dict[str, Any] = {}
     config_id: str = ""

@@ -128,7 +128,7 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
         newer = number > max(VERSIONS)
         raise FormatError(
             f"{where} is an index of version {number}",
-            hint="upgrade perfcore" if newer else "bring it in with `perf import perun`",
+            hint="upgrade perfcore" if newer else "if another tool made it: perf import FORMAT DIR",
         )
     reader = _Reader(payload, _HEAD.size, where)
     if number == 3:

@@ -14,7 +14,8 @@ from perfcore_testing.check import measured
 
 from perfcore.analysis.sequential import looks, settles, shares
 from perfcore.errors import CommandFailedError
-from perfcore.measure.comparison.batches import Effort, Look, Samples, compare, reason
+from perfcore.measure.comparison.batches import Look, Samples, interim_looks, stop_reason
+from perfcore.measure.comparison.request import Budget
 from perfcore.model import Change, Job, Measured
 
 SAME = Change(id="1", kind="same", metric="cpu", ratio=1.0, low=0.99, high=1.01)
@@ -73,7 +74,7 @@ def test_an_interval_settles_it_that_lies_on_one_side_of_what_matters(change: Ch
     ],
 )
 def test_why_nothing_more_is_measured(changes: list[Change], late: bool, last: bool, why: str | None) -> None:
-    assert reason(changes, SMALLEST, late=late, last=last) == why
+    assert stop_reason(changes, SMALLEST, late=late, last=last) == why
 
 
 class Bench:
@@ -105,8 +106,8 @@ class Bench:
         return decided
 
     def compare(self, verdict: Callable[[int], Change], *, pairs: int = 50, seconds: float = 1e6) -> list[Look]:
-        effort = Effort(pairs=pairs, seconds=seconds)
-        return list(compare(self.jobs, self.measure, self.decide(verdict), effort, lambda: self.now))
+        effort = Budget(pairs=pairs, seconds=seconds)
+        return list(interim_looks(self.jobs, self.measure, self.decide(verdict), effort, lambda: self.now))
 
 
 def test_batches_grow_until_the_verdict_settles() -> None:
@@ -114,7 +115,7 @@ def test_batches_grow_until_the_verdict_settles() -> None:
     found = bench.compare(lambda pairs: SAME if pairs >= 18 else UNKNOWN)
     assert [look.pairs for look in found] == [12, 18]
     assert [look.stopped for look in found] == [None, "decided"]
-    assert [look.number for look in found] == [1, 2]
+    assert [look.index for look in found] == [1, 2]
     assert found[-1].seconds == 38
     assert [schedule["repeat"] for schedule in bench.schedules] == [1, 12, 6]  # the first pair does not count
 
@@ -205,7 +206,7 @@ def test_a_job_that_fails_ends_it_with_its_error() -> None:
         return [done[0], Measured(job=bench.jobs[1], error=CommandFailedError("it failed"))]
 
     with pytest.raises(CommandFailedError, match="it failed"):
-        list(compare(bench.jobs, fail, bench.decide(lambda pairs: SAME), Effort(pairs=9, seconds=9), lambda: 0.0))
+        list(interim_looks(bench.jobs, fail, bench.decide(lambda pairs: SAME), Budget(pairs=9, seconds=9), lambda: 0.0))
 
 
 def test_one_pair_decides_a_metric_that_is_declared_exact() -> None:

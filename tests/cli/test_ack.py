@@ -68,7 +68,7 @@ def test_other_changes_still_fail(slower) -> None:
 
 
 def test_the_list_says_who_when_and_why(slower) -> None:
-    assert "nothing was accepted" in slower.perf("check", "ack").err
+    assert "no change is accepted" in slower.perf("check", "ack").err
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     for words in (("check", "ack"), ("check", "ack", "--list")):
         (line,) = slower.perf(*words).lines
@@ -101,7 +101,7 @@ def test_several_at_once_share_a_reason(slower) -> None:
 def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed) -> None:
     id = id_of(slowed)
     slowed.perf("check", "ack", id[:12], "--why", "x", code=3)
-    assert "no result that is kept here" in slowed.perf("check", "ack", id, "--why", "x").err
+    assert "no stored result has the change" in slowed.perf("check", "ack", id, "--why", "x").err
     slowed.perf("check")
 
 
@@ -109,10 +109,10 @@ def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed) -> None:
     ("words", "code", "says"),
     [
         (("nothing", "--why", "x"), 3, "there is no change 'nothing'"),
-        (("--why", "x"), 2, "say which change"),
-        (("--undo",), 2, "say which change"),
-        (("abc",), 2, "say why"),
-        (("abc", "--why", "  "), 2, "say why"),
+        (("--why", "x"), 2, "no change is named"),
+        (("--undo",), 2, "no change is named"),
+        (("abc",), 2, "an acceptance needs a reason"),
+        (("abc", "--why", "  "), 2, "an acceptance needs a reason"),
         (("--list", "abc"), 2, "--list takes no change"),
         (("", "--why", "x"), 3, "changes begin with"),
         (("\x1b[31m", "--why", "x"), 3, "\\x1b[31m"),

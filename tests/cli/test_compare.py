@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import signal
 import subprocess
 import sys
@@ -58,15 +57,36 @@ def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
     assert (here.path / "ran").exists()
 
 
-def test_the_same_program_after_a_change_that_it_does_not_see_is_not_measured(here) -> None:
-    shutil.copy(shutil.which("true"), here.path / "prog")
-    (here.path / "prog").chmod(0o755)
-    here.commit("Program")
+def test_versions_with_equal_trees_are_not_measured(here) -> None:
+    here.commit("One", prog__sh="exit 0\n")
+    here.commit("Two", prog__sh="exit 9\n")
+    here.commit("One again", prog__sh="exit 0\n")
+    assert "nothing was measured" in here.perf("compare", "HEAD~2", "HEAD", "--", "sh", "prog.sh").out
+    assert "exited with code 9" in here.perf("compare", "HEAD~1", "HEAD", "--", "sh", "prog.sh", code=6).err
+
+
+def test_versions_with_equal_inputs_are_not_measured(here) -> None:
+    here.commit("Program", prog__sh="touch $OUT\n")
     here.commit("Only words", README="other words\n")
-    assert "nothing was measured" in here.perf("compare", "HEAD~1", "HEAD", "--", "./prog").out
-    with (here.path / "prog").open("ab") as file:
-        file.write(b"another")
-    assert "nothing was measured" not in here.perf("compare", "--budget", "10ms", "--", "./prog", code=None).out
+    out = here.path.parent / "out"
+    words = ("compare", "--budget", "10ms", "-e", f"OUT={out}", "HEAD~1", "HEAD")
+    command = ("--", "sh", "prog.sh")
+    for inputs in (("prog.sh",), ("*.sh", "prog.sh")):
+        declared = [word for pattern in inputs for word in ("--inputs", pattern)]
+        assert "nothing was measured" in here.perf(*words, *declared, *command).out
+    here.perf("config", "set", "execute.inputs", "prog.sh")
+    assert "nothing was measured" in here.perf(*words, *command).out
+    assert not out.exists()
+    here.perf(*words, "--inputs", "README", *command, code=None)
+    assert out.exists()
+
+
+def test_a_change_that_is_no_declared_input_is_measured(here) -> None:
+    here.commit("Program", prog__sh="touch $OUT\n")
+    here.commit("Only words", README="other words\n")
+    out = here.path.parent / "out"
+    here.perf("compare", "--budget", "10ms", "-e", f"OUT={out}", "HEAD~1", "HEAD", "--", "sh", "prog.sh", code=None)
+    assert out.exists()
 
 
 def test_two_versions_run_in_trees_of_their_own(here) -> None:

@@ -11,8 +11,9 @@ from perfcore_testing.executor import ExecutorContract
 
 from perfcore import environment
 from perfcore.errors import CommandFailedError
+from perfcore.measure.configuration import job_config_id
 from perfcore.measure.local import LocalExecutor
-from perfcore.measure.runner import Context, job_config_id
+from perfcore.measure.runner import Context
 from perfcore.model import Job, Plan, Step
 from perfcore.plugins import Plugins
 

@@ -15,7 +15,9 @@ from perfcore_testing.distributions import Site
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import Plugins, installed
-from perfcore.plugins.registry import _find_by_stevedore, misfits, owner_of
+from perfcore.plugins.description import owner_of
+from perfcore.plugins.fit import misfits
+from perfcore.plugins.stevedore_driver import find_driver
 
 VIEW = """
 class View:
@@ -481,6 +483,6 @@ def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> No
 def test_stevedore_finds_also_where_warnings_are_errors() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = _find_by_stevedore("view", "table")
+        found = find_driver("view", "table")
     assert found is not None
     assert found.distribution == "perfcore-view-table"

@@ -1,4 +1,4 @@
-"""Measures two jobs in turn until their difference is known: batch after batch, with a look in between.
+"""Batches of interleaved runs of two jobs, with an interim look after each, until their difference is decided.
 
 Each batch is a plan of its own, which no executor splits. Its runs count as pairs by session and block, so the
 batches of a comparison are one sample of several profiles.
@@ -7,113 +7,108 @@ batches of a comparison are one sample of several profiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 
 from perfcore.analysis import sequential
 from perfcore.analysis.pairing import measured_runs
 from perfcore.errors import CommandFailedError
+from perfcore.measure.comparison.request import Budget
+from perfcore.measure.comparison.result import Reason
 from perfcore.model import Change, Job, Measured, Profile, Sample
 
 Measure = Callable[[Mapping[str, Any]], Sequence[Measured]]
 Samples = tuple[Sample, Sample]
 Decide = Callable[[Samples, float], tuple[Sequence[Change], float]]
-Reason = Literal["decided", "hopeless", "pairs", "budget"]
 
-SHORT = 0.5  # seconds of a pair below which every batch is warmed up, for it begins after a pause
+# Seconds of a pair below which each batch gets a warm-up run: during the pause before a batch (the verdict of a look)
+# caches cool and clock rates fall. A longer pair hardly notices, and its warm-up would cost more than it saves.
+SHORT_PAIR = 0.5
 _DECIDED = ("degradation", "optimization", "same")
 
 
 @attrs.frozen(kw_only=True)
-class Effort:
-    """How many pairs and how many seconds a comparison may take at most."""
-
-    pairs: int
-    seconds: float
-
-
-@attrs.frozen(kw_only=True)
 class Look:
-    """What is known at one look. `stopped` says why it is the last one; `share` is what was spent of the chance of a
-    false alarm so far."""
+    """The verdict at one look. `stopped` says why it is the last one; `share` is the part of the false-positive rate
+    that was spent so far."""
 
     samples: Samples
     changes: tuple[Change, ...]
     pairs: int
     seconds: float
     share: float
-    number: int
+    index: int
     stopped: Reason | None = None
 
 
-def compare(
+def interim_looks(
     jobs: tuple[Job, Job],
     measure: Measure,
     decide: Decide,
-    effort: Effort,
+    budget: Budget,
     clock: Callable[[], float],
 ) -> Iterator[Look]:
-    """A look after each batch, up to the one that decides or the end of the effort.
+    """A look after each batch, up to the one that decides or the end of the budget.
 
-    `measure(schedule)` takes the runs of one batch, `decide(samples, share)` gives the verdicts, that on the metric
-    which decides first, and the smallest change of it that matters. `clock` gives seconds.
+    `measure(schedule)` measures one batch; `decide(samples, share)` gives the verdicts, that of the deciding metric
+    first, and the smallest change of it that matters; `clock` gives seconds.
     """
-    start, spent, taken = clock(), 0.0, _Taken(jobs)
-    tried = measure(_schedule(1))  # warms both up, and shows how long a pair takes
-    taken.try_out(tried, counts=2 * (clock() - start) > effort.seconds)
-    if exact := _decided_by_one_pair(jobs, tried, decide):
+    start, spent, batches = clock(), 0.0, _Batches(jobs)
+    trial = measure(_schedule(1))  # warms both up, and shows how long a pair takes
+    batches.add_trial(trial, counts=2 * (clock() - start) > budget.seconds)
+    if exact := _decided_by_one_pair(jobs, trial, decide):
         samples, changes = exact
         yield Look(
-            samples=samples, changes=changes, pairs=1, seconds=clock() - start, share=0.0, number=1, stopped="decided"
+            samples=samples, changes=changes, pairs=1, seconds=clock() - start, share=0.0, index=1, stopped="decided"
         )
         return
-    planned = sequential.looks(effort.pairs)
-    for number, (pairs, share) in enumerate(zip(planned, sequential.shares(len(planned)), strict=True), 1):
-        while taken.pairs < pairs:
-            batch = _batch(pairs - taken.pairs, taken, clock() - start, effort)
+    schedule = sequential.looks(budget.pairs)
+    for index, (pairs, share) in enumerate(zip(schedule, sequential.shares(len(schedule)), strict=True), 1):
+        while batches.pairs < pairs:
+            batch = _batch(pairs - batches.pairs, batches, clock() - start, budget)
             if not batch:
                 break
-            taken.add(measure(batch))
-        late = taken.pairs < pairs
+            batches.add(measure(batch))
+        late = batches.pairs < pairs
         if late:
-            share = 1 - spent  # nothing will come after it
+            share = 1 - spent  # the last look spends the rest
         spent += share
-        found, smallest = decide(taken.samples, share)
-        changes = tuple(found)
-        why = reason(changes, smallest, late=late, last=late or pairs == planned[-1])
+        verdicts, smallest = decide(batches.samples, share)
+        changes = tuple(verdicts)
+        stopped = stop_reason(changes, smallest, late=late, last=late or pairs == schedule[-1])
         yield Look(
-            samples=taken.samples,
+            samples=batches.samples,
             changes=changes,
-            pairs=taken.pairs,
+            pairs=batches.pairs,
             seconds=clock() - start,
             share=spent,
-            number=number,
-            stopped=why,
+            index=index,
+            stopped=stopped,
         )
-        if why:
+        if stopped:
             return
 
 
 @attrs.define
-class _Taken:
+class _Batches:
     """The profiles of both jobs so far."""
 
     jobs: tuple[Job, Job]
     profiles: tuple[tuple[Profile, ...], tuple[Profile, ...]] = ((), ())
     pairs: int = 0
-    left_out: int = 0
+    trials: int = 0
 
-    def try_out(self, measured: Sequence[Measured], *, counts: bool) -> None:
-        """The first pair, which counts only where there is no time for another."""
+    def add_trial(self, measured: Sequence[Measured], *, counts: bool) -> None:
+        """The first pair, which counts only if there is no time for another."""
         if counts:
             self.add(measured)
-        self.left_out = int(not counts)
-        for one in measured:
-            _profile(one)
+        self.trials = int(not counts)
+        for measurement in measured:
+            _profile(measurement)
 
     def add(self, measured: Sequence[Measured]) -> None:
-        first, second = (_profile(one) for one in measured)
+        first, second = (_profile(measurement) for measurement in measured)
         self.profiles = (*self.profiles[0], first), (*self.profiles[1], second)
         self.pairs += min(measured_runs(first) or 0, measured_runs(second) or 0) or 1
 
@@ -131,7 +126,7 @@ def _decided_by_one_pair(
 ) -> tuple[Samples, tuple[Change, ...]] | None:
     """The samples and verdicts of the first pair, if the metric that decides is declared exact. Such a verdict depends
     on no chance, so this look spends nothing of the false-positive rate. A warm-up changes no exact value either."""
-    profiles = [_profile(each) for each in measured]
+    profiles = [_profile(measurement) for measurement in measured]
     exact = [
         {column.name for column in table.values() if column.spec.exact}
         if (table := profile.table("resources"))
@@ -140,7 +135,7 @@ def _decided_by_one_pair(
     ]
     if not exact[0] & exact[1]:
         return None
-    pair = _Taken(jobs)
+    pair = _Batches(jobs)
     pair.add(measured)
     changes, _ = decide(pair.samples, 1.0)
     first = changes[0] if changes else None
@@ -155,16 +150,16 @@ def _profile(measured: Measured) -> Profile:
     return measured.profile
 
 
-def _batch(wanted: int, taken: _Taken, elapsed: float, effort: Effort) -> dict[str, Any]:
-    """The schedule of the next batch; empty where the time is over. Disturbed runs are taken again as long as there are
-    no more pairs than allowed."""
-    each, left = elapsed / (taken.pairs + taken.left_out), effort.seconds - elapsed
-    possible = int(left / each) if each > 0 else 2 * wanted
-    count = min(wanted, possible)
+def _batch(missing: int, batches: _Batches, elapsed: float, budget: Budget) -> dict[str, Any]:
+    """The schedule of the next batch; empty when the time is over. Disturbed runs are repeated up to a quarter of a
+    batch, so that a machine which is never quiet cannot double the cost, and within the allowed number of pairs."""
+    seconds_per_pair = elapsed / (batches.pairs + batches.trials)
+    possible = int((budget.seconds - elapsed) / seconds_per_pair) if seconds_per_pair > 0 else 2 * missing
+    count = min(missing, possible)
     if count < 1:
         return {}
-    again = min(max(1, count // 4), possible - count, effort.pairs - taken.pairs - count)
-    return _schedule(count, retry_disturbed=again, warmup=int(each < SHORT))
+    repeats = min(max(1, count // 4), possible - count, budget.pairs - batches.pairs - count)
+    return _schedule(count, retry_disturbed=repeats, warmup=int(seconds_per_pair < SHORT_PAIR))
 
 
 def _schedule(repeat: int, retry_disturbed: int = 0, warmup: int = 0) -> dict[str, Any]:
@@ -177,8 +172,8 @@ def _schedule(repeat: int, retry_disturbed: int = 0, warmup: int = 0) -> dict[st
     }
 
 
-def reason(changes: Sequence[Change], smallest: float, *, late: bool, last: bool) -> Reason | None:
-    """Why nothing more is to be measured, if so. The last look takes every verdict that the check gives."""
+def stop_reason(changes: Sequence[Change], smallest: float, *, late: bool, last: bool) -> Reason | None:
+    """Why measuring ends here; None if it goes on. The last look accepts every verdict of the check."""
     first = changes[0] if changes else None
     if first is None or (first.kind == "cannot tell" and first.ratio is None and first.needed is None):
         return "hopeless"

@@ -25,8 +25,9 @@ from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import pairing
 from report import ANSWERS, profiles
 
-from perfcore.cli.inturn import SMALLEST
-from perfcore.measure.comparison.batches import Effort, Look, Samples, compare
+from perfcore.measure.comparison.batches import Look, Samples, interim_looks
+from perfcore.measure.comparison.judge import DEFAULT_THRESHOLD
+from perfcore.measure.comparison.request import Budget
 from perfcore.model import Change, Job, Measured, Profile
 from perfcore.profile.table import column
 from perfcore.text import align
@@ -40,7 +41,7 @@ def main() -> None:
     parser.add_argument("--percent", type=int, action="append")
     parser.add_argument("--load", type=int, action="append")
     parser.add_argument("--pairs", type=int, default=200, help="the option --max-pairs")
-    parser.add_argument("--threshold", type=float, default=SMALLEST)
+    parser.add_argument("--threshold", type=float, default=DEFAULT_THRESHOLD)
     arguments = parser.parse_args()
     rows = [["load", "load average", "slower by", "comparisons", *ANSWERS.values(), "pairs, mean", "most", "spread"]]
     with tempfile.TemporaryDirectory() as folder:
@@ -72,8 +73,8 @@ def compared(program: Program, percent: int, pairs: int, threshold: float) -> Lo
         question = pairing(first, second, thresholds={"cpu": threshold})
         return check.compare(attrs.evolve(question, share=share)), threshold
 
-    effort = Effort(pairs=pairs, seconds=600)
-    *_, last = compare((JOB, JOB), measure, decide, effort, time.monotonic)
+    effort = Budget(pairs=pairs, seconds=600)
+    *_, last = interim_looks((JOB, JOB), measure, decide, effort, time.monotonic)
     return last
 
 

@@ -71,10 +71,10 @@ class SampleCollector:
         if sys.platform != "linux":
             raise PluginError("it samples on Linux only", hint="import what another tool recorded: perf import folded")
         from perfcore.programs import command
-        from perfcore_collect_sample import tools
+        from perfcore_collect_sample.selection import choose
 
         command.check(job)
-        return Session(job, columns=COLUMNS, state=_State(tool=tools.choose(job, self.settings)))
+        return Session(job, columns=COLUMNS, state=_State(tool=choose(job, self.settings)))
 
     def collect(self, session: Session, run: Run) -> None:
         """One run of the command under the tool; a row for each stack that was seen, or one with 0 samples."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -23,10 +22,8 @@ if TYPE_CHECKING:
     from perfcore.errors import PerfError
     from perfcore.model import Job
     from perfcore.programs.command import Spec
-    from perfcore_collect_sample.collector import SampleSettings
 
 _JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"
-_PYTHON = re.compile(r"(python|pypy)[0-9.]*(-dbg|d)?|uv|pytest")
 _STARTER = Path(__file__).with_name("starter.py")
 _KEPT = 4096  # bytes of a complaint
 Sampled = Iterator[tuple[Iterable[Frame], int]]
@@ -72,18 +69,6 @@ class Ended:
     missed: int
     cpu: float | None = None
     timed_out: bool = False
-
-
-def choose(job: Job, settings: SampleSettings) -> Tool:
-    """The tool for a command; PluginError says why there is none."""
-    from perfcore_collect_sample.kernel import KernelPerf
-    from perfcore_collect_sample.pyspy import PySpy
-
-    program = starting.spec(job).path
-    wanted = settings.tool
-    if wanted == "auto":
-        wanted = "py-spy" if not job.shell and _is_python(Path(os.fsdecode(program))) else "perf"
-    return PySpy.find(settings) if wanted == "py-spy" else KernelPerf.find(settings)
 
 
 def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
@@ -133,16 +118,6 @@ def _told(spec: Spec, ready: str) -> dict[str, object]:
         "environment": list(map(os.fsdecode, spec.environment)),
         "ready": ready,
     }
-
-
-def _is_python(program: Path) -> bool:
-    """Whether a program is an interpreter of Python, or a script for one."""
-    if _PYTHON.fullmatch(program.name) or _PYTHON.fullmatch(program.resolve().name):
-        return True
-    with contextlib.suppress(OSError), program.open("rb") as file:
-        first = file.readline(256)
-        return first.startswith(b"#!") and b"python" in first
-    return False
 
 
 def _wait(process: subprocess.Popen[bytes], timeout: float | None) -> bool:

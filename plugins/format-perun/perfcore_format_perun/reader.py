@@ -19,6 +19,7 @@ import msgspec
 
 from perfcore import environment, files
 from perfcore.errors import FormatError, PerfError
+from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Header, Profile, Tool
 from perfcore.text import encodable, printable
 from perfcore_format_perun import index as perun_index
@@ -71,21 +72,10 @@ _VALUES = msgspec.json.Decoder(list[Any])
 _INTEGERS = msgspec.json.Decoder(list[int])
 
 
-@attrs.frozen
-class Taken:
-    """A profile of an instance. `version` is the commit it was registered with, or measured for while it is
-    `pending`; `name` is what Perun called it."""
-
-    version: str | None
-    name: str
-    profile: Profile
-    pending: bool = False
-
-
 class PerunFormat:
     """Every form in which Perun wrote resources: `global`, `snapshots`, and `resources` as a list or by type."""
 
-    contract = "perfcore_testing.own:PerunContract"
+    contract = "perfcore_format_perun.contract:PerunContract"
 
     def sniff(self, head: bytes, name: str) -> bool:
         return bool(_BEGINNING.match(head) and _TELLING.search(head))
@@ -94,8 +84,12 @@ class PerunFormat:
         content = files.read(path, sys.maxsize)
         return decode(content.data, created=content.stamp[-1], where=printable(str(path)))
 
+    def read_all(self, path: Path) -> Iterator[VersionedProfile | FormatError]:
+        """The profile of a file; of a directory, all those of the instance in it."""
+        return read_instance(path) if path.is_dir() else iter([VersionedProfile(self.read(path))])
 
-def read_instance(folder: Path) -> Iterator[Taken | FormatError]:
+
+def read_instance(folder: Path) -> Iterator[VersionedProfile | FormatError]:
     """Every profile of the instance in this folder: those of its indexes, then the pending ones. For each that
     cannot be read there is an error that says why; the others are read all the same."""
     root = next((folder / place for place in _PLACES if (folder / place / "objects").is_dir()), None)
@@ -109,7 +103,7 @@ def read_instance(folder: Path) -> Iterator[Taken | FormatError]:
     for path in sorted((root / "jobs").glob("*.perf")):
         try:
             profile = PerunFormat().read(path)
-            yield Taken(profile.origin, path.name, profile, pending=True)
+            yield VersionedProfile(profile, profile.origin, path.name)
         except PerfError as error:
             yield _format_error(error)
 
@@ -344,10 +338,10 @@ def _scan(objects: Path) -> tuple[dict[str, PerunIndex], dict[str, FormatError]]
     return indexes, junk
 
 
-def _registered(root: Path, version: str, index: PerunIndex) -> Iterator[Taken | FormatError]:
+def _registered(root: Path, version: str, index: PerunIndex) -> Iterator[VersionedProfile | FormatError]:
     for entry in index.entries:
         try:
-            yield Taken(version, entry.path, _load(root, entry))
+            yield VersionedProfile(_load(root, entry), version, entry.path, registered=True)
         except PerfError as error:
             yield FormatError(f"{printable(entry.path)} of {version[:10]}: {error.message}", hint=error.hint)
     if index.damage:

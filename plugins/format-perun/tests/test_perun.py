@@ -21,12 +21,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_format_perun import index as perun_index
-from perfcore_format_perun.reader import PerunFormat, Taken, decode, read_instance
+from perfcore_format_perun.contract import PerunContract
+from perfcore_format_perun.reader import PerunFormat, decode, read_instance
 from perfcore_format_perun.rows import amount
 from perfcore_testing import hostile
-from perfcore_testing.own import PerfContract, PerunContract
+from perfcore_testing.own import PerfContract
 
 from perfcore.errors import FormatError
+from perfcore.hookspecs import VersionedProfile
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.stacks import Stacks
 
@@ -498,11 +500,11 @@ class Instance:
         data = struct.pack("<4sii", b"pidx", number, len(entries) if count is None else count) + b"".join(entries)
         return self.put(version, data[: len(data) - cut])
 
-    def read(self) -> tuple[list[Taken], list[str]]:
+    def read(self) -> tuple[list[VersionedProfile], list[str]]:
         found = list(read_instance(self.root))
         errors = [str(each) for each in found if isinstance(each, FormatError)]
         assert not [each for each in errors if hostile.unsafe(each)]
-        return [each for each in found if isinstance(each, Taken)], errors
+        return [each for each in found if isinstance(each, VersionedProfile)], errors
 
 
 def entry(id: str, path: str = "a.perf") -> bytes:
@@ -527,10 +529,10 @@ def test_both_versions_of_the_index_are_read(instance: Instance, number: int, ma
     instance.index(TWO, make(first), number=number)
     taken, errors = instance.read()
     assert errors == []
-    assert [(each.version, each.name, each.pending) for each in taken] == [
-        (TWO, "a.perf", False),
-        (ONE, "a.perf", False),
-        (ONE, "b.perf", False),
+    assert [(each.version, each.name, each.registered) for each in taken] == [
+        (TWO, "a.perf", True),
+        (ONE, "a.perf", True),
+        (ONE, "b.perf", True),
     ]
     assert [each.profile.tables["resources"]["amount"][0] for each in taken] == [1, 1, 2]
     assert {each.profile.created for each in taken} == {CREATED}
@@ -650,7 +652,7 @@ def test_pending_profiles_stay_pending_and_damage_among_them_is_told(instance: I
     (instance.root / "jobs" / "bad.perf").write_text("{")
     (instance.root / "jobs" / ".index").write_bytes(b"pidx")
     (taken,), (error,) = instance.read()
-    assert (taken.version, taken.name, taken.pending) == ("a\nb", "good\n.perf", True)
+    assert (taken.version, taken.name, taken.registered) == ("a\nb", "good\n.perf", False)
     assert "bad.perf is not a profile of Perun" in error
 
 
@@ -674,12 +676,12 @@ def test_any_bytes_are_an_index_an_object_or_a_format_error(data: bytes) -> None
 
 def test_the_instance_that_perun_made_is_read() -> None:
     found = list(read_instance(GOLDEN))
-    taken = [each for each in found if isinstance(each, Taken)]
+    taken = [each for each in found if isinstance(each, VersionedProfile)]
     assert len(taken) == len(found) == 5
-    registered = {(each.version, each.name) for each in taken if not each.pending}
+    registered = {(each.version, each.name) for each in taken if each.registered}
     timed = "time-[nap.sh]-[0.02]-2026-11-21-19-04-04.perf"
     assert registered == {(ONE, timed), (ONE, "memory-tree.perf"), (TWO, "complexity-list.perf")}
-    assert {each.version for each in taken if each.pending} == {TWO}
+    assert {each.version for each in taken if not each.registered} == {TWO}
     profiles = {each.name: each.profile for each in taken}
     memory = profiles["memory-tree.perf"]
     assert [dict(row) for row in memory.tables["resources"].iter_rows()][1] == {

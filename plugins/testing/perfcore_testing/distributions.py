@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from perfcore.plugins import registry
+from perfcore.plugins.stevedore_driver import forget_installed
 
 
 class Site:
@@ -50,7 +50,7 @@ class Site:
             (self.path / f"{module}.py").write_text(source, encoding="utf-8")
         files = [f"{module}.py,," for module in modules]
         (info / "RECORD").write_text("\n".join([*files, f"{info.name}/RECORD,,", ""]), encoding="utf-8")
-        registry.forget_installed()
+        forget_installed()
         return info
 
     def uninstall(self, name: str, version: str = "1.0") -> None:
@@ -58,7 +58,7 @@ class Site:
         for line in (info / "RECORD").read_text(encoding="utf-8").split():
             (self.path / line.partition(",")[0]).unlink(missing_ok=True)
         shutil.rmtree(info)
-        registry.forget_installed()
+        forget_installed()
 
     def _info(self, name: str, version: str) -> Path:
         return self.path / f"{name.replace('-', '_')}-{version}.dist-info"
@@ -71,7 +71,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
     path.mkdir()
     monkeypatch.syspath_prepend(str(path))
     yield Site(path)
-    registry.forget_installed()
+    forget_installed()
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(path)):
             del sys.modules[name]

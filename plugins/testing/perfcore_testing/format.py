@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from perfcore.errors import FormatError, PerfError
+from perfcore.hookspecs import VersionedProfile
 from perfcore.model import Profile
 from perfcore_testing import hostile, profiles
 from perfcore_testing.kinds import misfits
@@ -71,7 +72,7 @@ class FormatContract:
     def test_it_fits_the_kind(self, driver: Format) -> None:
         """Its methods have the specification's arguments, and it reads or writes."""
         assert misfits("format", driver) == []
-        assert hasattr(driver, "read") or hasattr(driver, "write")
+        assert any(hasattr(driver, method) for method in ("read", "read_all", "write"))
 
     def test_its_own_files_are_recognised(self, driver: Format, example: Path) -> None:
         """By their first 4,096 bytes and their name."""
@@ -84,24 +85,39 @@ class FormatContract:
 
     def test_a_profile_is_read(self, driver: Format, example: Path) -> None:
         """And the file stays as it is."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         before = example.read_bytes()
-        assert isinstance(driver.read(example), Profile)
+        assert isinstance(read(driver, example), Profile)
         assert example.read_bytes() == before
+
+    def test_every_profile_comes_with_its_version(self, driver: Format, example: Path) -> None:
+        """`read_all` gives profiles with versions, the same ones again, and what `read` gives where there is one."""
+        if not hasattr(driver, "read_all"):
+            pytest.skip("the format has no `read_all`, and perfcore makes one of `read`")
+        items = list(driver.read_all(example))
+        assert items
+        for item in items:
+            assert isinstance(item, VersionedProfile | FormatError)
+            assert isinstance(item, FormatError) or item.version is None or item.version.isprintable()
+        assert [item for item in items if isinstance(item, VersionedProfile)] == [
+            item for item in driver.read_all(example) if isinstance(item, VersionedProfile)
+        ]
+        if hasattr(driver, "read") and len(items) == 1 and isinstance(items[0], VersionedProfile):
+            assert driver.read(example) == items[0].profile
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_what_was_written_is_read_back_equal(self, driver: Format, sample: str, tmp_path: Path) -> None:
         """Every table, value, missing value, unit and name, the largest integers and the strangest floats
         included; names that are no Unicode may come back as escapes."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         written = _written(driver, profiles.SAMPLES[sample](), tmp_path / f"file{self.suffix}")
         if written is not None:
-            read = driver.read(written)
+            again = read(driver, written)
             if self.exact:
-                assert dict(read.tables) == dict(profiles.stored(profiles.SAMPLES[sample]()).tables)
-                assert read.header.argv == profiles.SAMPLES[sample]().header.argv
+                assert dict(again.tables) == dict(profiles.stored(profiles.SAMPLES[sample]()).tables)
+                assert again.header.argv == profiles.SAMPLES[sample]().header.argv
             else:
-                assert isinstance(read, Profile)
+                assert isinstance(again, Profile)
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_writing_leaves_the_profile_as_it_was_and_only_the_file(
@@ -131,38 +147,38 @@ class FormatContract:
 
     def test_a_file_that_lost_its_end_is_told_so(self, driver: Format, example: Path) -> None:
         """Cut anywhere: a FormatError that is one message in print, never another exception."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         whole = example.read_bytes()
         step = max(1, len(whole) // 200)
         for size in sorted({*range(0, len(whole), step), *range(max(0, len(whole) - 4), len(whole))}):
             example.write_bytes(whole[:size])
             with self._refused(example.name, always=self.checked and whole[:size].strip() != whole.strip()):
-                driver.read(example)
+                read(driver, example)
 
     def test_a_file_with_a_wrong_byte_is_read_or_told_so(self, driver: Format, example: Path) -> None:
         """Whatever is wrong and wherever: a profile or a FormatError."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         whole = example.read_bytes()
         for place in range(0, len(whole), max(1, len(whole) // 300)):
             for wrong in (0x00, 0xFF, whole[place] ^ 0x10):
                 example.write_bytes(whole[:place] + bytes([wrong]) + whole[place + 1 :])
                 with self._refused(example.name, always=False):
-                    driver.read(example)
+                    read(driver, example)
 
     @pytest.mark.parametrize(("content", "name"), JUNK, ids=[repr(name) for _, name in JUNK])
     def test_junk_is_told_to_be_no_profile(self, driver: Format, content: bytes, name: str, tmp_path: Path) -> None:
         """Sniffing is not asked where the user names the format."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         path = tmp_path / f"junk{self.suffix}"
         path.write_bytes(content)
         with pytest.raises(FormatError):
-            driver.read(path)
+            read(driver, path)
 
     def test_a_file_that_is_not_there_is_an_error(self, driver: Format, tmp_path: Path) -> None:
         """OSError or PerfError, both of which are told in one line."""
-        _needs(driver, "read")
+        _needs_reading(driver)
         with pytest.raises((OSError, PerfError)):
-            driver.read(tmp_path / f"nothing{self.suffix}")
+            read(driver, tmp_path / f"nothing{self.suffix}")
 
     def test_a_file_that_cannot_be_written_is_an_error(self, driver: Format, tmp_path: Path) -> None:
         """And nothing is left behind."""
@@ -191,6 +207,22 @@ class FormatContract:
             refused = error
         assert refused is not None or not always, f"{name} was read although it is not whole"
         assert hostile.unsafe(str(refused)) == set()
+
+
+def read(driver: Format, path: Path) -> Profile:
+    """The profile of a file, by whichever method the format has: of several the first."""
+    if hasattr(driver, "read"):
+        return driver.read(path)
+    items = list(driver.read_all(path))
+    for item in items:
+        if isinstance(item, FormatError):
+            raise item
+    return items[0].profile  # type: ignore[union-attr]  # the errors were raised
+
+
+def _needs_reading(driver: Format) -> None:
+    if not (hasattr(driver, "read") or hasattr(driver, "read_all")):
+        pytest.skip("the format only writes")
 
 
 def _needs(driver: Format, method: str) -> None:

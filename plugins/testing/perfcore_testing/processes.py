@@ -54,11 +54,20 @@ def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
     return true()
 
 
+@contextlib.contextmanager
+def marked() -> Iterator[str]:
+    """A word to know processes by: a number of seconds that `sleep` takes. None of them is left over."""
+    word = f"{10_000 + time.monotonic_ns() % 10**9 / 1e9:.9f}"
+    try:
+        yield word
+    finally:
+        for pid in living(word):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 9)
+
+
 @pytest.fixture
 def marker() -> Iterator[str]:
-    """A word to know the processes of a test by: a number of seconds that `sleep` takes. None is left over."""
-    word = f"{10_000 + time.monotonic_ns() % 10**9 / 1e9:.9f}"
-    yield word
-    for pid in living(word):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, 9)
+    """A word to know the processes of a test by."""
+    with marked() as word:
+        yield word

@@ -48,6 +48,8 @@ def _measured(job: Job, repeat: int) -> Profile:
 
 
 class TestPlain(ExecutorContract):
+    makes_trees = False
+
     @pytest.fixture
     def driver(self) -> Plain:
         return Plain()

@@ -5,12 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-
-def print_version() -> None:
-    """Print what this is."""
-    from importlib.metadata import version
-
-    print(f"tagit {version('perfcore-vcs-tagit')}")
+from perfcore_vcs_tagit.version_option import print_version
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

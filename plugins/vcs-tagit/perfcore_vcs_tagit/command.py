@@ -21,13 +21,13 @@ from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.text import plural, printable, printable_lines, quantity
 from perfcore_vcs_tagit import differences, places, upkeep, working
 from perfcore_vcs_tagit.archive import LIMIT
-from perfcore_vcs_tagit.cli import print_version
 from perfcore_vcs_tagit.durable import shown
 from perfcore_vcs_tagit.importing import import_archive
 from perfcore_vcs_tagit.repository import Repository, Saved
 from perfcore_vcs_tagit.state import State
 from perfcore_vcs_tagit.tree import Change, Entry, Lookup, as_text
 from perfcore_vcs_tagit.version import Version
+from perfcore_vcs_tagit.version_option import print_version
 
 _BROKEN_PIPE, _INTERNAL, _DAMAGE = 141, 70, 4
 _SCHEMA = 1

@@ -1,4 +1,4 @@
-"""Errors of what `compare` and `bisect` measure: they say of which version they are, and what these commands can do."""
+"""Errors of runs in the trees of versions: they name the version, and a remedy that `compare` and `bisect` have."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ _BUILDS = {
 }
 
 
-def of(name: str, error: PerfError, hint: str | None = None) -> PerfError:
-    """The error with the name of what it is of."""
-    told = PerfError(f"{name}: {error}" if name else str(error), hint=hint or error.hint)
-    told.exit_code = error.exit_code
-    return told
+def named_error(name: str, error: PerfError, hint: str | None = None) -> PerfError:
+    """The error with the name of its program or version."""
+    renamed = PerfError(f"{name}: {error}" if name else str(error), hint=hint or error.hint)
+    renamed.exit_code = error.exit_code
+    return renamed
 
 
-def of_run(name: str, error: PerfError, job: Job, tree: Path | None, built: Building) -> PerfError:
-    """The error of a run in the tree of a version, or elsewhere for None."""
+def run_error(name: str, error: PerfError, job: Job, tree: Path | None, building: Building) -> PerfError:
+    """The error of a run in the tree of a version; `tree` is None for the working tree."""
     unbuilt = tree is not None and isinstance(error, CommandFailedError) and _is_missing(job)
-    return of(name, error, _how_to_build(tree, built) if tree is not None and unbuilt else _configured(error.hint, job))
+    hint = _build_hint(tree, building) if tree is not None and unbuilt else _as_configuration(error.hint, job)
+    return named_error(name, error, hint)
 
 
 def _is_missing(job: Job) -> bool:
@@ -38,8 +39,8 @@ def _is_missing(job: Job) -> bool:
     return not job.shell and "/" in program and not (job.cwd / program).exists()
 
 
-def _how_to_build(tree: Path, built: Building) -> str:
-    if built.commands:
+def _build_hint(tree: Path, building: Building) -> str:
+    if building.commands:
         return "execute.pre_run builds the tree of each version, and made no such file"
     commands = next((commands for file, commands in _BUILDS.items() if (tree / file).is_file()), "COMMAND")
     return (
@@ -48,10 +49,10 @@ def _how_to_build(tree: Path, built: Building) -> str:
     )
 
 
-def _configured(hint: str | None, job: Job) -> str | None:
-    """These commands have no options of collectors: they are configured."""
+def _as_configuration(hint: str | None, job: Job) -> str | None:
+    """A hint about an option of the collector as the configuration key: `compare` and `bisect` lack the option."""
     for name, value in exit_status.OPTIONS if hint else ():
         assert hint is not None
-        told = f"perf config set collector.{job.collector.name}.{name} {value or 'VALUE'}"
-        hint = hint.replace(exit_status.option(name, value), told)
+        setting = f"perf config set collector.{job.collector.name}.{name} {value or 'VALUE'}"
+        hint = hint.replace(exit_status.option(name, value), setting)
     return hint

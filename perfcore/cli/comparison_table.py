@@ -1,0 +1,88 @@
+"""The result of a comparison as a table on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfcore.analysis import verdict_text
+from perfcore.measure.comparison.result import ComparisonResult, Side, interval
+from perfcore.model import Change
+from perfcore.text import align, percent, plural, printable, quantity
+
+_ALWAYS = ("cpu", "wall")  # the metrics that users expect in every table
+_CHANGED = ("degradation", "optimization")
+
+
+def lines(result: ComparisonResult, *, everything: bool) -> list[str]:
+    """Both sides, and a table: the metric that decides, CPU and wall time, and the other metrics that changed."""
+    text = [f"{letter}  {_title(side)}" for letter, side in zip("AB", result.sides, strict=True)]
+    selected = [
+        change
+        for index, change in enumerate(result.changes)
+        if everything or index == 0 or change.metric in _ALWAYS or change.kind in _CHANGED
+    ]
+    if selected:
+        rows = [("", "metric", "A", "B", "change", "interval"), *map(_row, selected)]
+        text += ["", *align(rows, right=(2, 3, 4))]
+    return text
+
+
+def evidence(changes: Sequence[Change]) -> Iterator[str]:
+    """The evidence of each verdict."""
+    return (f"{printable(change.metric)}: {printable(change.evidence)}" for change in changes if change.evidence)
+
+
+def conclusion(result: ComparisonResult) -> str:
+    """One line: the answer, its interval, its cost, and the number of pairs that would decide."""
+    if result.identical:
+        return "same: both sides run the same command in the same state; nothing was measured"
+    if not result.changes:
+        return "cannot tell: nothing was measured that could be compared"
+    first, cost = result.changes[0], _cost(result)
+    size = f"{printable(first.metric)} {interval(first)}".rstrip()
+    share = f"{result.threshold * 100:.3g} %"
+    if first.kind in _CHANGED:
+        return f"B is {verdict_text.word(first)}: {size}; {cost}"
+    if first.kind == "same":
+        return f"B is the same as A within {share}: {size}; {cost}"
+    if result.stopped == "hopeless":
+        return f"cannot tell: {printable(first.evidence)}"
+    return f"cannot tell whether they differ by more than {share}: {size}; {cost}; {_needed(result, first)}"
+
+
+def _cost(result: ComparisonResult) -> str:
+    pairs = plural(result.pairs, "pair")
+    if result.seconds is None:
+        return f"{pairs} of runs that were there" if result.pairs else "runs that were not taken in turn"
+    why = {"budget": ", all that the budget allows", "pairs": ", as many as allowed"}.get(result.stopped or "", "")
+    return f"{pairs} in {quantity(result.seconds, 's')}{why}"
+
+
+def _needed(result: ComparisonResult, first: Change) -> str:
+    if first.needed is None:
+        return "no reasonable number of runs would tell: raise --threshold, or measure on a quieter machine"
+    estimate = f"about {plural(first.needed, 'pair')} would tell"
+    if result.seconds is None or not result.pairs:
+        return estimate
+    seconds = first.needed * result.seconds / result.pairs
+    if result.stopped == "budget":
+        return f"{estimate}: --budget {max(1, round(1.2 * seconds))}"
+    return f"{estimate}, in about {quantity(seconds, 's', 2)}: --max-pairs {first.needed}"
+
+
+def _title(side: Side) -> str:
+    return f"{printable(side.name)}: {printable(side.command)}" if side.name != side.command else printable(side.name)
+
+
+def _row(change: Change) -> tuple[str, ...]:
+    bounds = ""
+    if change.low is not None and change.high is not None:
+        bounds = f"{percent(change.low)} to {percent(change.high)}"
+    return (
+        verdict_text.word(change),
+        printable(change.metric),
+        quantity(change.baseline_value, change.unit),
+        quantity(change.target_value, change.unit),
+        percent(change.ratio) if change.ratio is not None else "-",
+        bounds,
+    )

@@ -1,0 +1,50 @@
+"""A tree packed as bytes, for workers that cannot reach the repository: a tar archive, compressed by gzip.
+
+Equal trees have equal bytes: names are sorted, and owners and times left out.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+from pathlib import Path
+
+from perfcore.errors import FormatError, StorageError
+
+_LEVEL = 6  # gzip's own default: the trees of source code are packed once and unpacked once
+_UNREADABLE = (tarfile.TarError, OSError, EOFError, ValueError)
+
+
+def pack(tree: Path) -> bytes:
+    """The files, directories and symbolic links below a tree; no other kinds of file."""
+    packed = io.BytesIO()
+    try:
+        with (
+            gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_LEVEL, mtime=0) as compressed,
+            tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for path in sorted(tree.rglob("*")):
+                archive.add(path, arcname=os.fspath(path.relative_to(tree)), recursive=False, filter=_anonymous)
+    except OSError as error:
+        raise StorageError(f"cannot pack {tree}: {error.strerror or error}") from error
+    return packed.getvalue()
+
+
+def unpack(data: bytes, directory: Path) -> None:
+    """The tree in a directory that is made for it. FormatError for what is no bundle, or would leave the directory."""
+    directory.mkdir(parents=True)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
+            archive.extractall(directory, filter="data")
+    except _UNREADABLE as error:
+        raise FormatError(f"the bundle of a tree cannot be unpacked: {error}") from error
+
+
+def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
+    if not (member.isfile() or member.isdir() or member.issym()):
+        return None
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    return member

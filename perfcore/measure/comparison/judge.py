@@ -1,0 +1,77 @@
+"""The verdict on two samples, by the check that the configuration names for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore.analysis import method_rules, pair_checks, pairing
+from perfcore.errors import PluginError, UsageError
+from perfcore.measure.comparison.batches import Samples
+from perfcore.measure.host import Host
+from perfcore.model import Change, Pairing
+from perfcore.plugins.phases import Phases
+from perfcore.text import printable
+
+# 1 %: smaller differences appear between builds of the same source, by the layout of code and environment in memory
+# (Mytkowicz, Diwan, Hauswirth, Sweeney: Producing wrong data without doing anything obviously wrong, ASPLOS 2009).
+DEFAULT_THRESHOLD = 0.01
+
+
+@attrs.define
+class Judge:
+    """Decides on one metric: that of the request, or the primary metric that the check names at the first look."""
+
+    host: Host
+    metric: str | None
+    threshold: float | None
+    _thresholds: dict[str, float] = attrs.field(init=False)
+    _check: Phases | None = None
+
+    def __attrs_post_init__(self) -> None:
+        repository = self.host.repository
+        self._thresholds = {} if repository is None else pairing.thresholds_of(repository)
+
+    @property
+    def smallest(self) -> float:
+        """The smallest relative change that matters in the metric that decides."""
+        if self.threshold is not None:
+            return self.threshold
+        return self._thresholds.get(self.metric or "", self._thresholds.get("", DEFAULT_THRESHOLD))
+
+    def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
+        """The changes of all metrics, that of the deciding metric first, and the smallest change that matters."""
+        pair = attrs.evolve(pairing.of_profiles(None, *samples), share=share, metric=self.metric)
+        if self._check is None:
+            self._check = _configured_check(self.host, pair)
+        if self.metric is None:
+            changes = self._check.call("compare", pairing=pair)
+            self.metric = next((change.metric for change in changes if change.primary), None)
+        if self.metric is None:
+            return (), self.smallest
+        thresholds = {**self._thresholds, self.metric: self.smallest}
+        pair = attrs.evolve(pair, metric=self.metric, thresholds=thresholds)
+        return self._sorted(self._check.call("compare", pairing=pair)), self.smallest
+
+    def _sorted(self, changes: Sequence[Change]) -> list[Change]:
+        totals = [change for change in changes if change.metric == self.metric and not change.resource]
+        if not totals:
+            metrics = ", ".join(printable(change.metric) for change in changes)
+            raise UsageError(f"nothing was measured of {printable(str(self.metric))!r}", hint=f"there is {metrics}")
+        return [totals[0], *(change for change in changes if change is not totals[0])]
+
+
+def _configured_check(host: Host, pair: Pairing) -> Phases:
+    """The first check that the configuration names for these samples."""
+    if host.repository is not None:
+        name = pair_checks.methods(host.repository, pair)[0]
+    else:
+        rules, default = method_rules.read(host.config.get("check.rules")), str(host.config.get("check.name"))
+        name = method_rules.methods(rules, pair_checks.facts_of(pair), str(host.config.get("check.apply")), default)[0]
+    plugin, driver = host.plugins.make("check", name, host.options("check", name))
+    if not hasattr(driver, "compare"):
+        raise PluginError(
+            f"{plugin} does not compare two samples", hint="let check.name or check.rules name one that does: pair"
+        )
+    return host.plugins.phases(plugin, driver)

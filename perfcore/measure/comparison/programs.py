@@ -1,0 +1,108 @@
+"""The programs of a comparison in their built trees."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import PerfError
+from perfcore.measure.build import Building
+from perfcore.measure.comparison.request import CompareRequest, Program
+from perfcore.measure.host import Host
+from perfcore.measure.identity import is_identical
+from perfcore.measure.request import configured_build
+from perfcore.measure.run_errors import named_error
+from perfcore.measure.tree_state import tree_directory, tree_state
+from perfcore.measure.trees import Trees
+from perfcore.model import Job
+from perfcore.model.listener import Listener
+from perfcore.repository.repository import Repository
+
+
+@attrs.frozen(kw_only=True)
+class PreparedProgram:
+    """A program whose job runs in `tree`, which `building` built. `version` is None for the working tree."""
+
+    program: Program
+    job: Job
+    tree: Path
+    building: Building = attrs.field(factory=Building)
+
+    @property
+    def version(self) -> str | None:
+        return self.program.version
+
+
+def prepare(
+    host: Host, stack: contextlib.ExitStack, request: CompareRequest, listener: Listener
+) -> tuple[PreparedProgram, PreparedProgram]:
+    """Both programs in their trees, which stay as long as the stack is open."""
+    if host.repository is None:
+        tree = host.directory.resolve()
+        first, second = (
+            PreparedProgram(
+                program=program,
+                job=attrs.evolve(program.job, cwd=tree_directory(tree, program.job.cwd, None), dirty=True),
+                tree=tree,
+            )
+            for program in request.programs
+        )
+        return first, second
+    first, second = _prepare_in_repository(host.repository, stack, request, listener)
+    return first, second
+
+
+def _prepare_in_repository(
+    repository: Repository, stack: contextlib.ExitStack, request: CompareRequest, listener: Listener
+) -> Iterator[PreparedProgram]:
+    building = configured_build(repository, skip=not request.build)
+    trees = stack.enter_context(Trees(repository))
+    built: dict[str | None, Path] = {}
+    for side, program in enumerate(request.programs):
+        version = program.version
+        key = version and f"{version} {side}"  # two sides at one version get two trees; the working tree is one
+        if key not in built:
+            listener.progress(side, len(request.programs), f"preparing {program.name}")
+            built[key] = tree = repository.root if version is None else trees.get(version)
+            with _errors_of(program):
+                building.run(tree)
+        origin, dirty = (version, False) if version is not None else tree_state(repository)
+        directory = tree_directory(built[key], program.job.cwd, version)
+        job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty)
+        yield PreparedProgram(program=program, job=job, tree=built[key], building=building)
+
+
+@contextlib.contextmanager
+def _errors_of(program: Program) -> Iterator[None]:
+    """Name the program in errors."""
+    try:
+        yield
+    except PerfError as error:
+        raise named_error(program.title, error) from error
+
+
+def programs_are_identical(
+    host: Host, programs: tuple[PreparedProgram, PreparedProgram], inputs: tuple[str, ...]
+) -> bool:
+    """Whether both sides run the same command in the same state."""
+    first, second = programs
+    jobs = [
+        attrs.evolve(
+            prepared.job, cwd=Path(os.path.relpath(prepared.job.cwd, prepared.tree)), version=None, dirty=False
+        )
+        for prepared in programs
+    ]
+    if jobs[0] != jobs[1]:
+        return False
+    vcs = None if host.repository is None else host.repository.vcs
+    return is_identical(vcs, (first.version, first.tree), (second.version, second.tree), inputs)
+
+
+def _job_in_tree(prepared: PreparedProgram) -> Job:
+    """The job without its version, its directory relative to the tree: equal for equal commands."""
+    directory = os.path.relpath(prepared.job.cwd, prepared.tree)
+    return attrs.evolve(prepared.job, cwd=Path(directory), version=None, dirty=False)

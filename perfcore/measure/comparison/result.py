@@ -1,0 +1,73 @@
+"""The result of a comparison of two programs."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import attrs
+
+from perfcore.analysis import verdict_text
+from perfcore.model import Change
+from perfcore.text import percent
+
+SCHEMA = 1
+
+Reason = Literal["decided", "hopeless", "pairs", "budget"]
+
+
+@attrs.frozen(kw_only=True)
+class Side:
+    """One of the two programs: the name that the user gave it, its command, and its version."""
+
+    name: str
+    command: str
+    version: str | None = None
+    dirty: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class ComparisonResult:
+    """The first of `changes` is that of the metric that decides. There are no changes if both sides are `identical`,
+    and nothing was measured. `seconds` is None for stored runs. `stopped` says why no more pairs were measured."""
+
+    sides: tuple[Side, Side]
+    changes: tuple[Change, ...] = ()
+    threshold: float = 0.0
+    pairs: int = 0
+    looks: int = 0
+    seconds: float | None = None
+    stopped: Reason | None = None
+    identical: bool = False
+
+    @property
+    def kind(self) -> str:
+        """`degradation`, `optimization`, `same` or `cannot tell`."""
+        return self.changes[0].kind if self.changes else "same" if self.identical else "cannot tell"
+
+    def as_json(self) -> dict[str, Any]:
+        """The form of `docs/schemas/compare.json`."""
+        first = self.changes[0] if self.changes else None
+        return {
+            "schema": SCHEMA,
+            "answer": verdict_text.word(first) if first else self.kind,
+            "kind": self.kind,
+            "identical": self.identical,
+            "metric": first.metric if first else None,
+            "threshold": self.threshold,
+            "pairs": self.pairs,
+            "looks": self.looks,
+            "seconds": self.seconds,
+            "stopped": self.stopped,
+            "needed": first.needed if first else None,
+            "sides": [attrs.asdict(side) for side in self.sides],
+            "changes": [attrs.asdict(change) for change in self.changes],
+        }
+
+
+def interval(change: Change) -> str:
+    """`+5.8 % (+5.1 % to +6.3 %)`; shorter without bounds, empty without a ratio."""
+    if change.ratio is None:
+        return ""
+    if change.low is None or change.high is None:
+        return percent(change.ratio)
+    return f"{percent(change.ratio)} ({percent(change.low)} to {percent(change.high)})"

@@ -1,0 +1,170 @@
+"""Makes the trees of a plan ready, session by session: exported, built, and removed when the session is over."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import attrs
+
+from perfcore.errors import PerfError
+from perfcore.measure.build import run_build
+from perfcore.measure.runner import Context
+from perfcore.measure.scratch import default_directory
+from perfcore.measure.sessions import planned
+from perfcore.measure.tree_state import tree_directory
+from perfcore.measure.trees import VersionTrees, exporter_of
+from perfcore.model import Plan, Source
+
+TOGETHER, MOST_TOGETHER = 16, 64  # versions of a session, and of one whose trees are small
+DISK_SPACE = 1 << 30  # bytes that all trees of a session of more than 16 may take
+
+
+@attrs.frozen
+class Directory:
+    """Where a job runs, and what building its tree printed."""
+
+    directory: Path
+    log: str = ""
+
+
+Directories = Mapping[int, Directory | PerfError | None]  # by position in `Plan.jobs`; None: where `cwd` says
+
+
+def prepared(plan: Plan, context: Context) -> Generator[Directories, None, None]:
+    """The directories of one session after the other, in the order of its jobs. A version that cannot be exported or
+    built gives its error once, and is left out of later sessions."""
+    with contextlib.ExitStack() as stack:
+        source = plan.source
+        assert source is not None
+        if source.kind == "path" and source.root is not None:
+            yield from _in_place(plan, source.root)
+            return
+        trees = _Trees(plan, context, _directory(source, context))
+        if plan.sessions is not None:
+            for positions in plan.sessions or (range(len(plan.jobs)),):
+                with trees.session() as session:
+                    yield session.directories(positions)
+            return
+        yield from _split(plan, trees, stack)
+
+
+def _split(plan: Plan, trees: _Trees, stack: contextlib.ExitStack) -> Iterator[Directories]:
+    """Sessions of as many versions as the size of the newest tree allows, which therefore is made first."""
+    versions = list(dict.fromkeys(job.version for job in plan.jobs))
+    jobs = {version: [p for p, job in enumerate(plan.jobs) if job.version == version] for version in versions}
+    first = stack.enter_context(trees.session())
+    limit = len(versions)
+    newest: Directories = {}
+    if limit > TOGETHER:
+        newest = first.directories(jobs[versions[-1]])
+        limit = _limit(first.size)
+    for number, indices in enumerate(planned(len(versions), limit)):
+        positions = [position for index in indices for position in jobs[versions[index]]]
+        if number == 0:
+            wanted = [position for position in positions if position not in newest]
+            directories = {**first.directories(wanted), **newest}
+            yield {position: directories[position] for position in positions if position in directories}
+            stack.close()
+        else:
+            with trees.session() as session:
+                yield session.directories(positions)
+
+
+def _limit(size: int | None) -> int:
+    """How many versions share a session whose trees have so many bytes each."""
+    if size is None:
+        return TOGETHER
+    return min(max(DISK_SPACE // max(1, size), TOGETHER), MOST_TOGETHER)
+
+
+def _in_place(plan: Plan, root: Path) -> Iterator[Directories]:
+    """The tree as it is, built once."""
+    built: Directory | PerfError
+    try:
+        built = Directory(root, run_build(plan.build, root))
+    except PerfError as error:
+        built = error
+    for positions in plan.sessions or (range(len(plan.jobs)),):
+        yield {position: _below(built, plan.jobs[position].cwd, None) for position in positions}
+
+
+def _below(tree: Directory | PerfError, cwd: Path, version: str | None) -> Directory | PerfError:
+    if isinstance(tree, PerfError):
+        return tree
+    try:
+        return attrs.evolve(tree, directory=tree_directory(tree.directory, cwd, version))
+    except PerfError as error:
+        return error
+
+
+@attrs.define
+class _Trees:
+    """Makes the trees of all sessions of a plan."""
+
+    plan: Plan
+    context: Context
+    directory: Path
+    broken: set[str | None] = attrs.field(factory=set)
+
+    @contextlib.contextmanager
+    def session(self) -> Iterator[_Session]:
+        source = self.plan.source
+        assert source is not None
+        with VersionTrees(self.directory, exporter_of(source, self.context.plugins)) as trees:
+            yield _Session(self, trees)
+
+
+@attrs.define
+class _Session:
+    """The trees of one session. `size` is that of the first one, in bytes."""
+
+    parent: _Trees
+    trees: VersionTrees
+    size: int | None = None
+
+    def directories(self, positions: Sequence[int]) -> dict[int, Directory | PerfError | None]:
+        plan, made = self.parent.plan, {}
+        versions = list(dict.fromkeys(plan.jobs[position].version for position in positions))
+        ready = [version for version in versions if version not in self.parent.broken]
+        for number, version in enumerate(ready):
+            self.parent.context.progress(number, len(ready), f"preparing {(version or 'the tree')[:10]}")
+            made[version] = self._made(version)
+        return {
+            position: _below(made[plan.jobs[position].version], plan.jobs[position].cwd, plan.jobs[position].version)
+            for position in positions
+            if plan.jobs[position].version in made
+        }
+
+    def _made(self, version: str | None) -> Directory | PerfError:
+        try:
+            if version is None:
+                raise PerfError("a job without a version needs a source of kind path")
+            tree = self.trees.get(version)
+            log = run_build(self.parent.plan.build, tree)
+        except PerfError as error:
+            self.parent.broken.add(version)
+            return error
+        self.size = _size(tree) if self.size is None else self.size
+        return Directory(tree, log)
+
+
+def _directory(source: Source, context: Context) -> Path:
+    """Where the trees stand: outside of the repository, so that no tool finds the user's files above them."""
+    if context.place is not None:
+        return context.place
+    key = os.fsencode(source.root) if source.root is not None else b"bundles"
+    return default_directory(hashlib.sha1(key, usedforsecurity=False).hexdigest()[:10])
+
+
+def _size(tree: Path) -> int:
+    """Bytes of all files of a tree; those that go away meanwhile do not count."""
+    total = 0
+    for directory, _, names in os.walk(tree):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += os.lstat(os.path.join(directory, name)).st_size
+    return total

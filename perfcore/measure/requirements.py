@@ -1,0 +1,55 @@
+"""What a plan asks of a worker: plugins, which must fit, and a machine, which should."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from perfcore import environment
+from perfcore.errors import PluginError
+from perfcore.model import Job, Requirement
+from perfcore.plugins.installed import normalized
+from perfcore.plugins.registry import Plugins
+from perfcore.text import printable
+
+
+def of_jobs(jobs: Sequence[Job], plugins: Plugins) -> tuple[Requirement, ...]:
+    """The collectors and postprocessors of jobs as they are installed here."""
+    names = {("collector", job.collector.name) for job in jobs}
+    names |= {("postprocessor", step.name) for job in jobs for step in job.postprocessors}
+    plugin = {key: plugins.find(*key) for key in sorted(names)}
+    return tuple(
+        Requirement(kind=kind, name=name, distribution=each.distribution, version=each.version)
+        for (kind, name), each in plugin.items()
+    )
+
+
+def check(requirements: Sequence[Requirement], plugins: Plugins) -> None:
+    """PluginError for the first plugin that is missing here, or of another distribution or version. Versions must be
+    equal, because two versions of a collector may measure differently under one name."""
+    for needed in requirements:
+        installed = plugins.find(needed.kind, needed.name)
+        same_distribution = normalized(installed.distribution) == normalized(needed.distribution)
+        if needed.distribution and not same_distribution:
+            raise _unfit(needed, f"{installed.distribution} {installed.version}".strip())
+        if needed.version and installed.version != needed.version:
+            raise _unfit(needed, f"{installed.distribution} {installed.version}".strip())
+
+
+def unmet_wishes(wishes: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each wish that this machine does not meet: `cpus` and `memory_gib` are the least, others equal."""
+    facts = {**machine, "environment_id": environment.environment_id(machine)}
+    for name, wish in sorted(wishes.items()):
+        fact = facts.get(name)
+        at_least = name in ("cpus", "memory_gib") and isinstance(fact, int) and isinstance(wish, int | float)
+        if not (fact >= wish if at_least else fact == wish):
+            yield f"the plan wishes {printable(f'{name} {wish}')}; this machine has {printable(str(fact))}"
+
+
+def _unfit(needed: Requirement, installed: str) -> PluginError:
+    wanted = f"{needed.distribution} {needed.version}".strip()
+    return PluginError(
+        f"the plan needs {needed.kind} {printable(needed.name)} of {printable(wanted)}, but the worker has "
+        f"{printable(installed)}",
+        hint="install the same version on the worker, or submit the plan where that version is installed",
+    )

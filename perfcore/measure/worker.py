@@ -1,0 +1,125 @@
+"""A worker: `python -m perfcore.measure.worker` reads a plan from standard input, measures it by the executor
+`local`, and streams answers and progress to standard output, as `perfcore.measure.plan_format` writes them.
+
+An executor starts it wherever it likes (a container, `ssh HOST`), sends the plan, which is one line, and reads records
+to the end of the stream. A stream that ends without an answer to every job says that the worker died. The worker ends
+when its standard input is closed, so it outlives neither a cancelled plan nor the process that submitted it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+from perfcore.errors import PerfError
+from perfcore.measure import plan_format
+from perfcore.measure.local import LocalExecutor
+from perfcore.measure.plan_format import Report
+from perfcore.model import Job, Measured, Plan
+
+if TYPE_CHECKING:
+    from perfcore.model.listener import Listener
+
+
+class WorkerLostError(PerfError):
+    """A worker ended before it had answered for every job. Another try may succeed."""
+
+    exit_code = 6
+
+
+class _Relay:
+    """A listener that sends what it hears."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        self._send(Report(done, total, text))
+
+    def note(self, text: str) -> None:
+        self._send(Report(text=text, note=True))
+
+    def saved(self, name: str) -> None: ...
+
+    def failed(self, subject: str, error: PerfError) -> None:
+        self.note(f"{subject}: {error}")
+
+    def _send(self, report: Report) -> None:
+        self._stream.write(plan_format.encode_report(report))
+        self._stream.flush()
+
+
+def serve(data: bytes, stream: BinaryIO) -> None:
+    """Measure the plan in these bytes and write a record for everything that comes of it."""
+    try:
+        plan = plan_format.decode_plan(data)
+        with contextlib.closing(LocalExecutor().submit(plan, _Relay(stream))) as answers:
+            for measured in answers:
+                stream.write(plan_format.encode_measured(measured))
+                stream.flush()
+    except PerfError as error:
+        stream.write(plan_format.encode_error(error))
+        stream.flush()
+
+
+def answers(plan: Plan, stream: BinaryIO, listener: Listener | None = None) -> Iterator[Measured]:
+    """The answers that a worker writes to a stream. Where it ends too early, each job without an answer gets a failure
+    that says another try makes sense."""
+    waiting = list(_expected(plan))
+    while (record := _next(stream)) is not None:
+        if isinstance(record, Measured):
+            if record.profile is None or not record.profile.incomplete:
+                with contextlib.suppress(ValueError):
+                    waiting.remove(record.job)
+            yield record
+        elif isinstance(record, PerfError):
+            raise record
+        elif listener is not None and record.note:
+            listener.note(record.text)
+        elif listener is not None:
+            listener.progress(record.done, record.total, record.text)
+    for job in waiting:
+        error = WorkerLostError("the worker ended before it had measured this job", hint="another try may succeed")
+        yield Measured(job=job, error=error, retry=True)
+
+
+def _expected(plan: Plan) -> Iterator[Job]:
+    """The jobs that have to be answered. Versions that the executor splits into sessions are answered at least once."""
+    for positions in plan.sessions or (range(len(plan.jobs)),):
+        yield from (plan.jobs[position] for position in positions)
+
+
+def _next(stream: BinaryIO) -> Measured | Report | PerfError | None:
+    """The next record; a last one that is cut off is none, for the worker died while it wrote."""
+    try:
+        return plan_format.read_record(stream)
+    except PerfError:
+        if not stream.read(1):
+            return None
+        raise
+
+
+def _main() -> None:
+    """Commands that are measured must not write between the records, so standard output becomes standard error."""
+    with os.fdopen(os.dup(1), "wb") as stream, os.fdopen(os.dup(0), "rb") as source:
+        os.dup2(2, 1)
+        plan = source.readline()
+        threading.Thread(target=_end_with_input, args=(source.fileno(),), daemon=True).start()
+        with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
+            serve(plan, stream)
+        os._exit(0)  # everything is cleaned up; flushing a stream that nobody reads would fail
+
+
+def _end_with_input(descriptor: int) -> None:
+    """Interrupt the measurement when the input is closed."""
+    while os.read(descriptor, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+if __name__ == "__main__":
+    _main()

@@ -1,0 +1,60 @@
+"""Plugins explained: whether each would work, and whose code an exception comes from."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from perfcore.errors import PluginError, UntrustedError
+from perfcore.plugins import installed, local
+from perfcore.plugins.fit import check_driver, settings_of
+from perfcore.plugins.installed import HOOK, Found
+from perfcore.plugins.observers import check_observer
+
+if TYPE_CHECKING:
+    from perfcore.plugins.registry import Plugins
+
+CORE = "perfcore"  # the package
+
+
+class Described(NamedTuple):
+    """A plugin for `perf plugins`: `state` is what would happen if it were used."""
+
+    found: Found
+    state: Literal["ok", "disabled", "broken", "conflict", "untrusted"]
+    reason: str = ""
+    help: str = ""
+    settings: type[Any] | None = None
+
+
+def describe(plugins: Plugins, found: Found) -> Described:
+    if plugins.is_disabled(found):
+        return Described(found=found, state="disabled")
+    rivals = [f for f in plugins.found(found.kind) if f.name == found.name and f != found]
+    if found.kind != HOOK and rivals:
+        listed = ", ".join(f"{rival.distribution} {rival.version}" for rival in rivals)
+        return Described(found=found, state="conflict", reason=f"also brought by {listed}")
+    try:
+        plugin = plugins.imported(found)
+        (check_observer if found.kind == HOOK else check_driver)(found, plugin)
+    except UntrustedError as error:
+        return Described(found=found, state="untrusted", reason=f"{error.message} ({error.hint})")
+    except PluginError as error:
+        hint = f" ({error.hint})" if error.hint and found.kind == HOOK else ""
+        return Described(found=found, state="broken", reason=error.message + hint)
+    settings = None if found.kind == HOOK else settings_of(plugin)
+    return Described(found=found, state="ok", help=installed.first_line(plugin), settings=settings)
+
+
+def owner_of(error: BaseException) -> str | None:
+    """The distribution in whose code an exception was raised, if that is not perfcore's own."""
+    trace, packages = error.__traceback__, []
+    while trace is not None:
+        packages.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
+        trace = trace.tb_next
+    own = [package for package in packages if package.startswith(local.PREFIX) and package in sys.modules]
+    if own:
+        return str(sys.modules[own[-1]].__file__)
+    owners = {f.target.partition(":")[0].partition(".")[0]: f for kind in installed.announced().values() for f in kind}
+    theirs = [owners[package] for package in reversed(packages) if package in owners and package != CORE]
+    return f"{theirs[0].distribution} {theirs[0].version}" if theirs else None

@@ -1,0 +1,51 @@
+"""`perf import` and `perf export`, and the same by the library: options of formats, directories, versions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from perfcore.errors import UsageError
+from perfcore.library import History
+from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from perfcore_testing.project import Project
+
+FOLDED = "main;load 3\nmain;sort 5\n"
+
+
+def test_options_of_a_format_stand_on_the_command_line(project: Project) -> None:
+    (project.path / "a.folded").write_text(FOLDED)
+    project.perf("import", "folded", "a.folded")
+    project.perf("export", "--format", "folded", "0@p", "--metric", "samples", "-o", "b.folded")
+    assert (project.path / "b.folded").read_text() == FOLDED
+    wrong = project.perf("export", "0@p", "-o", "c.folded", "-f", "folded", "--metrik", "samples", code=2)
+    assert "--metrik" in wrong.err
+    assert "--metric" in project.perf("export", "-f", "folded", "0@p", "--help").out
+
+
+def test_options_of_import_stand_before_and_behind_the_file(project: Project) -> None:
+    (project.path / "a.folded").write_text(FOLDED)
+    for words in (["--add", "a.folded"], ["a.folded", "--add"], ["folded", "-a", "a.folded"]):
+        assert "registered for" in project.perf("import", *words).out
+
+
+def test_a_directory_needs_a_format_that_reads_directories(project: Project) -> None:
+    assert "is a directory" in project.perf("import", ".", code=2).err
+    assert "reads only files" in project.perf("import", "folded", ".", code=2).err
+
+
+def test_the_library_imports_and_exports(project: Project) -> None:
+    (project.path / "a.folded").write_text(FOLDED)
+    history = History(Repository.open(project.path))
+    (imported,) = history.import_("a.folded").profiles
+    assert imported.entry is None
+    path = history.export(imported.pending, "b.folded", format="folded", metric="samples")
+    assert path.read_text() == FOLDED
+    with pytest.raises(UsageError):
+        history.export(imported.pending, "b.folded", format="folded")
+    (registered,) = history.import_("b.folded", register=True).profiles
+    assert registered.entry is not None
+    assert registered.version == history.version()
