@@ -38,7 +38,8 @@ from perfcore.measure.scratch import place_of
 from perfcore.measure.summary import Summary, per_run, summarize
 from perfcore.measure.trees import Trees
 from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
-from perfcore.plugins.registry import Plugins, guard
+from perfcore.plugins.guard import guard
+from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.importer import Imported, ImportResult, import_profiles
 from perfcore.repository.imports import write_profile
