@@ -24,8 +24,9 @@ import statistics
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
-from perfcore_command_bisect import bisection
-from perfcore_command_bisect.bisection import Evidence, Question
+from perfcore_command_bisect import bayes as bisection
+from perfcore_command_bisect.search import Evidence, Question
+from perfcore_command_bisect.search import answer as likeliest
 
 VERSIONS, SHAPE, MOST = 64, 0.6, 120
 SPREAD = math.sqrt((math.exp(SHAPE**2) - 1) * math.exp(SHAPE**2))
@@ -89,7 +90,7 @@ def perfcore(seed: str, case: Case, setup: float = 0.0) -> Outcome:
     evidence: list[Evidence] = []
     while True:
         belief = bisection.believe(question, evidence)
-        answer = bisection.answer(question, belief)
+        answer = likeliest(question, belief)
         chosen = bisection.choose(question, belief, setup)
         found = bisection.found(question, belief)
         if found or chosen is None or bisection.alike(belief, MOST) or belief.runs[2] >= MOST:

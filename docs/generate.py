@@ -64,9 +64,10 @@ def page() -> str:
 
 def _contents() -> str:
     chapters = dict.fromkeys(verb.chapter for verb in VERBS.values())
+    rows = {chapter: [name for name, verb in VERBS.items() if verb.chapter == chapter] for chapter in chapters}
+    rows["From plugins"] = _verbs_of_plugins(Plugins(disabled=_not_standard()))
     lines = ["| | |", "|---|---|"]
-    for chapter in chapters:
-        verbs = [name for name, verb in VERBS.items() if verb.chapter == chapter]
+    for chapter, verbs in rows.items():
         lines.append(f"| {chapter} | {', '.join(f'[{name}](#perf-{name})' for name in verbs)} |")
     return "\n".join(lines) + "\n"
 
@@ -80,6 +81,14 @@ def _commands() -> Iterator[tuple[str, ...]]:
         command = typer.main.get_command(importlib.import_module(f"perfcore.cli.{verb.module}").app)
         below = plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else getattr(command, "commands", ())
         yield from ((name, each) for each in below)
+        added = (each for each in plugins.names("command") if each.startswith(f"{name}."))
+        yield from ((name, each.removeprefix(f"{name}.")) for each in added)
+    yield from ((name,) for name in _verbs_of_plugins(plugins))
+
+
+def _verbs_of_plugins(plugins: Plugins) -> list[str]:
+    """The verbs that plugins add; a name with a dot stands below a verb of perfcore."""
+    return [name for name in plugins.names("command") if "." not in name]
 
 
 def _section(words: Sequence[str]) -> str:

@@ -571,6 +571,11 @@ class Command(Protocol):
         """A new `typer.Typer`. Its commands find a `CommandContext` as `ctx.obj` and print through it only."""
         ...
 
+    @optional
+    def call(self, history: History, arguments: Mapping[str, Any]) -> Any:
+        """The same command as a call of the library, `History.command(name, **arguments)`: a frozen result, nothing
+        printed."""
+
 
 class Events:
     """What observers can listen to without wrapping anything. Several may answer; all are called."""

@@ -30,7 +30,7 @@ from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
-from perfcore.errors import FormatError, NotFoundError, PerfError, UsageError, VersionError
+from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UsageError, VersionError
 from perfcore.measure import matrix, stored_command
 from perfcore.measure.build import Building
 from perfcore.measure.runner import Context, postprocess
@@ -38,6 +38,7 @@ from perfcore.measure.scratch import place_of
 from perfcore.measure.summary import Summary, per_run, summarize
 from perfcore.measure.trees import Trees
 from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
+from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.importer import Imported, ImportResult, import_profiles
@@ -294,6 +295,33 @@ class History:
         from perfcore.analysis.calibration import calibrate
 
         return calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
+
+    def bisect(
+        self,
+        good: str = "",
+        bad: str = "",
+        command: Command | None = None,
+        *,
+        shell: bool = False,
+        **options: Any,
+    ) -> Any:
+        """The version between `good` and `bad` that made a command slower, as `perf bisect` finds it.
+
+        The result has `found`, `versions`, `probability` and `as_json()`. `auto=True` takes the ends from the history;
+        without arguments, a bisection that was interrupted goes on. The other options are those of the command:
+        `confidence=0.99`, `max_runs=60`; `search` replaces the search. PluginError if perfcore-command-bisect is not
+        installed.
+        """
+        argv = None if command is None else _job(command, "", shell).argv
+        return self.command("bisect", good=good, bad=bad, command=argv, shell=shell, **options)
+
+    def command(self, name: str, **arguments: Any) -> Any:
+        """The result of a plugin's command. PluginError for one that is not installed or only prints."""
+        found, driver = self.repository.plugins.make("command", name, self.repository.plugin_options("command", name))
+        if not hasattr(driver, "call"):
+            raise PluginError("this command cannot be called from the library", plugin=str(found))
+        with guard(found, "call"):
+            return driver.call(self, arguments)
 
     def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
         """The rows of one profile in a series; None where it has not this metric."""

@@ -33,7 +33,6 @@ VERBS: Mapping[str, Verb] = {
     "diff": Verb("diff", "Look", "What differs between two profiles, by function."),
     "compare": Verb("compare", "Look", "Measure two versions or programs in turn until one is known to be slower."),
     "check": Verb("check", "Look", "Find what became slower or faster."),
-    "bisect": Verb("bisect", "Look", "Find the version that made it slower."),
     "config": Verb("config", "Tend", "Read, change and trust the configuration."),
     "plugins": Verb("plugins", "Tend", "What is installed, and whether it works."),
     "gc": Verb("gc", "Tend", "Remove objects that nothing refers to."),

@@ -65,14 +65,6 @@ def effects(job: Job) -> Iterator[str]:
             yield f"option of the collector: {printable(f'{name}={value}')}"
 
 
-def bisect_words(job: Job, good: str, bad: str, *, reset: bool = False) -> str:
-    """What a user types to bisect with this command; with `reset`, instead of what is under way."""
-    again = "--reset " if reset else ""
-    collector = f"--collector {shlex.quote(job.collector.name)} " if job.collector.name != "time" else ""
-    shell = "--shell " if job.shell else ""
-    return f"perf bisect {again}{printable(collector)}{shell}{good[:10]} {bad[:10]} -- {words(job)}"
-
-
 def _is_real(job: Job) -> bool:
     if job.shell:
         return job.argv == (job.label,)

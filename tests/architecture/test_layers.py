@@ -40,13 +40,19 @@ ORDER = {
         ("description",),
         ("registry",),
     ),
-    "repository": (("location", "imports", "sources"), ("creation", "registration"), ("entries",), ("repository",)),
+    "repository": (
+        ("location", "imports", "sources"),
+        ("creation", "registration"),
+        ("entries",),
+        ("repository",),
+        ("importer",),
+    ),
 }
 """The order of modules within packages: a module imports only from groups before its own. Packages that are not listed
 here have no import cycle, as have these."""
 LONGEST = 400
 """Lines of a module: codebases of this kind have 80 to 160, and a codec or a detector may need more."""
-LONG = ("perfcore.hookspecs",)  # the manual of plugin authors on one page
+LONG = ("perfcore.hookspecs", "perfcore.library")  # each is the manual of its readers on one page
 PACKAGES = (ROOT, *sorted(ROOT.parent.glob("plugins/*/perfcore_*/")))
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = ("numpy", "scipy", "polars", "rich", "git", "hypothesis", "pytest", "asyncio", "unittest", "http")

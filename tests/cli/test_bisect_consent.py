@@ -61,7 +61,7 @@ def test_a_journal_of_somebody_else_runs_nothing(versions, canary) -> None:
         plant(versions, **parts)
         done = versions.perf("bisect", code=7)
         assert not canary.exists()
-        assert "you have not measured that on this machine" in done.err
+        assert "holds a command that you have not measured on this machine" in done.err
         assert "hint: read the command above; to run it, type it yourself: perf bisect --reset " in done.err
     assert "variable: LD_PRELOAD=/evil.so" in done.err
 

@@ -14,11 +14,15 @@ from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Job, Step
 from perfcore.text import printable
 from perfcore_command_bisect.ancestry import Range
-from perfcore_command_bisect.bisection import Evidence, Question
+from perfcore_command_bisect.search import Evidence, Question
 
 NAME = "bisect.json"
 FORMAT = 1
-_MOST = 64 << 20
+CONFIDENCE = 0.95  # as the confidence of every interval that perfcore prints
+# A bisection of 64 versions with a step twice the noise takes 34 runs on average (benchmarks/bisection.py); 120 leave
+# room for a step of the size of the noise, and end a hopeless search after some minutes.
+MAX_RUNS = 120
+_MAX_BYTES = 64 << 20  # a journal of 100,000 versions has 10 MB
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -72,8 +76,8 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     function: str = ""
     better: str = "lower"
     unit: str = ""
-    confidence: float = 0.95
-    max_runs: int = 120
+    confidence: float = CONFIDENCE
+    max_runs: int = MAX_RUNS
     threshold: float | None = None
     again: bool = False
     environment_id: str = ""
@@ -129,7 +133,7 @@ def read(folder: Path) -> Journal | None:
     path = folder / NAME
     hint = "`perf bisect --reset` removes it; then begin again"
     try:
-        data = files.read(path, _MOST, hint=hint).data
+        data = files.read(path, _MAX_BYTES, hint=hint).data
     except NotFoundError:
         return None
     shown = printable(str(path))

@@ -10,9 +10,11 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from perfcore_command_bisect import bisection, drift
-from perfcore_command_bisect.bisection import FIRST_RUNS, Answer, Belief, Evidence, Question
+from perfcore_command_bisect import bayes as bisection
+from perfcore_command_bisect import drift, search
+from perfcore_command_bisect.bayes import FIRST_RUNS
 from perfcore_command_bisect.drift import Ends, Group
+from perfcore_command_bisect.search import Belief, Candidates, Evidence, Question
 
 COMMITS, STEP, NOISE = 64, 0.05, 0.03
 SHAPE = 0.6
@@ -23,7 +25,7 @@ SPREAD = math.sqrt((math.exp(SHAPE**2) - 1) * math.exp(SHAPE**2))
 class Ended:
     """A simulated bisection: what it said, and the truth."""
 
-    answer: Answer
+    answer: Candidates
     culprit: int
     belief: Belief
     claimed: bool
@@ -50,7 +52,7 @@ def simulate(seed: str, commits: int = COMMITS, step: float = STEP, drift: float
     evidence: list[Evidence] = []
     while True:
         belief = bisection.believe(question, evidence)
-        answer = bisection.answer(question, belief)
+        answer = search.answer(question, belief)
         claimed = bisection.found(question, belief)
         if claimed or bisection.alike(belief, most) or belief.runs[2] >= most:
             return Ended(answer, culprit, belief, claimed)
@@ -215,7 +217,7 @@ def test_two_versions_with_one_run_of_each_are_not_answered() -> None:
     """There is one version only that can have made a change; whether there is one is still not known."""
     question = Question(places=2)
     belief = bisection.believe(question, [Evidence(0, (100.0,), "one"), Evidence(1, (103.0,), "one")])
-    assert bisection.answer(question, belief).probability > 0.9
+    assert search.answer(question, belief).probability > 0.9
     assert not bisection.found(question, belief)
 
 
@@ -280,7 +282,7 @@ def test_more_good_runs_move_the_suspicion_on() -> None:
 def test_versions_between_which_nothing_can_be_measured_are_one_answer() -> None:
     question = Question(places=9, broken=frozenset({3, 4, 5}))
     belief = bisection.believe(question, readings({0: 1.0, 8: 1.3, 2: 1.0, 6: 1.3}, times=9))
-    answer = bisection.answer(question, belief)
+    answer = search.answer(question, belief)
     assert answer.places == (3, 4, 5, 6)
     assert answer.probability > 0.95
     assert max(belief.probabilities) < 0.5
@@ -324,7 +326,7 @@ def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> N
     question, random_ = Question(places=2), random.Random(5)
     evidence: list[Evidence] = []
     belief = bisection.believe(question, evidence)
-    while bisection.answer(question, belief).probability < 0.999:
+    while search.answer(question, belief).probability < 0.999:
         assert len(evidence) < 200
         chosen = bisection.choose(question, belief)
         assert chosen is not None
@@ -333,13 +335,13 @@ def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> N
             evidence.append(Evidence(place, amounts, f"session {len(evidence) // 2}"))
         belief = bisection.believe(question, evidence)
     assert belief.runs[2] > 2 * FIRST_RUNS
-    assert bisection.answer(question, belief).places == (1,)
+    assert search.answer(question, belief).places == (1,)
 
 
 def test_an_improvement_is_found_too() -> None:
     question = Question(places=9)
     belief = bisection.believe(question, readings({0: 1.3, 8: 1.0, 4: 1.3, 5: 1.0}, times=9))
-    assert bisection.answer(question, belief).places == (5,)
+    assert search.answer(question, belief).places == (5,)
     assert math.exp(belief.step) == pytest.approx(1 / 1.3, rel=0.05)
 
 
@@ -347,7 +349,7 @@ def test_a_side_line_does_not_contain_its_neighbours_change() -> None:
     """0 - 1 - 3 (merge) and 0 - 2 - 3: version 2 comes later than 1 and does not contain it."""
     question = Question(places=4, contains=(0b1, 0b11, 0b101, 0b1111))
     belief = bisection.believe(question, readings({0: 1.0, 1: 1.3, 2: 1.0, 3: 1.3}, times=9))
-    assert bisection.answer(question, belief).places == (1,)
+    assert search.answer(question, belief).places == (1,)
     assert belief.probabilities[1] > 0.95
 
 
@@ -402,8 +404,8 @@ def test_whatever_was_measured_the_belief_is_one(evidence, broken, alike, prior)
     assert belief.probabilities[0] == 0
     chosen = bisection.choose(question, belief)
     assert chosen is None or (chosen.place not in broken and chosen.times > 0 and chosen.end_times >= 0)
-    assert 0 <= bisection.answer(question, belief).probability <= 1 + 1e-9
-    first, last = bisection.credible(belief, 0.95)
+    assert 0 <= search.answer(question, belief).probability <= 1 + 1e-9
+    first, last = search.credible(belief, 0.95)
     assert 1 <= first <= last <= 5
 
 
@@ -413,7 +415,7 @@ def test_constant_amounts_are_told_apart_at_once() -> None:
         Evidence(place, (level,) * 3, "one") for place, level in ((0, 100.0), (8, 101.0), (4, 100.0), (5, 101.0))
     ]
     belief = bisection.believe(question, constant)
-    assert bisection.answer(question, belief).places == (5,)
+    assert search.answer(question, belief).places == (5,)
     assert belief.probabilities[5] > 0.95
 
 

@@ -1,0 +1,186 @@
+"""`perf bisect`: the version that made a command slower, by few and noisy measurements."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from perfcore.analysis.fail_on import INCONCLUSIVE
+from perfcore.cli.options import COMMAND, WithCommand, variables
+from perfcore.config.settings import parse_seconds
+from perfcore.errors import UsageError
+from perfcore_command_bisect import engine, report
+from perfcore_command_bisect.journal import CONFIDENCE, MAX_RUNS
+from perfcore_command_bisect.options import BisectOptions
+from perfcore_command_bisect.result import BisectResult
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import CommandContext
+
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(cls=WithCommand)(bisect)
+    return app
+
+
+def bisect(
+    ctx: typer.Context,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GOOD BAD] [-- COMMAND [ARG]...]",
+            help="A version before the change, one with it, and what to run (default: what was measured for them).",
+            show_default=False,
+        ),
+    ] = None,
+    auto: Annotated[
+        bool,
+        typer.Option("--auto", help="Take the ends from the history: its last degradation, or else its largest step."),
+    ] = False,
+    metric: Annotated[
+        str, typer.Option("--metric", "-m", metavar="NAME", help="What is asked about (default: CPU time, if any).")
+    ] = "",
+    function: Annotated[
+        str, typer.Option("--function", metavar="NAME", help="Only what this function took, with all it called.")
+    ] = "",
+    collector: Annotated[
+        str | None,
+        typer.Option("--collector", metavar="NAME", help="Measure with this one (default: time, or what was used)."),
+    ] = None,
+    better: Annotated[
+        str, typer.Option("--better", metavar="lower|higher", help="What is an improvement (default: the metric's).")
+    ] = "",
+    confidence: Annotated[
+        float | None,
+        typer.Option("--confidence", metavar="P", help=f"How sure to be (default: {CONFIDENCE}).", show_default=False),
+    ] = None,
+    threshold: Annotated[
+        float | None,
+        typer.Option(
+            "--threshold",
+            min=0,
+            metavar="X",
+            help="The smallest relative change that matters (default: check.threshold, or 0.01).",
+            show_default=False,
+        ),
+    ] = None,
+    max_runs: Annotated[
+        int | None,
+        typer.Option(
+            "--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after so many runs (default: {MAX_RUNS})."
+        ),
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option("--budget", "-t", metavar="SECONDS", help="Stop after this long; to go on later.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")
+    ] = False,
+    register: Annotated[bool, typer.Option("--add", "-a", help="Register what is measured.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Forget the bisection that is under way.")] = False,
+    shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+    cwd: Annotated[
+        Path | None, typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
+    ] = None,
+    no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end.")] = False,
+) -> None:
+    """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.
+
+    GOOD and BAD are measured first; where they do not differ by --threshold, nothing else is. Then each step measures
+    the version that tells most, in turn with an end. Without arguments, a bisection that was interrupted goes on. The
+    exit code is 0 if the version was found and 8 if nobody can tell.
+    """
+    context: CommandContext = ctx.obj
+    if reset and not (what or auto):
+        context.say(
+            "the bisection is forgotten"
+            if engine.forget(context.history.repository)
+            else "there is no bisection to forget"
+        )
+        return
+    good, bad = _ends(what or [], auto)
+    argv = ctx.meta.get(COMMAND)
+    options = BisectOptions(
+        good=good,
+        bad=bad,
+        auto=auto,
+        command=None if argv is None else tuple(argv),
+        shell=shell,
+        cwd=cwd,
+        env=variables(env or []),
+        build=not no_build,
+        collector=collector,
+        metric=metric,
+        function=function,
+        better=better,
+        confidence=confidence,
+        threshold=threshold,
+        max_runs=max_runs,
+        budget=_seconds(budget),
+        again=again,
+        register=register,
+        reset=reset,
+    )
+    with engine.bisection(
+        context.history.repository, options, context, confirm=functools.partial(_confirm, context)
+    ) as bisection:
+        result = _run(context, bisection, as_json)
+    if not result.found:
+        raise typer.Exit(INCONCLUSIVE)
+
+
+def _confirm(context: CommandContext, lines: Iterable[str]) -> bool:
+    for line in lines:
+        context.say(line)
+    return context.confirm("run it?")
+
+
+def _run(context: CommandContext, bisection: engine.Bisection, as_json: bool) -> BisectResult:
+    if not as_json:
+        context.line(report.heading(bisection.status()))
+    try:
+        result = bisection.run(engine.no_steps if as_json else report.StepReport(context))
+    except KeyboardInterrupt:
+        context.say("\nnothing is lost: `perf bisect` goes on from here")
+        raise
+    context.clear_progress()
+    if as_json:
+        context.json(result.as_json())
+    else:
+        for line in report.conclusion(context, result):
+            context.line(line)
+    return result
+
+
+def _ends(words: list[str], auto: bool) -> tuple[str, str]:
+    """GOOD and BAD of the command line; two empty words for neither."""
+    if auto and words:
+        raise UsageError("--auto takes the ends from the history", hint="leave GOOD and BAD away")
+    if not words:
+        return "", ""
+    if len(words) != 2:
+        named = "1 is" if len(words) == 1 else f"{len(words)} are"
+        raise UsageError(
+            f"two versions are wanted, GOOD and BAD, and {named} named", hint="the command stands after `--`"
+        )
+    return words[0], words[1]
+
+
+def _seconds(budget: str | None) -> float | None:
+    if budget is None:
+        return None
+    try:
+        return parse_seconds(budget)
+    except ValueError as error:
+        raise UsageError(f"--budget: {error}") from error

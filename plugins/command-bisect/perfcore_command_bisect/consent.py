@@ -1,0 +1,56 @@
+"""The user's consent to run a command that a profile or a journal holds.
+
+Both may come from a clone or an import. Their commands run only if the user measured the same command on this machine,
+or confirms it after seeing all that runs.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable
+from typing import TypeAlias
+
+from perfcore.errors import StorageError, UntrustedError
+from perfcore.measure import stored_command
+from perfcore.model import Job
+from perfcore.repository import Repository
+from perfcore.text import printable
+
+Confirm: TypeAlias = Callable[[Iterable[str]], bool]
+"""Shows these lines, and asks whether to run what they say."""
+
+
+def refuse(lines: Iterable[str]) -> bool:
+    """The answer without a user: no."""
+    return False
+
+
+def require(repository: Repository, confirm: Confirm, digest: str, job: Job, *, source: str, typed: str) -> None:
+    """UntrustedError unless the command of a hash was measured here, or the user confirms it now. `source` names the
+    origin of the command, `typed` the command line that runs it without a question."""
+    if repository.commands.hold(digest):
+        return
+    heading = f"{source} holds a command that was not measured by you on this machine:"
+    if not confirm([heading, *(f"  {line}" for line in stored_command.effects(job))]):
+        raise UntrustedError(
+            f"nothing was run: {source} holds a command that you have not measured on this machine",
+            hint=f"read the command above; to run it, type it yourself: {typed}",
+        )
+
+
+def remember(repository: Repository, digest: str) -> None:
+    """List a command that the user typed or confirmed. If the list cannot be written, the next bisection asks."""
+    try:
+        repository.commands.note(digest)
+    except StorageError as error:
+        repository.plugins.warn(f"{error}; `perf bisect` will ask before it runs the same command again")
+
+
+def command_line(job: Job, good: str, bad: str, *, reset: bool = False) -> str:
+    """The line that a user types to bisect with this command; with `reset`, instead of the bisection under way."""
+    options = "--reset " if reset else ""
+    if job.collector.name != "time":
+        options += f"--collector {printable(shlex.quote(job.collector.name))} "
+    if job.shell:
+        options += "--shell "
+    return f"perf bisect {options}{good[:10]} {bad[:10]} -- {stored_command.words(job)}"

@@ -1,0 +1,377 @@
+"""A bisection under way: measures the most informative version, and writes its journal after every measurement."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import attrs
+import msgspec
+
+from perfcore import environment
+from perfcore.analysis.pairing import thresholds_of
+from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
+from perfcore.locks import Lock
+from perfcore.measure import stored_command
+from perfcore.measure.build import Building
+from perfcore.measure.execution import runner_context, submit
+from perfcore.measure.identity import state_key
+from perfcore.measure.request import configured_build
+from perfcore.measure.run_errors import named_error, run_error
+from perfcore.measure.runner import Context
+from perfcore.measure.tree_state import tree_directory
+from perfcore.measure.versions import Versions
+from perfcore.model import Job, MinorVersion, Plan, Profile
+from perfcore.model.listener import Listener
+from perfcore.repository import Repository
+from perfcore.store.lookup import Ref
+from perfcore.text import clip, printable
+from perfcore_command_bisect import consent, observations
+from perfcore_command_bisect import journal as journals
+from perfcore_command_bisect.bayes import SMALLEST, BayesianSearch
+from perfcore_command_bisect.consent import Confirm
+from perfcore_command_bisect.journal import Journal, Reading
+from perfcore_command_bisect.options import BisectOptions
+from perfcore_command_bisect.request import new_journal
+from perfcore_command_bisect.result import BisectResult, Status, Step, Stopped
+from perfcore_command_bisect.search import Belief, Measurement, Question, Search, answer
+
+# Runs that the preparation of a version may count for: a slow build is no reason to run one version for ever.
+_MAX_SETUP = 10.0
+_WARMUP = 2.0  # runs: the cost of another version before any tree was built; `time` warms up once or twice
+_LABEL_WIDTH = 60  # columns of a command in a message
+
+
+StepListener = Callable[[Step, Status], None]
+
+
+def no_steps(step: Step, status: Status) -> None:
+    """The step listener that ignores all steps."""
+
+
+@contextlib.contextmanager
+def bisection(
+    repository: Repository,
+    options: BisectOptions,
+    listener: Listener,
+    *,
+    search: Search | None = None,
+    confirm: Confirm = consent.refuse,
+) -> Iterator[Bisection]:
+    """The bisection of the options, or the one under way, ready to run. Only one process has it at a time. `confirm`
+    asks the user before a command runs that a profile or journal of somebody else holds."""
+    perf = repository.perf
+    search = search or BayesianSearch()
+    (perf / "locks").mkdir(exist_ok=True)
+    busy = PerfError("another `perf bisect` is at work here", hint="wait for it, or end it")
+    with Lock(perf / "locks" / "bisect").hold(0.0, busy):
+        if options.reset:
+            journals.remove(perf)
+        earlier = journals.read(perf)
+        if options.is_new:
+            requested = new_journal(repository, options, listener, confirm)
+            journal = _resumed(repository, earlier, requested, listener, search)
+        elif options.command is None and earlier is not None:
+            _require_own(repository, earlier, confirm)
+            journal = earlier
+        else:
+            raise UsageError(
+                "say between which versions: perf bisect GOOD BAD -- COMMAND",
+                hint="or --auto takes them from the history",
+            )
+        journal = _with_changes(journal, options)
+        consent.remember(repository, journals.digest(repository.home, journal))
+        journals.write(perf, journal)
+        until = None if options.budget is None else time.monotonic() + options.budget
+        yield Bisection(repository, journal, listener, search, register=options.register, until=until)
+
+
+def forget(repository: Repository) -> bool:
+    """Discard the bisection under way; whether there was one."""
+    return journals.remove(repository.perf)
+
+
+def _with_changes(journal: Journal, options: BisectOptions) -> Journal:
+    """The journal with the options that may change while a bisection is under way."""
+    changes = {
+        "confidence": options.confidence,
+        "threshold": options.threshold,
+        "max_runs": options.max_runs,
+        "better": options.better or None,
+        "again": options.again or None,
+    }
+    return msgspec.structs.replace(journal, **{key: value for key, value in changes.items() if value is not None})
+
+
+def _resumed(
+    repository: Repository, earlier: Journal | None, requested: Journal, listener: Listener, search: Search
+) -> Journal:
+    """The earlier journal if it answers the request, the new one if the earlier bisection has ended."""
+    if earlier is None or not earlier.readings:
+        return requested
+    if earlier.asks_the_same(requested):
+        return msgspec.structs.replace(earlier, ends_from=requested.ends_from)
+    if Bisection(repository, earlier, listener, search).status().stopped:
+        return requested
+    raise UsageError(
+        f"a bisection of {earlier.versions[0][:10]}..{earlier.versions[-1][:10]} is under way, of "
+        f"{clip(stored_command.label(earlier.command.job), _LABEL_WIDTH)}",
+        hint="`perf bisect` goes on with it, `perf bisect --reset` forgets it",
+    )
+
+
+def _require_own(repository: Repository, earlier: Journal, confirm: Confirm) -> None:
+    """UntrustedError unless the user began this bisection on this machine, or confirms what it runs."""
+    job = earlier.command.job
+    consent.require(
+        repository,
+        confirm,
+        journals.digest(repository.home, earlier),
+        job,
+        source="the bisection that is under way",
+        typed=consent.command_line(job, earlier.versions[0], earlier.versions[-1], reset=True),
+    )
+
+
+@attrs.define
+class Bisection:
+    """A bisection under way. `register` registers the profiles with their versions; `until` is the time to stop, in
+    seconds of `time.monotonic`."""
+
+    repository: Repository
+    journal: Journal
+    listener: Listener
+    search: Search
+    on_step: StepListener = no_steps
+    register: bool = False
+    until: float | None = None
+    _context: Context = attrs.field(init=False)
+    _thresholds: Mapping[str, float] = attrs.field(init=False)
+    _built: Building = attrs.field(factory=Building)
+    _setup_seconds: float = 0.0
+    _setups: int = 0
+    _run_seconds: float = 0.0
+    _runs: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self._context = runner_context(self.repository, self.listener)
+        self._thresholds = thresholds_of(self.repository)
+
+    def run(self, on_step: StepListener = no_steps) -> BisectResult:
+        """Measure until the version is found or cannot be."""
+        self.on_step = on_step
+        self._require_same_machine()
+        self._built = configured_build(self.repository, skip=not self.journal.command.build)
+        ends = self.journal.versions[0], self.journal.versions[-1]
+        with Versions(self.repository, self._built, keep=ends) as trees:
+            while True:
+                status = self.status()
+                if status.stopped:
+                    versions = tuple(self._version(index) for index in status.candidates.places)
+                    return BisectResult(status, versions)
+                self._step(trees, status)
+
+    def status(self) -> Status:
+        """The state after the observations so far."""
+        question, threshold = self.journal.question, self._threshold()
+        belief = self.search.believe(question, self.journal.evidence, threshold)
+        stopped = self._stopped(question, belief)
+        return Status(self.journal, belief, answer(question, belief), threshold, stopped)
+
+    def _threshold(self) -> float:
+        """The smallest relative change that matters: of the options, as configured for the metric, or for all."""
+        if self.journal.threshold is not None:
+            return self.journal.threshold
+        return self._thresholds.get(self.journal.metric, self._thresholds.get("", SMALLEST))
+
+    def _stopped(self, question: Question, belief: Belief) -> Stopped | None:
+        confidence, max_runs = self.journal.confidence, self.journal.max_runs
+        if not any(question.shares()):
+            return "identical"
+        if verdict := self.search.verdict(question, belief, max_runs, confidence):
+            return verdict
+        if belief.runs[2] >= max_runs:
+            return "runs"
+        if self.until is not None and time.monotonic() >= self.until:
+            return "time"
+        return None if self.search.choose(question, belief, 0.0, confidence) else "stuck"
+
+    def _step(self, trees: Versions, status: Status) -> None:
+        question, confidence = self.journal.question, self.journal.confidence
+        measurement = self.search.choose(question, status.belief, self._setup(), confidence)
+        assert measurement is not None
+        jobs = self._prepare(trees, measurement)
+        if jobs is not None:
+            self._measure(trees, measurement, jobs)
+
+    def _setup(self) -> float:
+        """The cost of preparing another version, in runs, with those for warming up."""
+        if not self._setups or not self._runs:
+            return _WARMUP
+        run = max(1e-9, self._run_seconds / self._runs)
+        return min(_MAX_SETUP, _WARMUP + self._setup_seconds / self._setups / run)
+
+    def _prepare(self, trees: Versions, measurement: Measurement) -> tuple[Job, Job] | None:
+        """The jobs of the version and the end in their trees; None where something was learnt without measuring."""
+        try:
+            end = self._job_in_tree(trees, measurement.end)
+        except PerfError as error:
+            raise named_error(self._called(measurement.end), error) from error
+        try:
+            job = self._job_in_tree(trees, measurement.place)
+        except CommandFailedError as error:
+            self._skip(measurement.place, error)
+            return None
+        known = len(self.journal.question.alike)
+        for place in (measurement.end, measurement.place):
+            self._identify(place, trees)
+        question = self.journal.question
+        if len(question.alike) > known:
+            if measurement.place:
+                pair = next(pair for pair in question.alike if measurement.place in pair)
+                twin = self.journal.versions[sum(pair) - measurement.place]
+                self._learnt(Step(self._version(measurement.place), like=twin))
+            return None
+        return job, end
+
+    def _job_in_tree(self, trees: Versions, place: int) -> Job:
+        version = self.journal.versions[place]
+        new = not trees.is_ready(version)
+        self.listener.progress(0, 0, f"preparing {version[:10]}")
+        started = time.monotonic()
+        tree = trees.get(version)
+        if new:
+            self._setup_seconds += time.monotonic() - started
+            self._setups += 1
+        job = self.journal.command.job
+        try:
+            cwd = tree_directory(tree, job.cwd, version)
+        except UsageError as error:
+            raise CommandFailedError(error.message, hint=error.hint) from error
+        return attrs.evolve(job, cwd=cwd, version=version)
+
+    def _identify(self, place: int, trees: Versions) -> None:
+        version = self.journal.versions[place]
+        if version in self.journal.programs or self.journal.again:
+            return
+        inputs = tuple(self.repository.config.get("execute.inputs"))
+        key = state_key(self.repository.vcs, version, trees.get(version), inputs, self.journal.programs)
+        self._write(programs={**self.journal.programs, version: key})
+
+    def _measure(self, trees: Versions, measurement: Measurement, jobs: tuple[Job, Job]) -> None:
+        times = measurement.times, measurement.end_times
+        repeated = tuple(
+            attrs.evolve(job, collector=attrs.evolve(job.collector, params={**job.collector.params, **_often(count)}))
+            for job, count in zip(jobs, times, strict=True)
+            if count
+        )
+        started = time.monotonic()
+        done = list(submit(self.repository.plugins, Plan(jobs=repeated, context=self._context), self.repository))
+        self._run_seconds += time.monotonic() - started
+        self._runs += sum(times)
+        for place, one in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):
+            if one.profile is None:
+                error = one.error or PerfError(f"{one.job.label} was not measured")
+                tree = trees.get(self.journal.versions[place])
+                self._skip(place, run_error("", error, one.job, tree, self._built))
+                return
+        self._keep(measurement, [one.profile for one in done if one.profile is not None])
+
+    def _keep(self, measurement: Measurement, profiles: Sequence[Profile]) -> None:
+        journal, first = self.journal, profiles[0]
+        places = (measurement.place, measurement.end)[: len(profiles)]
+        amounts = [observations.read(profile, journal.metric, journal.function) for profile in profiles]
+        if journal.function and not journal.sessions and not any(any(one.values) for one in amounts):
+            raise NotFoundError(
+                f"neither end spends anything in a function {printable(journal.function)!r}",
+                hint=nearest(journal.function, observations.functions(first))
+                or next(iter(first.notes), "`perf show` lists them"),
+            )
+        if not all(one.values for one in amounts):
+            raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
+        session = observations.session(first) or f"{journal.sessions}"
+        read = tuple(
+            Reading(journal.versions[place], one.values, session) for place, one in zip(places, amounts, strict=True)
+        )
+        self._write(
+            readings=(*journal.readings, *read),
+            sessions=journal.sessions + 1,
+            metric=amounts[0].metric,
+            unit=amounts[0].unit,
+            better=amounts[0].better if journal.better == "" else journal.better,
+            config_id=first.config_id,
+            environment_id=first.environment_id,
+        )
+        if not journal.sessions:
+            self._write(readings=(*self.journal.readings, *earlier_readings(self.repository, self.journal)))
+        for profile in profiles:
+            self._register(profile)
+        for place, one in zip(places, amounts, strict=True):
+            if measurement.place in (0, place):
+                self._tell(Step(self._version(place), one.values, more=place != places[-1] and measurement.place == 0))
+
+    def _register(self, profile: Profile) -> None:
+        if self.register:
+            repository = self.repository
+            repository.register(Ref(kind="pending", pending=repository.save(profile)), profile.origin)
+
+    def _skip(self, place: int, error: PerfError) -> None:
+        """Go on without a version; an end cannot be left out."""
+        if place in (0, len(self.journal.versions) - 1):
+            raise named_error(self._called(place), error) from error
+        version, why = self.journal.versions[place], str(error)
+        self._learnt(
+            Step(self._version(place), broken=why), broken={**self.journal.broken, version: why.split("\n", 1)[0]}
+        )
+
+    def _learnt(self, step: Step, **changes: Any) -> None:
+        self._write(**changes)
+        self._tell(step)
+
+    def _tell(self, step: Step) -> None:
+        self.on_step(step, self.status())
+
+    def _write(self, **changes: Any) -> None:
+        self.journal = msgspec.structs.replace(self.journal, **changes)
+        journals.write(self.repository.perf, self.journal)
+
+    def _version(self, place: int) -> MinorVersion:
+        return self.repository.vcs.get_minor_version_info(self.journal.versions[place])
+
+    def _called(self, end: int) -> str:
+        return f"{self.journal.versions[end][:10]}, the {'bad' if end else 'good'} end"
+
+    def _require_same_machine(self) -> None:
+        here = environment.environment_id(self._context.machine)
+        if self.journal.environment_id not in ("", here):
+            raise UsageError(
+                "this bisection was begun on another machine, or before this one was changed: amounts do not compare",
+                hint="go on there, or begin again: perf bisect --reset",
+            )
+
+
+def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:
+    """What profiles that exist already say of the versions of a bisection."""
+    found, told = [], set()
+    mine = {reading.session for reading in asked.readings}
+    for version in asked.versions:
+        for entry in repository.readable_entries(version):
+            alike = (entry.config_id, entry.environment_id) == (asked.config_id, asked.environment_id)
+            if not alike or entry.profile in told:
+                continue
+            told.add(entry.profile)
+            with contextlib.suppress(PerfError):
+                profile = repository.store.load(entry.profile)
+                session = observations.session(profile) or entry.profile
+                values = observations.read(profile, asked.metric, asked.function).values
+                if values and session not in mine:
+                    found.append(Reading(version, values, session, apart=True))
+    with_ends = {r.session for r in found if r.version in (asked.versions[0], asked.versions[-1])}
+    others = {r.session for r in found if r.version not in (asked.versions[0], asked.versions[-1])}
+    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in found]
+
+
+def _often(count: int) -> Mapping[str, Any]:
+    return {"repeat": count, "budget": None, "order": "interleaved", "retry_disturbed": 0}

@@ -1,0 +1,206 @@
+"""The report of `perf bisect` in words: each step with the belief after it, and the result."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.analysis import sparkline
+from perfcore.measure import stored_command
+from perfcore.model import MinorVersion
+from perfcore.text import clip, percent, plural, printable, quantity, width
+from perfcore_command_bisect import bayes
+from perfcore_command_bisect.journal import Journal
+from perfcore_command_bisect.result import BisectResult, Status, Step
+from perfcore_command_bisect.search import Belief, credible
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import CommandContext
+
+_BAR, _SUBJECT, _REASON = 32, 40, 60  # columns
+_NOTHING = "·"
+_MORE = (2, 4, 8)  # times as many runs as were allowed: nobody waits for sixteen times as many
+_TIMES = ("ns", "us", "ms", "s")
+_INCONCLUSIVE = {
+    "runs": "after {runs}",
+    "time": "in the time there was",
+    "stuck": "after {runs}: nothing that can be measured would tell more",
+}
+
+
+def heading(status: Status) -> str:
+    """The first line: the metric, the command, the versions and the runs so far."""
+    journal = status.journal
+    metric = printable(journal.function or journal.metric)
+    earlier = f", {plural(status.belief.runs[2], 'run')} taken already" if status.belief.runs[2] else ""
+    label = stored_command.label(journal.command.job)
+    subject = f"{metric} of {label}" if metric else label
+    versions = f"{journal.versions[0][:10]} (good) to {journal.versions[-1][:10]} (bad)"
+    return f"{subject}: {plural(len(journal.versions) - 1, 'version')} from {versions}{earlier}"
+
+
+@attrs.frozen
+class StepReport:
+    """Writes each step: the values of the version, and the belief after it."""
+
+    context: CommandContext
+
+    def __call__(self, step: Step, status: Status) -> None:
+        subject = clip(printable(step.version.subject), _SUBJECT)
+        gap = " " * (_SUBJECT - width(subject))
+        self.context.line(f"{step.version.short}  {subject}{gap}  {_read(step, status)}")
+        if step.more:
+            return
+        self.context.line(f"            {_bar(status.belief)}  {_state(status)}")
+
+
+def conclusion(context: CommandContext, result: BisectResult) -> Iterator[str]:
+    """The result, and the next step for the user."""
+    status = result.status
+    runs = plural(result.runs, "run")
+    good, bad = status.journal.versions[0][:10], status.journal.versions[-1][:10]
+    yield ""
+    if status.stopped == "identical":
+        yield from _identical(status.journal, good, bad)
+    elif status.stopped == "same":
+        yield from _alike(status, good, bad, runs)
+    else:
+        yield from _found(context, result, runs)
+
+
+def _identical(asked: Journal, good: str, bad: str) -> Iterator[str]:
+    """That there is nothing to find. Where a change was undone, versions between may still be slow."""
+    if asked.programs.get(asked.versions[0]) == asked.programs.get(asked.versions[-1]):
+        yield f"{good} and {bad} build the same program, with the same inputs: there is nothing to find"
+        if len(asked.versions) > 2:
+            yield "what lies between them may differ from both; --again measures in any case"
+    else:
+        yield f"no one version between {good} and {bad} made a change: the program went to and fro between theirs"
+        yield "take ends that lie closer together; --again measures in any case"
+
+
+def _read(step: Step, status: Status) -> str:
+    if step.like:
+        return f"the same program as {step.like[:10]}"
+    if step.broken:
+        why = step.broken.splitlines()[0].rstrip(":")
+        return f"skipped: {clip(printable(why), _REASON)}"
+    amount = statistics.median(step.values)
+    belief, against = status.belief, ""
+    if belief.logarithmic and amount > 0:
+        against = percent(amount / math.exp(belief.good))
+    return f"{quantity(amount, status.journal.unit):>9}  {against:>8}  {plural(len(step.values), 'run')}"
+
+
+def _bar(belief: Belief) -> str:
+    """The probabilities of the versions, oldest first; several share a column where they are many."""
+    columns = [math.fsum(p or 0.0 for p in part) for part in sparkline.columns_of(belief.probabilities[1:], _BAR)]
+    unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+    levels, nothing = (sparkline.BLOCKS, _NOTHING) if unicode else (sparkline.PLAIN, " ")
+    most = max(columns) or 1.0
+    return "".join(
+        levels[min(len(levels) - 1, int(column / most * len(levels)))] if column > 1e-4 else nothing
+        for column in columns
+    )
+
+
+def _state(status: Status) -> str:
+    belief, level = status.belief, status.journal.confidence
+    if belief.runs[2] and belief.runs[2] == sum(belief.runs[:2]) and belief.gap is not None:
+        gap = belief.gap
+        return f"the ends differ by {_size((gap.value, gap.low, gap.high), status)}"
+    first, last = credible(belief, level)
+    count = sum(p > 0 for p in belief.probabilities[first : last + 1])
+    within = "in one version" if count == 1 else f"among {plural(count, 'version')}"
+    return f"{_percentage(level)} sure: it is {within}; the likeliest has {_percentage(max(belief.probabilities))}"
+
+
+def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator[str]:
+    status, versions = result.status, result.versions
+    belief = status.belief
+    sure = _percentage(status.candidates.probability)
+    if status.stopped == "found":
+        lead = "this version" if len(versions) == 1 else "one of these versions, which no measurement tells apart,"
+        size = f"{_word(belief, status.journal)}: {_size((belief.step, belief.low, belief.high), status)}"
+        yield context.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
+    else:
+        yield f"cannot tell {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
+    for version in versions:
+        yield ""
+        yield f"  {version.id}"
+        yield f"  {printable(version.author)} <{printable(version.email)}>, {_date(version)}"
+        yield f"  {printable(version.subject)}"
+    yield ""
+    yield from _next(status, versions)
+
+
+def _next(status: Status, versions: Sequence[MinorVersion]) -> Iterator[str]:
+    if status.stopped == "runs":
+        yield f"go on: perf bisect --max-runs {2 * status.journal.max_runs}"
+    elif status.stopped == "time":
+        yield "go on: perf bisect"
+    elif status.stopped == "found":
+        command = status.journal.command
+        before = versions[0].parents[0] if versions[0].parents else status.journal.versions[0]
+        words = command.argv[0] if command.shell else shlex.join(command.argv)
+        pair = f"-v {before[:10]} -v {versions[-1].short}"
+        yield f"see where: perf collect sample {pair} {'--shell ' * command.shell}-- {printable(words)}"
+        yield "and then:  perf diff 0@p 1@p"
+
+
+def _alike(status: Status, good: str, bad: str, runs: str) -> Iterator[str]:
+    """That the ends hardly differ, or that nobody knows."""
+    gap = status.belief.gap
+    assert gap is not None
+    smallest = f"{status.threshold * 100:.3g} %"
+    size = _size((gap.value, gap.low, gap.high), status)
+    if gap.negligible:
+        yield f"cannot tell: {good} and {bad} differ by {size}, less than {smallest}; {runs}"
+        yield "look for a smaller change (perf bisect --threshold X), or take ends that lie further apart"
+    else:
+        yield f"cannot tell: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
+        yield f"measure {_more(status)}on a quieter machine, or take ends that lie further apart"
+
+
+def _more(status: Status) -> str:
+    """How many runs may tell, where a number that anyone would wait for does."""
+    asked = status.journal
+    for times in _MORE:
+        if not bayes.alike(status.belief, times * asked.max_runs, asked.confidence):
+            return f"more (perf bisect --max-runs {times * asked.max_runs}), "
+    return ""
+
+
+def _date(version: MinorVersion) -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(version.date))
+
+
+def _percentage(p: float) -> str:
+    return f"{math.floor(p * 1000) / 10:g} %" if p < 1 else "100 %"
+
+
+def _size(values: tuple[float, float, float], status: Status) -> str:
+    if status.belief.logarithmic:
+        size, low, high = (_unsigned(percent(math.exp(value))) for value in values)
+    else:
+        size, low, high = (quantity(value, status.journal.unit) for value in values)
+    return size if size == low == high else f"{size} ({low} to {high})"
+
+
+def _unsigned(shown: str) -> str:
+    """Nothing has no sign."""
+    return shown[1:] if shown in ("+0.0 %", "-0.0 %") else shown
+
+
+def _word(belief: Belief, found: Journal) -> str:
+    worse = (belief.step > 0) == (found.better != "higher")
+    if found.unit in _TIMES:
+        return "slower" if worse else "faster"
+    return "worse" if worse else "better"

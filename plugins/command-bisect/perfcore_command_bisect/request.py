@@ -1,0 +1,204 @@
+"""The journal of a new bisection: its ends, the versions between them, the command and the prior."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from perfcore.analysis import history as histories
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
+from perfcore.analysis.pairing import thresholds_of
+from perfcore.analysis.series import config_histories
+from perfcore.errors import NotFoundError, UsageError, VersionError
+from perfcore.measure import matrix, stored_command
+from perfcore.measure.request import working_directory
+from perfcore.measure.schedule import split_options
+from perfcore.measure.tree_state import tree_state
+from perfcore.model import Job, MinorVersion, Step
+from perfcore.model.listener import Listener
+from perfcore.repository import Repository
+from perfcore.text import percent, printable
+from perfcore_command_bisect import ancestry, auto_range, consent, journal, prior
+from perfcore_command_bisect.auto_range import Ends
+from perfcore_command_bisect.consent import Confirm
+from perfcore_command_bisect.journal import Command, Journal
+from perfcore_command_bisect.options import BisectOptions
+
+# Versions whose changed files are asked for. The VCS takes some milliseconds for each; the prior of a longer range
+# would cost more than the two or three runs that it saves.
+_MAX_CHANGED_FILES = 300
+
+
+def new_journal(repository: Repository, options: BisectOptions, listener: Listener, confirm: Confirm) -> Journal:
+    """The journal of the bisection that the options ask for, without any measurement."""
+    ends: Ends | None = None
+    if options.auto:
+        ends = _history_ends(repository, options, listener)
+        good, bad = ends.good, ends.bad
+        _note_step(ends, listener)
+        options = attrs.evolve(options, metric=options.metric or ends.scanned.series.metric)
+    else:
+        good, bad = repository.version(options.good), repository.version(options.bad)
+    if good == bad:
+        raise UsageError(f"both ends are {good[:10]}", hint="GOOD is a version before the change, BAD one that has it")
+    version_range = ancestry.between(repository.vcs, good, bad)
+    if tree_state(repository)[1]:
+        listener.note("versions are measured as they were committed; what is not committed is left out")
+    command = _command(repository, version_range.versions, ends, options, listener, confirm)
+    return Journal(
+        versions=tuple(version.id for version in version_range.versions),
+        contains=journal.bits_of(version_range),
+        prior=_prior(repository, version_range.versions, command, options.function, listener),
+        command=command,
+        metric=options.metric,
+        function=options.function,
+        better="",
+        ends_from=ends.source if ends is not None else "",
+    )
+
+
+def _note_step(ends: Ends, listener: Listener) -> None:
+    """The note that the ends are a guess, unless a check found a change between them."""
+    if ends.step is None:
+        return
+    series = ends.scanned.series
+    metric = printable(f"{series.resource}: {series.metric}" if series.resource else series.metric)
+    listener.note(
+        f"no check found a degradation that stands; taking the largest step for the worse: {metric} of "
+        f"{printable(ends.scanned.line.label)}, {percent(ends.step)} from {ends.good[:10]} to {ends.bad[:10]}"
+    )
+
+
+def _command(
+    repository: Repository,
+    versions: Sequence[MinorVersion],
+    ends: Ends | None,
+    options: BisectOptions,
+    listener: Listener,
+    confirm: Confirm,
+) -> Command:
+    """The command of the options, or else the one that the history of the ends is of, or else the latest command that
+    was measured for the ends or for versions between them."""
+    if options.command is not None:
+        job = matrix.command(list(options.command), shell=options.shell)
+        return _with_options(repository, job, options, options.collector or "time", {})
+    order = [versions[-1], versions[0], *reversed(versions[1:-1])]
+    entries = (
+        [ends.scanned.line.entry]
+        if ends
+        else (entry for version in order for entry in reversed(repository.readable_entries(version.id)))
+    )
+    for entry in entries:
+        if options.collector in (None, entry.collector) and not entry.postprocessors:
+            profile = repository.store.load(entry.profile)
+            header = profile.header
+            _, params = split_options(profile.collector.params)
+            present = {name: param for name, param in params.items() if param is not None}
+            job = Job(
+                argv=header.argv,
+                cmd=header.cmd,
+                args=header.args,
+                workload=header.workload,
+                shell=header.shell,
+                collector=Step(name=profile.collector.name, params=present),
+            )
+            consent.require(
+                repository,
+                confirm,
+                stored_command.profile_digest(repository.home, profile),
+                job,
+                source=f"the profile {entry.profile[:10]}",
+                typed=consent.command_line(job, versions[0].id, versions[-1].id),
+            )
+            listener.note(f"measuring what was measured before: {stored_command.label(job)}")
+            return _with_options(repository, job, options, profile.collector.name, present)
+    raise UsageError(
+        "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"
+    )
+
+
+def _with_options(
+    repository: Repository, job: Job, options: BisectOptions, collector: str, params: dict[str, Any]
+) -> Command:
+    return Command(
+        argv=job.argv,
+        cmd=job.cmd,
+        args=job.args,
+        workload=job.workload,
+        shell=job.shell,
+        cwd=str(working_directory(repository, options.cwd)),
+        env=dict(options.env),
+        collector=collector,
+        params=params,
+        build=options.build,
+    )
+
+
+def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> Ends:
+    """The ends of the last degradation in the history. NotFoundError if nothing became worse."""
+    label = matrix.command(list(options.command), shell=options.shell).label if options.command else None
+    candidates = [
+        history
+        for history in config_histories(repository, repository.version())
+        if label in (None, history.label)
+        and options.collector in (None, history.entry.collector)
+        and not history.entry.postprocessors
+    ]
+    series = histories.select_series(
+        repository, candidates, metric=options.metric or None, function=options.function or None
+    )
+    primary = [scanned for scanned in series if scanned.primary]
+    ends = auto_range.of_history(repository, _scanned(repository, primary, listener))
+    if ends is None:
+        raise NotFoundError(
+            "the history shows nothing that became worse", hint="say between which versions: perf bisect GOOD BAD"
+        )
+    return ends
+
+
+def _scanned(repository: Repository, series: Sequence[ScannedSeries], listener: Listener) -> list[ScannedSeries]:
+    """The series with their changes, if the configured check of histories is installed."""
+    name = str(repository.trusted("check.history"))
+    if not series or name not in repository.plugins.names("check"):
+        return list(series)
+    check = HistoryCheck.configured(repository, name)
+    if check is None:
+        return list(series)
+    return histories.scan_series(repository, series, check, thresholds_of(repository), listener.progress)
+
+
+def _prior(
+    repository: Repository, versions: Sequence[MinorVersion], command: Command, function: str, listener: Listener
+) -> tuple[float, ...]:
+    """The prior by the files that versions change, and by the histories of other commands on the branch."""
+    files: list[tuple[str, ...] | None] = [None] * len(versions)
+    if len(versions) <= _MAX_CHANGED_FILES:
+        for index, version in enumerate(versions[1:], 1):
+            listener.progress(index - 1, len(versions) - 1, "looking at what versions touch")
+            # A partial clone may lack the folders; the prior is only a guess, so it goes without them.
+            with contextlib.suppress(VersionError):
+                files[index] = repository.vcs.changed_files(version.parents[0], version.id) if version.parents else None
+    changes = _changes_of_others(repository, versions, command, listener)
+    return prior.shares(files, (*command.argv, function), changes)
+
+
+def _changes_of_others(
+    repository: Repository, versions: Sequence[MinorVersion], command: Command, listener: Listener
+) -> list[tuple[int, int]]:
+    """Ranges of versions in which the histories of other commands changed. A change of the same command is evidence,
+    which the search would count twice if the prior held it too."""
+    if not any(repository.readable_entries(version.id) for version in versions):
+        return []
+    others = [h for h in config_histories(repository, versions[-1].id) if h.label != command.job.label]
+    primary = [scanned for scanned in histories.select_series(repository, others) if scanned.primary]
+    indices = {version.id: index for index, version in enumerate(versions)}
+    changes = (change for scanned in _scanned(repository, primary, listener) for change in scanned.changes)
+    ranges = (
+        (indices.get(change.earliest), indices.get(change.latest))
+        for change in changes
+        if change.kind in ("degradation", "optimization")
+    )
+    return [(first, last) for first, last in ranges if first is not None and last is not None]
