@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -25,6 +25,9 @@ from perfcore.plugins.phases import Phases
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
+
+if TYPE_CHECKING:
+    from perfcore.measure.trees import Exporter
 
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
@@ -43,8 +46,8 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 @attrs.frozen(kw_only=True)
 class Context:
     """What the runner needs of the process it works in. `options(kind, name)` are a plugin's configured options,
-    `place` is the directory for the files of a plan. After `until`, in seconds of `time.monotonic`, no block begins
-    but the first that counts."""
+    `place` is the directory for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
+    of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
     options: Options = _no_options
@@ -52,6 +55,7 @@ class Context:
     schedule: Mapping[str, Any] = EMPTY
     progress: Progress = _no_progress
     place: Path | None = None
+    exporter: Exporter | None = None
     until: float = math.inf
 
 

@@ -203,6 +203,10 @@ class Repository:
         """Keep a profile as a pending one."""
         return pending.save(self.store, profile)
 
+    def replace(self, earlier: Pending | None, profile: Profile) -> Pending:
+        """Keep a profile in the place of a pending one; as a new one where that is gone, or was changed."""
+        return pending.replace(self.store, earlier, profile)
+
     def register(self, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
         """Register a pending profile or a file with a version (its origin, or else the head). The source is
         removed once the index is durable, unless it is to be kept."""
