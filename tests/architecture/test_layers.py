@@ -40,7 +40,13 @@ ORDER = {
         ("description",),
         ("registry",),
     ),
-    "repository": (("location", "imports", "sources"), ("creation", "registration"), ("entries",), ("repository",)),
+    "repository": (
+        ("location", "imports", "sources"),
+        ("creation", "registration"),
+        ("entries",),
+        ("repository",),
+        ("importer",),
+    ),
 }
 """The order of modules within packages: a module imports only from groups before its own. Packages that are not listed
 here have no import cycle, as have these."""
