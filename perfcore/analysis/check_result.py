@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, REGRESSED, FailRule
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import EMPTY, Change
+from perfcore.model import EMPTY
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model import Change
 
 SCHEMA = 1
 

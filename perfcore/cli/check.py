@@ -9,14 +9,13 @@ import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.analysis import checks, formats, locations, target
+from perfcore.analysis import checks, formats, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
 from perfcore.analysis.formats import FORMATS, wording
 from perfcore.analysis.target import CheckTarget
-from perfcore.cli import ack, check_table
-from perfcore.cli import calibrate as calibration
+from perfcore.cli import check_table
 from perfcore.cli.console import Console
 from perfcore.cli.reporting import TABLE, Wanted, deliver
 from perfcore.errors import UsageError, nearest
@@ -31,6 +30,8 @@ class _Check(TyperCommand):
 
     @property
     def commands(self) -> dict[str, Any]:
+        from perfcore.cli import ack
+
         command = typer.main.get_command(ack.app)
         command.name = "ack"
         return {"ack": command}
@@ -122,11 +123,15 @@ def check(
     if calibrate:
         if words or every:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        calibration.print_calibration(console, options, as_json=as_json)
+        from perfcore.cli.calibrate import print_calibration
+
+        print_calibration(console, options, as_json=as_json)
         return
     outcome = checks.check(console.repository, _target(console, words, every), options, console)
     console.clear_progress()
     if wanted.locates:
+        from perfcore.analysis import locations
+
         outcome = attrs.evolve(outcome, locations=locations.of_outcome(console.repository, outcome))
     if wanted.format == TABLE:
         _print(console, outcome, verbose)

@@ -17,9 +17,10 @@ from typing import TypeAlias
 
 import attrs
 
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import of_profiles, thresholds_of
+from perfcore.analysis.pairing import of_profiles
 from perfcore.analysis.run_values import Sessions, primary
 from perfcore.analysis.sensitivity import Calibrated, CalibrationTask, Sensitivity
 from perfcore.errors import PerfError

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from perfcore import environment
-from perfcore.analysis.pairing import thresholds_of
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.locks import Lock
 from perfcore.measure.build import Building
