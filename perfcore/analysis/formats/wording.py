@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import percent, plural, printable, quantity
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
 
 
 def shown(changes: Sequence[Change]) -> list[Change]:
