@@ -14,7 +14,6 @@ Polars or pandas by `to_polars()` and `to_pandas()`. `History.repository` has ev
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -30,17 +29,17 @@ from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
-from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UsageError, VersionError
-from perfcore.measure import matrix
+from perfcore.errors import PerfError, PluginError, UsageError, VersionError
+from perfcore.measure import matrix, run_series
 from perfcore.measure.build import Building
 from perfcore.measure.runner import Context, postprocess
 from perfcore.measure.scratch import place_of
-from perfcore.measure.summary import Summary, per_run, summarize
+from perfcore.measure.summary import Summary, summarize
 from perfcore.measure.trees import Trees
 from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
-from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
+from perfcore.profile.table import Table
 from perfcore.repository.importer import Imported, ImportResult, import_profiles
 from perfcore.repository.imports import write_profile
 from perfcore.repository.repository import Repository
@@ -53,17 +52,6 @@ if TYPE_CHECKING:
     from perfcore.model.listener import Listener
 
 Command = str | Sequence[str]
-_SERIES = (
-    ColumnSpec("position", "i64", role="order"),
-    ColumnSpec("version", "str"),
-    ColumnSpec("date", "i64", "s"),
-    ColumnSpec("subject", "str"),
-    ColumnSpec("command", "str"),
-    ColumnSpec("collector", "str"),
-    ColumnSpec("environment", "str"),
-    ColumnSpec("profile", "str"),
-    ColumnSpec("run", "i64", role="order"),
-)
 
 
 def open_repository(path: str | Path = ".", *, plugins: Plugins | None = None) -> History:
@@ -210,15 +198,7 @@ class History:
         command, collector, environment, profile, run, and the metric. Profiles without the metric are left out;
         NotFoundError where none is left.
         """
-        found: Table | None = None
-        for position, (version, entries) in enumerate(reversed(list(self.versions(head)))):
-            for entry in entries:
-                if fnmatch.fnmatchcase(entry.label, command) and fnmatch.fnmatchcase(entry.collector, collector):
-                    rows = self._rows(metric, position, version, entry)
-                    found = _joined(found, rows, metric)
-        if found is None:
-            raise NotFoundError(f"no profile of this history has the metric {metric!r} for {command!r}")
-        return found
+        return run_series.read(self.repository, metric, command=command, collector=collector, head=self.version(head))
 
     def history(
         self,
@@ -323,22 +303,6 @@ class History:
         with guard(found, "call"):
             return driver.call(self, arguments)
 
-    def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
-        """The rows of one profile in a series; None where it has not this metric."""
-        resources = self.repository.store.load(entry.profile).table("resources")
-        column = resources.get(metric) if resources is not None else None
-        if resources is None or column is None or column.role != "value":
-            return None
-        if metric in (spec.name for spec in _SERIES):
-            raise UsageError(f"a metric called {metric!r} has no place in a series: its columns have other names")
-        amounts = per_run(resources, column)
-        facts = (position, version.id, version.date, version.subject, entry.label, entry.collector)
-        made = TableBuilder("series", (*_SERIES, attrs.evolve(column.spec, dtype="f64")))
-        for run, amount in enumerate(amounts):
-            row: tuple[Any, ...] = (*facts, entry.environment_id, entry.profile, run, amount)
-            made.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
-        return made.build()
-
     def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> CheckTarget:
         if baseline is not None:
             if target is None:
@@ -440,15 +404,3 @@ def _below(tree: Path, cwd: Path) -> Path:
     if not place.is_dir():
         raise UsageError(f"there is no folder {cwd} in {tree}")
     return place
-
-
-def _joined(before: Table | None, after: Table | None, metric: str) -> Table | None:
-    if before is None or after is None:
-        return before if after is None else after
-    units = [table[metric].unit for table in (before, after)]
-    if units[0] != units[1]:
-        raise FormatError(
-            f"{metric} is in {units[0]!r} in some profiles and in {units[1]!r} in others",
-            hint="ask for one `command` or `collector`",
-        )
-    return concat([before, after])
