@@ -47,8 +47,6 @@ from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import AcceptanceResult
-    from perfcore.analysis.calibration import CalibrationResult
     from perfcore.model.listener import Listener
 
 Command = str | Sequence[str]
@@ -241,9 +239,8 @@ class History:
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
         `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
-        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. The outcome has the
-        `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
-        build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
+        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. `fails(change)` of the
+        result says whether one fails the build by `check.fail_on`. With `keep` the result is stored with the versions.
         """
         options = CheckOptions(
             method=method,
@@ -259,22 +256,18 @@ class History:
 
     def accept(
         self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None
-    ) -> AcceptanceResult:
+    ) -> acceptance.AcceptanceResult:
         """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`."""
-        from perfcore.analysis import acceptance
-
         if undo:
             return acceptance.take_back(self.repository, changes, why, author)
         return acceptance.accept(self.repository, changes, why, author, listener)
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
-    ) -> CalibrationResult:
+    ) -> calibration.CalibrationResult:
         """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
         result is stored, for `perf status`."""
-        from perfcore.analysis.calibration import calibrate
-
-        return calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
+        return calibration.calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
 
     def bisect(
         self,
