@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis import checks, difference, history_query
+from perfcore.analysis import acceptance, calibration, checks, difference, history_query
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
