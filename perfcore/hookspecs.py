@@ -66,6 +66,10 @@ if TYPE_CHECKING:
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
 
+API = 1
+"""The version of all contracts on this page. A change that breaks a driver raises it, and the second number of the
+core's version with it, so that the requirement of a distribution (`perfcore-core>=0.1,<0.2`) refuses a misfit."""
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 

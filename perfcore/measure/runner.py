@@ -145,7 +145,7 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
         settings = step_settings(step, plugins, options)
         found, driver = plugins.construct("postprocessor", step.name, settings)
         params, identity = _params(settings)
-        tool = Tool(name=step.name, version=found.version, params=params)
+        tool = Tool(name=found.name, version=found.version, params=params)
         profile = attrs.evolve(
             _postprocessed(profile, plugins.phases(found, driver)),
             postprocessors=(*profile.postprocessors, tool),
@@ -175,7 +175,7 @@ def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
     chosen, settings = resolved(job, plan.schedule, context)
     found, driver = context.plugins.construct("collector", job.collector.name, settings)
     params, identity = _params(settings)
-    tool = Tool(name=job.collector.name, version=found.version, params={**to_params(chosen), **params})
+    tool = Tool(name=found.name, version=found.version, params={**to_params(chosen), **params})
     return _JobState(
         job=job,
         submitted=submitted,

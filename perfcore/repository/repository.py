@@ -128,6 +128,7 @@ class Repository:
     def plugin_options(self, kind: str, name: str) -> dict[str, Any]:
         """The configured options of a plugin. UntrustedError for options in an untrusted layer. A view only shows
         profiles, so it goes without such options."""
+        name = name.rpartition(":")[2]  # options have the short name as key
         layers = [layer for layer in self.config.layers if name in layer.plugins(kind)]
         for layer in layers:
             if kind != "view":

@@ -41,7 +41,7 @@ STATUS = {
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.plugins": "cache fit guard installed local observers registry",
+    "perfcore.plugins": "cache fit guard installed local observers registry requirement",
     "perfcore.repository": "location repository",
     "perfcore.store": "index notes objects pending stack_base store",
 }
