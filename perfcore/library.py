@@ -40,7 +40,7 @@ from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profil
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
-from perfcore.repository.importer import Imported, ImportResult, import_profiles
+from perfcore.repository.importer import ImportResult, import_profiles
 from perfcore.repository.imports import write_profile
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
@@ -118,46 +118,21 @@ class History:
             return tuple(self._measured(placed))
 
     def import_(
-        self,
-        path: str | Path,
-        format: str | None = None,
-        *,
-        version: str | None = None,
-        register: bool = False,
-        **options: Any,
+        self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
     ) -> ImportResult:
         """Import the profiles of a file, or of a directory in the format that is named, as `perf import` does.
 
-        They become pending, and are registered at once with `register`; those that the other tool had registered are
-        registered with their version in any case. `version` is for profiles whose file names none.
-        """
-        items = list(self.import_profiles(path, format, version=version, register=register, **options))
-        profiles = tuple(item for item in items if not isinstance(item, PerfError))
-        return ImportResult(profiles=profiles, errors=tuple(item for item in items if isinstance(item, PerfError)))
-
-    def import_profiles(
-        self,
-        path: str | Path,
-        format: str | None = None,
-        *,
-        version: str | None = None,
-        register: bool = False,
-        **options: Any,
-    ) -> Iterator[Imported | PerfError]:
-        """The same one by one: each profile is imported when it is asked for, each that cannot be is given as the
-        error."""
-        return import_profiles(
-            self.repository,
-            self.repository.cwd / path,
-            format,
-            version=None if version is None else self.version(version),
-            register=register,
-            options=options,
+        They become pending, or are registered with `register` or where the other tool had registered them. `version`
+        is for profiles whose file names none."""
+        target = None if version is None else self.version(version)
+        source = self.repository.cwd / path
+        return ImportResult.of(
+            import_profiles(self.repository, source, format, version=target, register=register, options=options)
         )
 
     def export(
         self,
-        name: str | Entry | Pending | Ref,
+        name: str | Entry | Pending,
         path: str | Path,
         *,
         format: str = "perf",
@@ -168,8 +143,7 @@ class History:
         target = self.repository.cwd / path
         if target.exists() and not force:
             raise UsageError(f"{path} is there already", hint="--force replaces it")
-        profile = self.repository.load(name) if isinstance(name, Ref) else self.profile(name)
-        write_profile(self.repository, profile, target, format, options)
+        write_profile(self.repository, self.profile(name), target, format, options)
         return target
 
     def save(self, profile: Profile) -> Pending:
