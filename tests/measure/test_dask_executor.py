@@ -2,86 +2,89 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import socket
-import time
+import subprocess
+import sys
+import threading
+import uuid
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore.errors import PerfError
-from perfcore.measure import plan_format
-from perfcore.model import Attempt, Measured, Plan
-from perfcore.plugins import Plugins
+from perfcore.measure import plan_format, worker
+from perfcore.model import Measured, Plan
 
-distributed = pytest.importorskip("distributed", reason="distributed is not installed", exc_type=ImportError)
-WAITING = 0.05  # seconds between two looks whether the plan was cancelled
+dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=ImportError)
+distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 
 
-def answers_of(plan: bytes, cancelled: str) -> list[bytes]:
-    """On a worker: the answers of one session, as bytes. It ends when the file `cancelled` appears."""
-    _, local = Plugins().make("executor", "local")
-    done = []
-    with contextlib.closing(local.submit(plan_format.decode_plan(plan))) as answers:
-        for answer in answers:
-            done.append(plan_format.encode_measured(answer))
-            if Path(cancelled).exists():
-                break
-    return done
+def answers_of(plan: bytes, cancellation: str) -> list[bytes]:
+    """A task of the cluster: one session, measured by a process that ends with the task."""
+    cancelled = distributed.Event(cancellation, client=distributed.get_client())
+    command = [sys.executable, "-m", "perfcore.measure.worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(plan)
+        process.stdin.flush()
+        threading.Thread(target=lambda: (cancelled.wait(), process.stdin.close()), daemon=True).start()
+        answers = worker.answers(plan_format.decode_plan(plan), process.stdout)
+        return [plan_format.encode_measured(answer) for answer in answers]
 
 
 class Dask:
-    """Each session is a task of its own, and sessions run wherever there is room."""
+    """Each session is a task of its own, which runs wherever there is room."""
 
-    def __init__(self, client: Any, directory: Path) -> None:
-        self.client, self.cancelled = client, directory / f"cancelled-{time.time_ns()}"
+    def __init__(self, client: Any) -> None:
+        self.client = client
 
     def submit(self, plan: Plan) -> Iterator[Measured]:
-        from attrs import evolve
-
         sessions = plan.sessions or ([range(len(plan.jobs))] if plan.jobs else [])
-        parts = [evolve(plan, jobs=tuple(plan.jobs[p] for p in positions), sessions=()) for positions in sessions]
+        parts = [attrs.evolve(plan, jobs=tuple(plan.jobs[p] for p in each), sessions=()) for each in sessions]
+        cancellation = uuid.uuid4().hex
         tasks = {
-            self.client.submit(answers_of, plan_format.encode_plan(part), str(self.cancelled), pure=False): part
+            self.client.submit(answers_of, plan_format.encode_plan(part), cancellation, pure=False): part
             for part in parts
         }
         try:
             for task in distributed.as_completed(list(tasks)):
                 yield from self._answers(task, tasks[task])
         finally:
-            self.cancelled.touch()
-            self.client.cancel(list(tasks), force=True)
+            distributed.Event(cancellation, client=self.client).set()
+            self.client.cancel(list(tasks))
 
     def _answers(self, task: Any, part: Plan) -> Iterator[Measured]:
-        started = time.time_ns()
         try:
             yield from map(plan_format.decode_measured, task.result())
-        except distributed.scheduler.KilledWorker as lost:
+        except distributed.KilledWorker as lost:
             error = PerfError(f"a worker of the cluster was lost: {lost.last_worker.address}", hint="try again")
-            attempt = Attempt(worker=socket.gethostname(), started=started, error=str(error))
             for job in part.jobs:
-                yield Measured(job=job, error=error, retry=True, attempts=(attempt,))
+                yield Measured(job=job, error=error, retry=True)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of two worker processes in a directory of their own, where a lost worker loses its task at once."""
+    elsewhere = tmp_path_factory.mktemp("workers")
+    with pytest.MonkeyPatch.context() as patch, dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        patch.setenv("XDG_CACHE_HOME", str(elsewhere / "cache"))
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(elsewhere)
+            ) as cluster,
+            distributed.Client(cluster) as connected,
+        ):
+            connected.run(os.chdir, str(elsewhere))
+            yield connected
 
 
 class TestDask(ExecutorContract):
     workers = True
 
     @pytest.fixture
-    def driver(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Dask]:
-        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-        elsewhere = tmp_path / "worker"
-        elsewhere.mkdir()
-        settings = {"distributed.scheduler.allowed-failures": 0, "distributed.worker.daemon": False}
-        with (
-            distributed.config.set(settings) if hasattr(distributed, "config") else contextlib.nullcontext(),
-            distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(elsewhere)
-            ) as cluster,
-            distributed.Client(cluster) as client,
-        ):
-            client.run(os.chdir, str(elsewhere))
-            yield Dask(client, tmp_path)
+    def driver(self, client: Any) -> Dask:
+        return Dask(client)
