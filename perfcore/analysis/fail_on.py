@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from perfcore.model import Change
     from perfcore.repository.repository import Repository
 
-REGRESSED = 1
+REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
 NEVER = "never"
 Verdict = Literal["degradation", "any-degradation", "cannot-tell"]

@@ -20,8 +20,8 @@ from perfcore.model import Change, Series
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
-SHORT = 8  # versions under which a history tells less than its versions compared one by one
-FEWEST = 6  # series of one metric that show what they share
+SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
+FEWEST = 6  # series of one metric whose shared moves can be told from their own; `changepoint` needs as many
 
 
 @attrs.frozen(kw_only=True)
