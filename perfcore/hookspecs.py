@@ -43,6 +43,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from perfcore.analysis.check_result import CheckResult
     from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
     from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
@@ -65,6 +66,10 @@ if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
+
+API = 1
+"""The version of all contracts on this page. A change that breaks a driver raises it, and the second number of the
+core's version with it, so that the requirement of a distribution (`perfcore-core>=0.1,<0.2`) refuses a misfit."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -577,6 +582,43 @@ class Command(Protocol):
         printed."""
 
 
+class Sources(Protocol):
+    """Files of the project at any version, for reports. What is absent, or unknown to the VCS, is None or empty."""
+
+    def version(self, name: str = "") -> str | None:
+        """The full id of a version as a verdict writes it; that of the head for an empty name."""
+        ...
+
+    def parent(self, version: str) -> str | None:
+        """The id of the first parent."""
+        ...
+
+    def changed(self, old: str | None, new: str) -> tuple[str, ...]:
+        """The paths that differ between two versions, or all paths of the new one for None."""
+        ...
+
+    def read(self, version: str | None, path: str) -> bytes | None:
+        """The bytes of a file at a version, or in the working tree for None."""
+        ...
+
+
+@runtime_checkable
+class Report(Protocol):
+    """Writes the result of a check or a comparison for another tool.
+
+    class Teamcity:
+        def render(self, result, sources):
+            lines = [f"##teamcity[buildProblem description='{change.metric}']" for change in result.failing]
+            return "".join(f"{line}\\n" for line in lines)
+    """
+
+    def render(self, result: CheckResult, sources: Sources) -> str | bytes:
+        """The whole report. `result.changes` are the verdicts and `result.unpaired` the configurations without a
+        baseline; `result.accepted` are acceptances by the id of a change, and `result.fails(change)` says whether one
+        fails the build."""
+        ...
+
+
 class Events:
     """What observers can listen to without wrapping anything. Several may answer; all are called."""
 
@@ -635,6 +677,7 @@ KINDS: Mapping[str, Kind] = {
         Kind("workload", Workload),
         Kind("executor", Executor, shortened=("submit",)),
         Kind("notifier", Notifier),
+        Kind("report", Report),
         Kind("command", Command),
     )
 }

@@ -14,7 +14,6 @@ Polars or pandas by `to_polars()` and `to_pandas()`. `History.repository` has ev
 from __future__ import annotations
 
 import contextlib
-import fnmatch
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis import checks, difference, history_query
+from perfcore.analysis import acceptance, calibration, checks, difference, history_query
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
@@ -30,40 +29,27 @@ from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
-from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UsageError, VersionError
-from perfcore.measure import matrix, stored_command
+from perfcore.errors import PerfError, PluginError, UsageError, VersionError
+from perfcore.measure import matrix, run_series, stored_command
 from perfcore.measure.build import Building
 from perfcore.measure.runner import Context, postprocess
 from perfcore.measure.scratch import place_of
-from perfcore.measure.summary import Summary, per_run, summarize
+from perfcore.measure.summary import Summary, summarize
 from perfcore.measure.trees import Trees
 from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
-from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
-from perfcore.repository.importer import Imported, ImportResult, import_profiles
+from perfcore.profile.table import Table
+from perfcore.repository.importer import ImportResult, import_profiles
 from perfcore.repository.imports import write_profile
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import AcceptanceResult
-    from perfcore.analysis.calibration import CalibrationResult
     from perfcore.model.listener import Listener
 
 Command = str | Sequence[str]
-_SERIES = (
-    ColumnSpec("position", "i64", role="order"),
-    ColumnSpec("version", "str"),
-    ColumnSpec("date", "i64", "s"),
-    ColumnSpec("subject", "str"),
-    ColumnSpec("command", "str"),
-    ColumnSpec("collector", "str"),
-    ColumnSpec("environment", "str"),
-    ColumnSpec("profile", "str"),
-    ColumnSpec("run", "i64", role="order"),
-)
 
 
 def open_repository(path: str | Path = ".", *, plugins: Plugins | None = None) -> History:
@@ -132,46 +118,21 @@ class History:
             return tuple(self._measured(placed))
 
     def import_(
-        self,
-        path: str | Path,
-        format: str | None = None,
-        *,
-        version: str | None = None,
-        register: bool = False,
-        **options: Any,
+        self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
     ) -> ImportResult:
         """Import the profiles of a file, or of a directory in the format that is named, as `perf import` does.
 
-        They become pending, and are registered at once with `register`; those that the other tool had registered are
-        registered with their version in any case. `version` is for profiles whose file names none.
-        """
-        items = list(self.import_profiles(path, format, version=version, register=register, **options))
-        profiles = tuple(item for item in items if not isinstance(item, PerfError))
-        return ImportResult(profiles=profiles, errors=tuple(item for item in items if isinstance(item, PerfError)))
-
-    def import_profiles(
-        self,
-        path: str | Path,
-        format: str | None = None,
-        *,
-        version: str | None = None,
-        register: bool = False,
-        **options: Any,
-    ) -> Iterator[Imported | PerfError]:
-        """The same one by one: each profile is imported when it is asked for, each that cannot be is given as the
-        error."""
-        return import_profiles(
-            self.repository,
-            self.repository.cwd / path,
-            format,
-            version=None if version is None else self.version(version),
-            register=register,
-            options=options,
+        They become pending, or are registered with `register` or where the other tool had registered them. `version`
+        is for profiles whose file names none."""
+        target = None if version is None else self.version(version)
+        source = self.repository.cwd / path
+        return ImportResult.of(
+            import_profiles(self.repository, source, format, version=target, register=register, options=options)
         )
 
     def export(
         self,
-        name: str | Entry | Pending | Ref,
+        name: str | Entry | Pending,
         path: str | Path,
         *,
         format: str = "perf",
@@ -182,8 +143,7 @@ class History:
         target = self.repository.cwd / path
         if target.exists() and not force:
             raise UsageError(f"{path} is there already", hint="--force replaces it")
-        profile = self.repository.load(name) if isinstance(name, Ref) else self.profile(name)
-        write_profile(self.repository, profile, target, format, options)
+        write_profile(self.repository, self.profile(name), target, format, options)
         return target
 
     def save(self, profile: Profile) -> Pending:
@@ -210,15 +170,7 @@ class History:
         command, collector, environment, profile, run, and the metric. Profiles without the metric are left out;
         NotFoundError where none is left.
         """
-        found: Table | None = None
-        for position, (version, entries) in enumerate(reversed(list(self.versions(head)))):
-            for entry in entries:
-                if fnmatch.fnmatchcase(entry.label, command) and fnmatch.fnmatchcase(entry.collector, collector):
-                    rows = self._rows(metric, position, version, entry)
-                    found = _joined(found, rows, metric)
-        if found is None:
-            raise NotFoundError(f"no profile of this history has the metric {metric!r} for {command!r}")
-        return found
+        return run_series.read(self.repository, metric, command=command, collector=collector, head=self.version(head))
 
     def history(
         self,
@@ -261,9 +213,8 @@ class History:
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
         `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
-        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. The outcome has the
-        `changes`, those that were `accepted` by the id of the change, and `fails(change)` says whether one fails the
-        build by `check.fail_on`. With `keep` the result is kept with the versions, as the command does it.
+        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. `fails(change)` of the
+        result says whether one fails the build by `check.fail_on`. With `keep` the result is stored with the versions.
         """
         options = CheckOptions(
             method=method,
@@ -279,22 +230,18 @@ class History:
 
     def accept(
         self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None
-    ) -> AcceptanceResult:
+    ) -> acceptance.AcceptanceResult:
         """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`."""
-        from perfcore.analysis import acceptance
-
         if undo:
             return acceptance.take_back(self.repository, changes, why, author)
         return acceptance.accept(self.repository, changes, why, author, listener)
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
-    ) -> CalibrationResult:
+    ) -> calibration.CalibrationResult:
         """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
         result is stored, for `perf status`."""
-        from perfcore.analysis.calibration import calibrate
-
-        return calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
+        return calibration.calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
 
     def bisect(
         self,
@@ -322,22 +269,6 @@ class History:
             raise PluginError("this command cannot be called from the library", plugin=str(found))
         with guard(found, "call"):
             return driver.call(self, arguments)
-
-    def _rows(self, metric: str, position: int, version: MinorVersion, entry: Entry) -> Table | None:
-        """The rows of one profile in a series; None where it has not this metric."""
-        resources = self.repository.store.load(entry.profile).table("resources")
-        column = resources.get(metric) if resources is not None else None
-        if resources is None or column is None or column.role != "value":
-            return None
-        if metric in (spec.name for spec in _SERIES):
-            raise UsageError(f"a metric called {metric!r} has no place in a series: its columns have other names")
-        amounts = per_run(resources, column)
-        facts = (position, version.id, version.date, version.subject, entry.label, entry.collector)
-        made = TableBuilder("series", (*_SERIES, attrs.evolve(column.spec, dtype="f64")))
-        for run, amount in enumerate(amounts):
-            row: tuple[Any, ...] = (*facts, entry.environment_id, entry.profile, run, amount)
-            made.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
-        return made.build()
 
     def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> CheckTarget:
         if baseline is not None:
@@ -441,15 +372,3 @@ def _below(tree: Path, cwd: Path) -> Path:
     if not place.is_dir():
         raise UsageError(f"there is no folder {cwd} in {tree}")
     return place
-
-
-def _joined(before: Table | None, after: Table | None, metric: str) -> Table | None:
-    if before is None or after is None:
-        return before if after is None else after
-    units = [table[metric].unit for table in (before, after)]
-    if units[0] != units[1]:
-        raise FormatError(
-            f"{metric} is in {units[0]!r} in some profiles and in {units[1]!r} in others",
-            hint="ask for one `command` or `collector`",
-        )
-    return concat([before, after])

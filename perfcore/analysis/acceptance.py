@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from perfcore.analysis.note_keys import ACCEPTED
 from perfcore.analysis.stored_results import Results
 from perfcore.analysis.verdict_text import in_words
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError
@@ -26,7 +27,7 @@ from perfcore.text import brief, encodable
 
 FORMAT = 1
 SCHEMA = 1
-SUBJECT = "accepted changes"
+SUBJECT = ACCEPTED
 TYPE = "acceptance"
 _WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
 

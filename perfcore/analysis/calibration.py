@@ -7,8 +7,7 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis import history, judges, sensitivity
-from perfcore.analysis import pairing as pairings
+from perfcore.analysis import fail_on, history, judges, sensitivity
 from perfcore.analysis import series as series_of
 from perfcore.analysis.checks import CheckOptions, history_check
 from perfcore.analysis.sensitivity import Calibrated, Calibration, CalibrationTask
@@ -50,7 +49,7 @@ def calibrate(repository: Repository, options: CheckOptions, listener: Listener 
             hint="perf collect time --all --add -- COMMAND",
         )
     if segmenting is not None:
-        selected = history.scan_series(repository, selected, segmenting, pairings.thresholds_of(repository))
+        selected = history.scan_series(repository, selected, segmenting, fail_on.thresholds_of(repository))
     task = CalibrationTask(
         repository=repository,
         series=tuple(selected),

@@ -4,35 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, REGRESSED, FailRule
-from perfcore.analysis.pairing import Unpaired
-from perfcore.model import EMPTY, Change
+from perfcore.model import EMPTY
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model import Change
 
 SCHEMA = 1
-
-
-@attrs.frozen(kw_only=True)
-class Location:
-    """A line of a file, with how many characters it has. `path` is relative to the root of the repository, and `why`
-    is empty where the line is what the verdict is on, and not a hint."""
-
-    path: str
-    line: int = 1
-    length: int = 0
-    why: str = ""
 
 
 @attrs.frozen(kw_only=True)
 class CheckResult:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
     `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
-    comparisons or series that were, and `metrics` of what. `locations` are files of the repository for what is
-    reported, where a report was asked for that wants them."""
+    comparisons or series that were, and `metrics` of what."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
@@ -41,7 +32,6 @@ class CheckResult:
     conclusion: str = ""
     compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
     metrics: frozenset[str] = frozenset()
-    locations: Mapping[Change | Unpaired, Location] = attrs.Factory(dict)
 
     def fails(self, change: Change) -> bool:
         """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""

@@ -5,28 +5,31 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.analysis import acceptance, history, judges, last_checked, verdict_text
-from perfcore.analysis import pairing as pairings
+from perfcore.analysis import history, last_checked, note_keys, verdict_text
 from perfcore.analysis import series as series_of
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import DEFAULT, FailRule, combined
+from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
 from perfcore.analysis.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
 from perfcore.analysis.history import HistoryCheck
-from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.series import ConfigHistory
 from perfcore.analysis.stored_results import Results
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version
 from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
-from perfcore.model import EMPTY, Pairing
-from perfcore.model.listener import Listener, SilentListener
+from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref
+from perfcore.store import notes
 from perfcore.text import brief, printable
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model.listener import Listener
+    from perfcore.store.lookup import Ref
 
 _UNMEASURED = "none of these versions has a profile that can be compared"
 _MEASURE = "perf collect time --all --add -- COMMAND"
@@ -50,12 +53,16 @@ def check(
     listener: Listener | None = None,
 ) -> CheckResult:
     """The changes of a target, with the acceptances that hold for them."""
-    run = _Run(repository, options, listener or SilentListener())
+    if listener is None:
+        from perfcore.model.listener import SilentListener
+
+        listener = SilentListener()
+    run = _Run(repository, options, listener)
     findings = run.findings(target)
     result = CheckResult(
         changes=findings.changes,
         unpaired=findings.unpaired,
-        accepted=acceptance.of_changes(findings.changes, acceptance.accepted(repository.store)),
+        accepted=_accepted(repository, findings.changes),
         rules=options.rules,
         conclusion="\n".join(findings.conclusions),
         compared=findings.compared,
@@ -114,6 +121,8 @@ class _Run:
 
     def _judged(self, findings: Findings, version: str) -> Findings:
         """The findings on a version with the verdicts of its judges."""
+        from perfcore.analysis import judges
+
         configs = {entry.config_id for entry in self.repository.entries(version) if entry.config_id}
         compared = findings
         for judgement in judges.judgements(self.repository, version, compared.changes):
@@ -159,7 +168,7 @@ class _Run:
 
     def _of_scan(self, scan: HistoryCheck, lines: Sequence[ConfigHistory], ancestors: Container[str]) -> Findings:
         """The changes of long histories, and a line that says how much was scanned."""
-        smallest = combined(pairings.thresholds_of(self.repository), self.options.thresholds)
+        smallest = combined(thresholds_of(self.repository), self.options.thresholds)
         selected = history.select_series(self.repository, lines)
         scanned = history.scan_series(self.repository, selected, scan, smallest, self.listener.progress)
         for label, metric, version in history.discontinued(scanned):
@@ -177,6 +186,9 @@ class _Run:
         )
 
     def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:
+        from perfcore.analysis.pair_checks import run_checks
+        from perfcore.analysis.pairing import Unpaired
+
         candidates = list(pairs)
         verdicts = run_checks(
             self.repository,
@@ -196,6 +208,8 @@ class _Run:
         )
 
     def _of_version(self, version: str) -> Iterator[Pairing | Unpaired]:
+        from perfcore.analysis import pairing as pairings
+
         if not self.repository.entries(version):
             raise NotFoundError(
                 f"version {version[:10]} has no profiles: there is nothing to check",
@@ -208,15 +222,28 @@ class _Run:
         return self._of_pairs(pairs, registered=all(ref.entry is not None for ref in target.refs))
 
     def _of_profile(self, ref: Ref) -> Iterable[Pairing | Unpaired]:
+        from perfcore.analysis import pairing as pairings
+
         if ref.entry is not None and ref.version is not None:
             return pairings.of_version(self.repository, ref.version, ref.entry.config_id)
         return [pairings.of_dirty(self.repository, self.repository.load(ref))]
 
     def _named_pair(self, target: ProfilePair) -> Pairing:
+        from perfcore.analysis import pairing as pairings
+
         difference = pairings.configuration_difference(target.baseline.profiles[0], target.target.profiles[0])
         if difference:
             self.listener.note(f"the two profiles differ in configuration: {difference}")
         return pairings.of_profiles(self.repository, target.baseline, target.target)
+
+
+def _accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, Acceptance]:
+    """The acceptances that hold for these changes. Most projects have none, and their module stays unread."""
+    if not notes.exist(repository.store, note_keys.ACCEPTED):
+        return {}
+    from perfcore.analysis import acceptance
+
+    return acceptance.of_changes(changes, acceptance.accepted(repository.store))
 
 
 def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
@@ -229,6 +256,8 @@ def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
 def _successive_pairs(repository: Repository, target: Range, ancestors: Container[str]) -> Iterator[Pairing | Unpaired]:
     """The versions of a branch or a range of it, each against the one before: along the first parents, so that no
     version is compared with one that it does not come from."""
+    from perfcore.analysis import pairing as pairings
+
     walk = series_of.first_parents(repository.walk(repository.version(target.end or None)))
     measured = [(version.id, entries) for version, entries in walk if entries][::-1]
     return pairings.of_history(repository, measured, {version for version, _ in measured if version not in ancestors})

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import attrs
 
 from perfcore.errors import UsageError, nearest
-from perfcore.model import Change
 from perfcore.text import brief
 
-REGRESSED = 1
+if TYPE_CHECKING:
+    from perfcore.model import Change
+    from perfcore.repository.repository import Repository
+
+REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
 NEVER = "never"
 Verdict = Literal["degradation", "any-degradation", "cannot-tell"]
@@ -60,6 +63,13 @@ def parse_thresholds(words: Iterable[str]) -> dict[str, float]:
             raise UsageError(f"the threshold of {which} is given twice")
         found[metric] = _share(number)
     return found
+
+
+def thresholds_of(repository: Repository) -> dict[str, float]:
+    """The smallest changes that matter, by metric, as configured; the key "" is the default."""
+    configured = {str(key): float(value) for key, value in repository.config.get("check.thresholds").items()}
+    default = repository.config.get("check.threshold")
+    return configured if default is None else {"": float(default), **configured}
 
 
 def combined(configured: Mapping[str, float], given: Mapping[str, float]) -> Mapping[str, float]:

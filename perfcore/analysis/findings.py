@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-from perfcore.analysis.history import ScannedSeries
-from perfcore.analysis.pair_checks import MethodVerdicts
-from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.stored_results import Checked
-from perfcore.model import Change, Judgement
+from perfcore.model import Change
+
+if TYPE_CHECKING:
+    from perfcore.analysis.history import ScannedSeries
+    from perfcore.analysis.pair_checks import MethodVerdicts
+    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model import Judgement
 
 MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # by method, or source of a judgement
 

@@ -14,15 +14,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import attrs
 
 from perfcore import files
-from perfcore.analysis import machine_changes
 from perfcore.analysis import series as series_of
 from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.model import Change, Series
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
-SHORT = 8  # versions under which a history tells less than its versions compared one by one
-FEWEST = 6  # series of one metric that show what they share
+SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
+FEWEST = 6  # series of one metric whose shared moves can be told from their own; `changepoint` needs as many
 
 
 @attrs.frozen(kw_only=True)
@@ -115,7 +114,11 @@ def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
     """All changes in the order of the branch, primary metrics first; a change of the machine is listed once."""
     positions = {m.version.id: m.position for series in scanned for m in series.line.versions}
     ranked = sorted(scanned, key=lambda series: not series.primary)
-    merged = machine_changes.merge((change for series in ranked for change in series.changes), positions)
+    merged = [change for series in ranked for change in series.changes]
+    if any(change.kind == "machine" for change in merged):
+        from perfcore.analysis import machine_changes
+
+        merged = machine_changes.merge(merged, positions)
     return sorted(merged, key=lambda change: (positions[change.latest], not change.primary, change.label))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import attrs
 
 from perfcore.analysis import history as histories
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.pairing import thresholds_of
 from perfcore.analysis.series import ConfigHistory, config_histories
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import HistoryResult, MetricHistory, Point

@@ -11,7 +11,7 @@ from perfcore import files
 from perfcore.repository.repository import Repository
 from perfcore.text import encodable
 
-_MOST = 256  # versions, those that were checked last
+_MOST = 256  # versions: the file is rewritten with every check, and `status` asks only for the head
 
 
 def remember(repository: Repository, version: str, time: int) -> None:

@@ -7,6 +7,7 @@ from perfcore.store import notes
 from perfcore.store.store import Store
 
 CALIBRATION = "calibration"
+ACCEPTED = "accepted changes"
 BUCKETS = tuple(f"{number:02x}" for number in range(256))
 
 

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import UsageError
-from perfcore.model import Entry, Pairing, Profile, Sample
-from perfcore.repository.repository import Repository
+from perfcore.model import Pairing, Sample
+
+if TYPE_CHECKING:
+    from perfcore.model import Entry, Profile
+    from perfcore.repository.repository import Repository
 
 _UNKNOWN = "the profile does not say its configuration (config_id)"
 
@@ -146,13 +151,6 @@ def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
         version=version,
         reason="no version was measured in this configuration",
     )
-
-
-def thresholds_of(repository: Repository) -> dict[str, float]:
-    """The smallest changes that matter, by metric, as configured; the key "" is the default."""
-    configured = {str(key): float(value) for key, value in repository.config.get("check.thresholds").items()}
-    default = repository.config.get("check.threshold")
-    return configured if default is None else {"": float(default), **configured}
 
 
 def _grouped(entries: Sequence[Entry]) -> dict[_Key, list[Entry]]:

@@ -13,16 +13,16 @@ from array import array
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import attrs
 import msgspec
 
 from perfcore import files
-from perfcore.model import Profile
-from perfcore.profile.functions import by_function
-from perfcore.profile.stacks import has_stacks
-from perfcore.profile.table import Column, Table
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+    from perfcore.profile.table import Column, Table
 
 PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
 _FORMAT = 3
@@ -84,6 +84,9 @@ def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
     """What each function took with all it called, by the function's name: the mean of the measured runs, for all runs
     of all functions would be as much to keep as the profile. Functions of one name are taken together. Empty where the
     profile has no stacks or no such metric."""
+    from perfcore.profile.functions import by_function
+    from perfcore.profile.stacks import has_stacks
+
     resources = profile.table("resources")
     if resources is None or metric not in resources.names or not has_stacks(profile.tables):
         return {}

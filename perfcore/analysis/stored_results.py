@@ -22,7 +22,7 @@ from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import encodable
 
-FORMAT = 1
+FORMAT = 1  # of notes: a reader refuses a newer one
 TYPE = "check"
 _DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
 

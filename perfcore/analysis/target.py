@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Sample
-from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref, is_number
 from perfcore.text import printable
 
-Find = Callable[[str], Sequence[Ref]]
+if TYPE_CHECKING:
+    from perfcore.repository.repository import Repository
+    from perfcore.store.lookup import Ref
+
+Find: TypeAlias = Callable[[str], "Sequence[Ref]"]
 HEAD, ALL, PROFILES = "head", "all", "profiles"
 
 
@@ -63,7 +65,7 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
     word = words[0] if words else HEAD
     if word == ALL:
         return Range()
-    if ".." in word and not is_number(word):
+    if ".." in word and not _is_number(word):
         start, _, end = word.partition("..")
         return Range(start, end)
     return _version_or_profiles(repository, None if word == HEAD else word, find)
@@ -89,7 +91,7 @@ def sample(repository: Repository, refs: Sequence[Ref]) -> Sample:
 
 
 def _version_or_profiles(repository: Repository, word: str | None, find: Find) -> Version | Profiles:
-    if word is not None and is_number(word):
+    if word is not None and _is_number(word):
         return Profiles(tuple(find(word)))
     try:
         return Version(repository.version(word))
@@ -98,3 +100,9 @@ def _version_or_profiles(repository: Repository, word: str | None, find: Find) -
             with contextlib.suppress(NotFoundError):
                 return Profiles(tuple(find(word)))
         raise
+
+
+def _is_number(word: str) -> bool:
+    from perfcore.store.lookup import is_number
+
+    return is_number(word)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from perfcore.model import Change
 from perfcore.text import percent, plural, printable
 
-_ENVIRONMENT = 12  # characters that people tell environments by
+_ENVIRONMENT = 12  # characters of an id, `1:` and ten digits: as many as short version ids have
 _WORDS = {
     "degradation": "slower",
     "optimization": "faster",

@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Optional
 
-import attrs
 import typer
 from typer.core import TyperCommand
 
-from perfcore.analysis import checks, formats, locations, target
+from perfcore.analysis import checks, report_text, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
-from perfcore.analysis.formats import FORMATS, wording
 from perfcore.analysis.target import CheckTarget
-from perfcore.cli import ack, check_table
-from perfcore.cli import calibrate as calibration
+from perfcore.cli import check_table
 from perfcore.cli.console import Console
-from perfcore.cli.reporting import TABLE, Wanted, deliver
+from perfcore.cli.reporting import TABLE, Delivery
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.text import brief, printable
@@ -31,6 +28,8 @@ class _Check(TyperCommand):
 
     @property
     def commands(self) -> dict[str, Any]:
+        from perfcore.cli import ack
+
         command = typer.main.get_command(ack.app)
         command.name = "ack"
         return {"ack": command}
@@ -73,12 +72,18 @@ def check(
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
     format: Annotated[
         Optional[str],
-        typer.Option("--format", metavar="NAME", help=f"Print {', '.join(FORMATS)} instead of a table."),
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Print json or a report (junit, sarif, github, markdown) instead of the table.",
+        ),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     reports: Annotated[
         Optional[list[str]],
-        typer.Option("--report", metavar="NAME=FILE", help="Write a format to a file besides (- prints it); several."),
+        typer.Option(
+            "--report", metavar="NAME=FILE", help="Also write a report to FILE (-: standard output). Repeatable."
+        ),
     ] = None,
     fail_on: Annotated[
         Optional[list[str]],
@@ -100,12 +105,12 @@ def check(
 ) -> None:
     """Compare a version with its nearest ancestor that was measured in the same way, or find the changes of a history.
 
-    The exit code is 1 if a primary metric (CPU time, where there is one) degraded and was not made good since, and 0
+    The exit code is 1 if a primary metric (CPU time, where there is one) regressed and was not fixed since, and 0
     if none did. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
     words = list(what or ())
-    wanted = Wanted.of(
+    delivery = Delivery.of(
         console,
         format=format,
         as_json=as_json,
@@ -116,23 +121,23 @@ def check(
     options = CheckOptions(
         method=method,
         thresholds=parse_thresholds(threshold or ()),
-        rules=wanted.rules,
+        rules=delivery.rules,
         store=not no_store,
     )
     if calibrate:
         if words or every:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        calibration.print_calibration(console, options, as_json=as_json)
+        from perfcore.cli.calibrate import print_calibration
+
+        print_calibration(console, options, as_json=as_json)
         return
     outcome = checks.check(console.repository, _target(console, words, every), options, console)
     console.clear_progress()
-    if wanted.locates:
-        outcome = attrs.evolve(outcome, locations=locations.of_outcome(console.repository, outcome))
-    if wanted.format == TABLE:
+    if delivery.reports.format == TABLE:
         _print(console, outcome, verbose)
     else:
-        console.write(formats.render(wanted.format, outcome))
-    deliver(console, outcome, wanted)
+        delivery.reports.print(console, outcome, outcome.as_json)
+    delivery.deliver(console, outcome)
     _refuse_unknown(console, outcome)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
@@ -169,7 +174,7 @@ def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
             console.line(line)
     if outcome.changes or outcome.unpaired:
         console.line()
-    console.line(wording.conclusion(outcome))
+    console.line(report_text.conclusion(outcome))
 
 
 def _painted(console: Console, line: str) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.verdict_text import CHANGED, machine, metric, word
-from perfcore.model import EMPTY, Change
+from perfcore.model import EMPTY
 from perfcore.text import align, fitted, percent, printable, quantity
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
+    from perfcore.model import Change
 
 _ID = 10  # characters of an id that are shown: enough to be unique among the changes of one table
 

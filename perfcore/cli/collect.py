@@ -107,6 +107,16 @@ def _collect(collector: str) -> Any:
         ] = None,
         every: Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")] = False,
         missing: Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")] = False,
+        resume: Annotated[
+            bool,
+            typer.Option("--continue", help="Only the runs that an interrupted command did not measure."),
+        ] = False,
+        executor: Annotated[
+            Optional[str],
+            typer.Option(
+                "--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."
+            ),
+        ] = None,
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
         cwd: Annotated[
             Optional[Path],
@@ -150,6 +160,8 @@ def _collect(collector: str) -> Any:
                 building=configured_build(repository, skip=no_build),
                 register=register,
                 missing=missing,
+                resume=resume,
+                executor=executor,
             ),
             as_json=as_json,
         )

@@ -10,9 +10,12 @@ from typing import Annotated, Optional
 import attrs
 import typer
 
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import parse_rules
 from perfcore.cli import comparison_table
 from perfcore.cli.console import Console
 from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variables
+from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import matrix
@@ -97,7 +100,19 @@ def compare(
     ] = None,
     no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    format: Annotated[
+        Optional[str],
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Print json or a report (junit, sarif, github, markdown) instead of the table.",
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    reports: Annotated[
+        Optional[list[str]],
+        typer.Option("--report", metavar="NAME=FILE", help="Also write a report to FILE (-: stdout). Repeatable."),
+    ] = None,
 ) -> None:
     """Say whether B is slower than A: two versions, two programs, or two profiles that are there.
 
@@ -107,6 +122,7 @@ def compare(
     console: Console = ctx.obj
     words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
     check_threshold(threshold)
+    outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
     limits = Budget(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
         result = _of_profiles(console, words, metric, threshold)
@@ -128,7 +144,7 @@ def compare(
         )
         host = Host.of(console.repository) if keep else _host(console)
         result = engine.compare(host, request, console)
-    _print(console, result, verbose=verbose, as_json=as_json)
+    _print(console, result, outputs, verbose=verbose)
     if result.kind in ("degradation", "cannot tell"):
         raise typer.Exit(SLOWER if result.kind == "degradation" else UNDECIDED)
 
@@ -223,10 +239,26 @@ def _host(console: Console) -> Host:
     return Host(directory=console.directory, plugins=console.plugins, config=console.config)
 
 
-def _print(console: Console, result: ComparisonResult, *, verbose: bool, as_json: bool) -> None:
-    if as_json:
-        console.json(result.as_json())
-        return
+def _print(console: Console, result: ComparisonResult, outputs: Reports, *, verbose: bool) -> None:
+    verdicts = _verdicts(result)
+    if outputs.format == TABLE:
+        _print_table(console, result, verbose=verbose)
+    else:
+        outputs.print(console, verdicts, result.as_json)
+    send(console, [*outputs.write(console, verdicts, result.as_json)], failing=bool(verdicts.exit_code))
+
+
+def _verdicts(result: ComparisonResult) -> CheckResult:
+    """The comparison as reports take it: an inconclusive one fails, as it does by its exit code."""
+    return CheckResult(
+        changes=result.changes,
+        rules=parse_rules(["cannot-tell"]),
+        conclusion=comparison_table.conclusion(result),
+        compared=1 if result.identical else sum(change.primary for change in result.changes),
+    )
+
+
+def _print_table(console: Console, result: ComparisonResult, *, verbose: bool) -> None:
     for line in comparison_table.lines(result, everything=verbose):
         console.line(_painted(console, line))
     for line in comparison_table.evidence(result.changes) if verbose else ():

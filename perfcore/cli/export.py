@@ -63,8 +63,7 @@ def export(
             raise UsageError("say where to write", hint="--output FILE")
         from perfcore.library import History
 
-        ref = console.find_one(profile)
-        History(console.repository).export(ref, file, format=into or NATIVE, force=replace, **values)
+        History(console.repository).export(profile, file, format=into or NATIVE, force=replace, **values)
         console.say(f"wrote {file}")
         if into is None and file.suffix.lower() in _TABLES:
             table = shlex.join(["perf", "show", profile, "table", "-f", "-o", str(file)])

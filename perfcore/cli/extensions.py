@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from typer.core import TyperGroup
@@ -10,6 +11,9 @@ from perfcore.cli.console import Console, console_of, named
 from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.plugins.guard import guard
 from perfcore.text import printable
+
+DISTRIBUTIONS: Mapping[str, str] = {"plugins.check": "perfcore-testing", "plugins.new": "perfcore-testing"}
+"""The distributions of commands that users expect and that may not be installed."""
 
 
 class ExtensibleGroup(TyperGroup):
@@ -30,9 +34,12 @@ class ExtensibleGroup(TyperGroup):
         names = self.list_commands(ctx)
         if args[0] not in names and not ctx.resilient_parsing:
             path = printable(ctx.command_path)
+            distribution = DISTRIBUTIONS.get(f"{self.name}.{args[0]}")
             raise UsageError(
                 f"`{path}` has no command '{printable(args[0])}'",
-                hint=nearest(args[0], names) or f"`{path} --help` lists them",
+                hint=f"pip install {distribution}"
+                if distribution
+                else nearest(args[0], names) or f"`{path} --help` lists them",
             )
         return super().resolve_command(ctx, args)
 

@@ -73,11 +73,13 @@ def _import(
     console: Console, path: Path, format: str | None, version: str | None, add: bool, values: dict[str, Any]
 ) -> None:
     """Print each profile as it is saved. A profile that is left out is a warning, and the command fails in the end."""
-    from perfcore.library import History
+    from perfcore.repository.importer import import_profiles
 
     imported = errors = 0
-    history = History(console.repository)
-    for item in history.import_profiles(path, format, version=version, register=add, **values):
+    repository = console.repository
+    source, target = repository.cwd / path, repository.version(version) if version else None
+    # One by one and not by `History.import_`: what was saved before a failure has been printed.
+    for item in import_profiles(repository, source, format or "", version=target, register=add, options=values):
         if isinstance(item, PerfError):
             console.warn(f"{item} (left out)")
             errors += 1
@@ -87,7 +89,7 @@ def _import(
             console.line(item.pending.name)
         else:
             console.line(f"{item.entry.profile} registered for {item.version[:10]}: {item.entry.name}")
-    if imported != 1 or (console.repository.cwd / path).is_dir():
+    if imported != 1 or source.is_dir():
         console.say(f"took over {plural(imported, 'profile')}")
     if errors:
         raise FormatError(f"{plural(errors, 'thing')} in {printable(str(path))} could not be taken over: see above")

@@ -46,7 +46,9 @@ def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
         return "damaged", "", waiting.name, clip(printable(waiting.damage), 100)
     tools = tuple(tool.name for tool in profile.postprocessors)
     made = _made(profile.collector.name, profile.header.type, tools)
-    state = "uncommitted changes" if profile.dirty else ""
+    state = ", ".join(
+        filter(None, ("incomplete" if profile.incomplete else "", "uncommitted changes" if profile.dirty else ""))
+    )
     if profile.origin and profile.origin != head:
         state = ", ".join(filter(None, (f"of {profile.origin[:10]}", state)))
     return made, moment(profile.created), clip(printable(profile.label), _LABEL), state
@@ -71,6 +73,7 @@ def pending_json(number: int, waiting: Pending) -> dict[str, Any]:
         "collector": profile.collector.name,
         "origin": profile.origin,
         "dirty": profile.dirty,
+        "incomplete": profile.incomplete,
         "config_id": profile.config_id,
     }
 

@@ -86,7 +86,7 @@ def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str
     may be its value, and names no plugin."""
     names = plugins.names(kind)
     for place, word in enumerate(words):
-        if word in names and not (place and words[place - 1].startswith("-") and "=" not in words[place - 1]):
+        if plugins.has(kind, word) and not (place and words[place - 1].startswith("-") and "=" not in words[place - 1]):
             return word, [*words[:place], *words[place + 1 :]]
     if default is None:
         close = next(filter(None, (nearest(word, names) for word in reversed(words))), None)

@@ -45,6 +45,13 @@ Version = Annotated[
 Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
+Continue = Annotated[
+    bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
+]
+ExecutorName = Annotated[
+    Optional[str],
+    typer.Option("--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."),
+]
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
 Repeat = Annotated[
@@ -77,6 +84,8 @@ def run_matrix(
     since: Since = None,
     every: Every = False,
     missing: Missing = False,
+    resume: Continue = False,
+    executor: ExecutorName = None,
     register: Add = False,
     no_build: NoBuild = False,
     repeat: Repeat = None,
@@ -104,6 +113,8 @@ def run_matrix(
         schedule=_schedule(repeat, warmup, budget),
         register=register,
         missing=missing,
+        resume=resume,
+        executor=executor,
         no_build=no_build,
         as_json=as_json,
     )
@@ -138,6 +149,8 @@ def run_job(
     since: Since = None,
     every: Every = False,
     missing: Missing = False,
+    resume: Continue = False,
+    executor: ExecutorName = None,
     register: Add = False,
     no_build: NoBuild = False,
     repeat: Repeat = None,
@@ -163,6 +176,8 @@ def run_job(
         schedule=_schedule(repeat, warmup, budget),
         register=register,
         missing=missing,
+        resume=resume,
+        executor=executor,
         no_build=no_build,
         as_json=as_json,
     )
@@ -177,6 +192,8 @@ def _measure(
     schedule: Mapping[str, Any],
     register: bool,
     missing: bool,
+    resume: bool,
+    executor: str | None,
     no_build: bool,
     as_json: bool,
 ) -> None:
@@ -189,6 +206,8 @@ def _measure(
             building=configured_build(console.repository, chosen.execute, skip=no_build),
             register=register,
             missing=missing,
+            resume=resume,
+            executor=executor,
         ),
         as_json=as_json,
     )

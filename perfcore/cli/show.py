@@ -86,7 +86,7 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         pair=(lambda: (load()[0], load()[1])) if len(refs) == 2 else None,
         series=lambda: _series(console, refs, load()),
         changes=lambda: _changes(repository, refs, load()),
-        source=VersionSources(repository).read_known,
+        source=VersionSources(repository).read_one,
     )
 
 

@@ -59,6 +59,8 @@ def _print(console: Console, repository: Repository) -> None:
         console.line(f"{plural(len(pending), 'pending profile')} (register: perf add 0@p; drop: perf rm 0@p):")
         rows = [(f"  {i}@p", *listing.pending_cells(waiting, head)) for i, waiting in enumerate(pending)]
         console.write("".join(f"{line}\n" for line in align(rows)))
+        if any(waiting.profile and waiting.profile.incomplete for waiting in pending):
+            console.line("incomplete: the command that measured it adds the missing runs with --continue")
 
 
 def _print_checks(console: Console, head: str) -> None:

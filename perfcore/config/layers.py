@@ -44,6 +44,7 @@ KEYS: Mapping[str, Key] = {
     "format": Key("number", 1, "Version of the layout of `.perf`."),
     "vcs.name": Key("text", None, "The version control system of this repository."),
     "storage.name": Key("text", "local", "Where profiles are kept.", runs=True),
+    "executor.name": Key("text", "local", "The executor that measures plans.", runs=True),
     "plugins.disabled": Key("texts", [], "Plugins that are never used: name, kind:name or distribution."),
     "plugins.own": Key("mapping", {}, "Plugins in files: {collector: {mine: 'tools/plugins.py:Mine'}}.", runs=True),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),

@@ -1,165 +1,241 @@
-"""Collection: measure jobs for versions in interleaved sessions, and save each profile as soon as it is measured."""
+"""Collection: measure jobs for versions in interleaved sessions, and save each profile as soon as it is measured.
+
+What is under way is saved, too: each second or so, and at an interrupt, the finished runs of every job are written as a
+pending profile marked incomplete, which the complete one replaces.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import os
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Sequence
 
 import attrs
 
 from perfcore.errors import PerfError
+from perfcore.measure import continuation, runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile
-from perfcore.measure.execution import runner_context, submit
+from perfcore.measure.execution import chosen_executor, executor_name, runner_context, submit
+from perfcore.measure.plan import resolve
+from perfcore.measure.preparation import DEFAULT_VERSIONS
 from perfcore.measure.request import MeasureRequest
+from perfcore.measure.runner import Context
 from perfcore.measure.sessions import planned
 from perfcore.measure.tree_state import tree_directory, tree_state
-from perfcore.measure.trees import Trees
-from perfcore.model import Entry, Job, Measured, Plan
+from perfcore.model import Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
+from perfcore.store.pending import Pending
 from perfcore.text import plural, printable
 
-# Versions of a session. All its trees stand on the disk together, so large trees allow few; more than 64 versions in
-# turn would put hours between two runs of one version, and the drift of the machine with them.
-DEFAULT_VERSIONS, MAX_VERSIONS = 16, 64
-_DISK = 1 << 30  # bytes for the trees of a session of more than 16: a clean checkout of most projects fits 64 times
-
-_Target: TypeAlias = tuple[str | None, tuple[Job, ...]]  # a version (None: the working tree) and its jobs
+CHECKPOINT = 1.0  # seconds: a kill loses about that much, and writing some profiles takes milliseconds
 
 
 def collect(repository: Repository, request: MeasureRequest, listener: Listener) -> CollectResult:
-    """Measure everything, save each profile at once, and go on when a part fails: the result holds the failures."""
-    collection = _Collection(repository, request, listener, list(_targets(repository, request)))
-    return collection.run()
+    """Measure everything, save each profile at once, and go on when a part fails: the result holds the failures.
+    KeyboardInterrupt leaves the finished runs of each job as pending profiles marked incomplete."""
+    return _Collection(repository, request, listener, runner_context(repository, listener)).run()
 
 
-def _targets(repository: Repository, request: MeasureRequest) -> Iterator[_Target]:
-    """The versions with the jobs to measure for each, in the order of the request."""
-    if request.versions is None:
-        yield None, request.jobs
-    for version in request.versions or ():
-        jobs = request.jobs
-        if request.missing:
-            present = {_entry_key(entry) for entry in repository.entries(version)}
-            jobs = tuple(job for job in jobs if _job_key(job) not in present)
-        if jobs:
-            yield version, jobs
+@attrs.define
+class _Target:
+    """A job to measure as it was requested, as it is submitted, and its pending profile: that of an interrupted command
+    (`earlier`), and the one that is under way."""
+
+    job: Job
+    submitted: Job
+    earlier: Profile | None = None
+    pending: Pending | None = None
 
 
 @attrs.define
 class _Collection:
-    """One call of `collect`. `size` is that of the first tree, if there are many; `broken` holds the indices of targets
-    that do not build: each is reported once and left out of later sessions."""
+    """One call of `collect`."""
 
     repository: Repository
     request: MeasureRequest
     listener: Listener
-    targets: Sequence[_Target]
+    context: Context
     profiles: list[SavedProfile] = attrs.field(factory=list)
     failures: list[Failure] = attrs.field(factory=list)
-    broken: set[int] = attrs.field(factory=set)
-    size: int | None = None
 
     def run(self) -> CollectResult:
-        with contextlib.closing(self._sessions()) as sessions:
-            for jobs in filter(None, sessions):
-                context = runner_context(self.repository, self.listener)
-                plan = Plan(jobs=tuple(jobs), schedule=self.request.schedule, context=context)
-                for measured in submit(self.repository.plugins, plan, self.repository):
-                    self._save(measured)
-        order = {version: index for index, (version, _) in enumerate(self.targets)}
-        self.profiles.sort(key=lambda profile: order.get(profile.job.version, 0))
+        try:
+            jobs = self._jobs()
+        except _BuildError as error:
+            self._fail("the working tree", error.cause)
+            jobs = ()
+        targets = self._targets(resolve(Plan(jobs=jobs, schedule=self.request.schedule), self.context).jobs)
+        plan = self._plan([target.submitted for target in targets])
+        try:
+            executor = chosen_executor(self.repository, self.request.executor)
+            with contextlib.closing(
+                submit(self.repository.plugins, plan, executor, self.listener, self.repository)
+            ) as answers:
+                for measured in answers:
+                    self._answered(measured, targets)
+        except KeyboardInterrupt:
+            self._interrupted(targets)
+            raise
+        versions = list(dict.fromkeys(job.version for job in jobs))
+        self.profiles.sort(key=lambda saved: versions.index(saved.job.version))
         result = CollectResult(profiles=tuple(self.profiles), failures=tuple(self.failures))
-        if count := result.repeated_versions():
+        if not self.request.resume and (count := result.repeated_versions()):
             self.listener.note(f"{plural(count, 'version')} measured in two sessions, which tells how these differ")
         return result
 
-    def _sessions(self) -> Generator[list[Job], None, None]:
-        """The jobs of each session. The number of versions in a session depends on the size of the newest tree, so
-        that tree is made first."""
-        count = len(self.targets)
-        with contextlib.ExitStack() as stack:
-            if count <= DEFAULT_VERSIONS:
-                yield self._prepare(stack, range(count))
-                return
-            newest = self._prepare(stack, [count - 1])
-            most = DEFAULT_VERSIONS if self.size is None else _DISK // max(1, self.size)
-            first, *later = planned(count, min(max(most, DEFAULT_VERSIONS), MAX_VERSIONS))
-            yield [*self._prepare(stack, first[:-1]), *newest]
-        for indices in later:
-            with contextlib.ExitStack() as stack:
-                yield self._prepare(stack, indices)
-
-    def _prepare(self, stack: contextlib.ExitStack, indices: Iterable[int]) -> list[Job]:
-        """The jobs of these targets, in trees that stay as long as the stack is open."""
-        trees = stack.enter_context(Trees(self.repository)) if self.request.versions else None
-        intact = [index for index in indices if index not in self.broken]
-        jobs: list[Job] = []
-        for step, index in enumerate(intact):
-            version = self.targets[index][0]
-            tree = f"version {version[:10]}" if version else "the working tree"
-            self.listener.progress(step, len(intact), f"preparing {tree.removeprefix('version ')}")
+    def _jobs(self) -> tuple[Job, ...]:
+        """The jobs of all versions, oldest first, those of the working tree in its directories. The working tree is
+        built here, since it is measured as it is."""
+        request, root = self.request, self.repository.root
+        if request.versions is None:
+            self.listener.progress(0, 1, "preparing the working tree")
             try:
-                jobs += self._built_jobs(trees, index)
+                directories = [tree_directory(root, job.cwd, None) for job in request.jobs]
+                request.building.run(root)
             except PerfError as error:
-                self.broken.add(index)
-                self._fail(tree, error)
-        return jobs
+                raise _BuildError(error) from error
+            version, dirty = tree_state(self.repository)
+            return tuple(
+                attrs.evolve(job, cwd=directory, version=version, dirty=dirty)
+                for job, directory in zip(request.jobs, directories, strict=True)
+            )
+        return tuple(attrs.evolve(job, version=version) for version in request.versions for job in request.jobs)
 
-    def _built_jobs(self, trees: Trees | None, index: int) -> list[Job]:
-        version, jobs = self.targets[index]
-        tree = self.repository.root if version is None or trees is None else trees.get(version)
-        directories = [tree_directory(tree, job.cwd, version) for job in jobs]
-        self.request.building.run(tree)
-        if self.size is None and len(self.targets) > DEFAULT_VERSIONS:
-            self.size = _tree_size(tree)
-        origin, dirty = (version, False) if version is not None else tree_state(self.repository)
-        return [
-            attrs.evolve(job, cwd=directory, version=origin, dirty=dirty)
-            for job, directory in zip(jobs, directories, strict=True)
-        ]
+    def _targets(self, jobs: Sequence[Job]) -> list[_Target]:
+        """The jobs that have something to measure. With `missing`, those without a registered profile; with `resume`,
+        those without a complete one, of which an incomplete one gets only the runs that it lacks."""
+        targets = []
+        pending = [each for each in self.repository.pending() if each.profile] if self.request.resume else []
+        present = self._present(jobs, pending)
+        for job in jobs:
+            if (job.version, *_job_key(job)) in present:
+                continue
+            under_way = continuation.incomplete_profile(pending, job, self.context)
+            target = _Target(job, job)
+            if under_way is not None and under_way.profile is not None:
+                pending.remove(under_way)
+                target = self._continued(job, under_way, under_way.profile)
+            targets.append(target)
+        for target in [target for target in targets if _runs(target.submitted) == 0]:
+            targets.remove(target)
+            assert target.earlier is not None
+            self._complete(target, target.earlier)
+        return targets
 
-    def _save(self, measured: Measured) -> None:
-        job, profile = measured.job, measured.profile
+    def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> set[tuple[object, ...]]:
+        """(version, command, collector, postprocessors) of complete profiles."""
+        present: set[tuple[object, ...]] = set()
+        if self.request.versions is not None and (self.request.missing or self.request.resume):
+            for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
+                present |= {(version, *_entry_key(entry)) for entry in self.repository.entries(version)}
+        complete = [each.profile for each in pending if each.profile and not each.profile.incomplete]
+        return present | {(p.origin, *_profile_key(p)) for p in complete if p.origin and not p.dirty}
+
+    def _continued(self, job: Job, pending: Pending, profile: Profile) -> _Target:
+        """A job that adds the missing runs. Postprocessors are applied to all runs together, so not by the executor."""
+        runs = continuation.missing_runs(profile, job)
+        params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
+        submitted = attrs.evolve(job, collector=attrs.evolve(job.collector, params=params), postprocessors=())
+        return _Target(job, submitted, profile, pending)
+
+    def _plan(self, jobs: Sequence[Job]) -> Plan:
+        request, repository = self.request, self.repository
+        plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT), self.context)
+        if request.versions is None:
+            return plan
+        vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
+        source = Source(kind="vcs", root=repository.root, vcs=vcs)
+        return attrs.evolve(plan, source=source, build=request.building, sessions=self._sessions(jobs))
+
+    def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
+        """The sessions of more versions than share one; `local` splits them by the size of their trees."""
+        versions = list(dict.fromkeys(job.version for job in jobs))
+        if len(versions) <= DEFAULT_VERSIONS:
+            return ()
+        if executor_name(self.repository, self.request.executor) == "local":
+            return None
+        positions = {version: [p for p, job in enumerate(jobs) if job.version == version] for version in versions}
+        return tuple(
+            tuple(position for index in indices for position in positions[versions[index]])
+            for indices in planned(len(versions), DEFAULT_VERSIONS)
+        )
+
+    def _answered(self, measured: Measured, targets: Sequence[_Target]) -> None:
+        target = next(target for target in targets if target.submitted == measured.job)
+        profile = measured.profile
         if profile is None:
-            self._fail(_job_name(job), measured.error or PerfError(f"{job.label} was not measured"))
+            error = measured.error or PerfError(f"{measured.job.label} was not measured")
+            subject = f"version {measured.job.version[:10]}" if measured.no_tree and measured.job.version else ""
+            if not any(subject and failure.subject == subject for failure in self.failures):
+                self._fail(subject or _job_name(measured.job), error)
             return
         try:
-            pending = self.repository.save(profile)
+            whole = profile if target.earlier is None else continuation.joined(target.earlier, profile)
+            if profile.incomplete:
+                target.pending = self.repository.replace(target.pending, whole)
+            else:
+                self._complete(target, whole)
         except PerfError as error:
-            self._fail(_job_name(job), error)
+            self._fail(_job_name(measured.job), error)
+
+    def _complete(self, target: _Target, profile: Profile) -> None:
+        """Save a profile with all its runs in the place of the incomplete one."""
+        if target.earlier is not None:
+            context = self.context
+            profile = attrs.evolve(profile, incomplete=False)
+            profile = runner.postprocess(profile, target.job.postprocessors, context.plugins, context.options)
+        try:
+            pending = self.repository.replace(target.pending, profile)
+        except PerfError as error:
+            self._fail(_job_name(target.job), error)
             return
+        target.pending = target.earlier = None  # a version in two sessions has two profiles
         self.listener.saved(pending.name)
-        self.repository.plugins.emit("profile_collected", profile=profile, job=job)
+        self.repository.plugins.emit("profile_collected", profile=profile, job=target.job)
         entry = None
         if self.request.register:
             try:
                 entry = self.repository.register(Ref(kind="pending", pending=pending), profile.origin)[1]
             except PerfError as error:
                 self._fail(pending.name, error)
-        self.profiles.append(SavedProfile(job=job, profile=profile, pending=pending, entry=entry))
+        self.profiles.append(SavedProfile(job=target.job, profile=profile, pending=pending, entry=entry))
+
+    def _interrupted(self, targets: Sequence[_Target]) -> None:
+        """Say what is kept."""
+        incomplete = sum(target.pending is not None for target in targets)
+        kept = [plural(len(self.profiles), "complete profile")] if self.profiles else []
+        kept += [f"{plural(incomplete, 'incomplete one')} with the finished runs"] if incomplete else []
+        if kept:
+            self.listener.note(f"kept {' and '.join(kept)}; the same command with --continue measures the missing runs")
 
     def _fail(self, subject: str, error: PerfError) -> None:
         self.failures.append(Failure(subject, error))
         self.listener.failed(subject, error)
 
 
-def _tree_size(tree: Path) -> int:
-    """Bytes of all files of a tree; a file that is removed meanwhile does not count."""
-    total = 0
-    for folder, _, names in os.walk(tree):
-        for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(folder, name)).st_size
-    return total
+class _BuildError(Exception):
+    """The working tree cannot be measured."""
+
+    def __init__(self, cause: PerfError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
+
+
+def _runs(job: Job) -> object:
+    """How many runs a resolved job takes; None where it is measured for a time."""
+    params = job.collector.params
+    return params.get("repeat") if params.get("budget") is None else None
 
 
 def _entry_key(entry: Entry) -> tuple[object, ...]:
     return entry.cmd, entry.args, entry.workload, entry.collector, entry.postprocessors
+
+
+def _profile_key(profile: Profile) -> tuple[object, ...]:
+    """The `_entry_key` that this profile will have."""
+    header, steps = profile.header, tuple(step.name for step in profile.postprocessors)
+    return header.cmd, header.args, header.workload, profile.collector.name, steps
 
 
 def _job_key(job: Job) -> tuple[object, ...]:

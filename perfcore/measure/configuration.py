@@ -17,14 +17,15 @@ if TYPE_CHECKING:
 def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
     """What makes two profiles comparable before postprocessing: command, workload by content, collector, and the
     type that the collector gave the profile, where it makes several."""
-    own = {} if type == job.collector.name else {"type": type}
+    collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
+    own = {} if type == collector else {"type": type}
     return environment.config_id(
         {
             "argv": list(job.argv),
             "shell": job.shell,
             "env": dict(job.env),
             "workload": _workload_content(job),
-            "collector": job.collector.name,
+            "collector": collector,
             "params": dict(identity),
             **own,
         }

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+from collections.abc import Generator
+from typing import TYPE_CHECKING
 
 from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
 from perfcore.measure.scratch import place_of
+from perfcore.measure.trees import VcsExporter
 from perfcore.model import Measured, Plan
 from perfcore.model.listener import Listener
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Executor
 
 
 def runner_context(repository: Repository, listener: Listener) -> Context:
@@ -22,14 +28,43 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
         schedule=repository.config.get("schedule"),
         progress=listener.progress,
         place=place_of(repository),
+        exporter=VcsExporter(repository.vcs),
     )
 
 
-def submit(plugins: Plugins, plan: Plan, repository: Repository | None) -> Iterator[Measured]:
-    """The measurements of a plan whose `context` comes from `runner_context`. Their commands are listed as the user's
-    own, so that `perf bisect` may run them again without asking; `repository` is None outside of one."""
-    _, executor = plugins.make("executor", "local")
-    for measured in executor.submit(plan):
-        if repository is not None and measured.profile is not None:
-            stored_command.note_measured(repository, measured.profile)
-        yield measured
+def executor_name(repository: Repository, name: str | None = None) -> str:
+    """The executor that a user names, or else the configuration. UntrustedError for a choice that nobody trusts."""
+    return name or str(repository.trusted("executor.name"))
+
+
+def chosen_executor(repository: Repository, name: str | None = None) -> Executor:
+    """The executor of this name, or of the configuration, with its configured options."""
+    name = executor_name(repository, name)
+    _, driver = repository.plugins.make("executor", name, repository.plugin_options("executor", name))
+    executor: Executor = driver
+    return executor
+
+
+def submit(
+    plugins: Plugins,
+    plan: Plan,
+    executor: Executor | None = None,
+    listener: Listener | None = None,
+    repository: Repository | None = None,
+) -> Generator[Measured, None, None]:
+    """The answers of an executor (None: `local`) to a plan whose `context` comes from `runner_context`. Closing this
+    cancels. A plan without jobs is not submitted. In a repository the measured commands are listed as the user's own,
+    so that `perf bisect` may run them again without a question."""
+    if not plan.jobs:
+        return
+    driver: Executor = plugins.make("executor", "local")[1] if executor is None else executor
+    hears = len(inspect.signature(driver.submit).parameters) > 1
+    answers = driver.submit(plan, listener) if hears else driver.submit(plan)
+    try:
+        for measured in answers:
+            if repository is not None and measured.profile is not None:
+                stored_command.note_measured(repository, measured.profile)
+            yield measured
+    finally:
+        if isinstance(answers, Generator):
+            answers.close()

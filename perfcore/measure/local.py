@@ -83,7 +83,7 @@ def _failed(
     """The failures that come before the next job that was measured."""
     while waiting and waiting[0] in failures:
         position = waiting.pop(0)
-        yield _with_log(Measured(job=plan.jobs[position], error=failures[position]), attempt, log)
+        yield _with_log(Measured(job=plan.jobs[position], error=failures[position], no_tree=True), attempt, log)
 
 
 def _with_log(answer: Measured, attempt: Attempt, log: str) -> Measured:

@@ -40,6 +40,7 @@ class _Answer(msgspec.Struct, omit_defaults=True, kw_only=True):
     profile: int | None = None
     error: _Error | None = None
     retry: bool = False
+    no_tree: bool = False
     attempts: list[dict[str, Any]] = []
     log: str = ""
 
@@ -74,6 +75,7 @@ def encode_measured(measured: Measured) -> bytes:
         profile=None if measured.profile is None else len(profile),
         error=None if measured.error is None else _wire_error(measured.error),
         retry=measured.retry,
+        no_tree=measured.no_tree,
         attempts=[_plain(attempt) for attempt in measured.attempts],
         log=measured.log,
     )
@@ -91,6 +93,7 @@ def decode_measured(data: bytes, where: str = "the answer") -> Measured:
         profile=None if wire.profile is None else codec.decode(profile, _no_pieces, where=f"the profile of {where}"),
         error=None if wire.error is None else _error(wire.error),
         retry=wire.retry,
+        no_tree=wire.no_tree,
         attempts=tuple(_convert(attempt, Attempt, where) for attempt in wire.attempts),
         log=wire.log,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -19,8 +19,10 @@ from perfcore.measure.tree_state import tree_directory
 from perfcore.measure.trees import VersionTrees, exporter_of
 from perfcore.model import Plan, Source
 
-TOGETHER, MOST_TOGETHER = 16, 64  # versions of a session, and of one whose trees are small
-DISK_SPACE = 1 << 30  # bytes that all trees of a session of more than 16 may take
+# Versions of a session. All its trees stand on the disk together, so large trees allow few; more than 64 versions in
+# turn would put hours between two runs of one version, and the drift of the machine with them.
+DEFAULT_VERSIONS, MAX_VERSIONS = 16, 64
+_DISK = 1 << 30  # bytes for the trees of a session of more than 16: a clean checkout of most projects fits 64 times
 
 
 @attrs.frozen
@@ -59,7 +61,7 @@ def _split(plan: Plan, trees: _Trees, stack: contextlib.ExitStack) -> Iterator[D
     first = stack.enter_context(trees.session())
     limit = len(versions)
     newest: Directories = {}
-    if limit > TOGETHER:
+    if limit > DEFAULT_VERSIONS:
         newest = first.directories(jobs[versions[-1]])
         limit = _limit(first.size)
     for number, indices in enumerate(planned(len(versions), limit)):
@@ -77,8 +79,8 @@ def _split(plan: Plan, trees: _Trees, stack: contextlib.ExitStack) -> Iterator[D
 def _limit(size: int | None) -> int:
     """How many versions share a session whose trees have so many bytes each."""
     if size is None:
-        return TOGETHER
-    return min(max(DISK_SPACE // max(1, size), TOGETHER), MOST_TOGETHER)
+        return DEFAULT_VERSIONS
+    return min(max(_DISK // max(1, size), DEFAULT_VERSIONS), MAX_VERSIONS)
 
 
 def _in_place(plan: Plan, root: Path) -> Iterator[Directories]:
@@ -114,7 +116,8 @@ class _Trees:
     def session(self) -> Iterator[_Session]:
         source = self.plan.source
         assert source is not None
-        with VersionTrees(self.directory, exporter_of(source, self.context.plugins)) as trees:
+        exporter = self.context.exporter if source.kind == "vcs" else None
+        with VersionTrees(self.directory, exporter or exporter_of(source, self.context.plugins)) as trees:
             yield _Session(self, trees)
 
 
@@ -132,18 +135,22 @@ class _Session:
         ready = [version for version in versions if version not in self.parent.broken]
         for number, version in enumerate(ready):
             self.parent.context.progress(number, len(ready), f"preparing {(version or 'the tree')[:10]}")
-            made[version] = self._made(version)
+            made[version] = self._made(
+                version, {plan.jobs[p].cwd for p in positions if plan.jobs[p].version == version}
+            )
         return {
             position: _below(made[plan.jobs[position].version], plan.jobs[position].cwd, plan.jobs[position].version)
             for position in positions
             if plan.jobs[position].version in made
         }
 
-    def _made(self, version: str | None) -> Directory | PerfError:
+    def _made(self, version: str | None, cwds: Iterable[Path]) -> Directory | PerfError:
         try:
             if version is None:
                 raise PerfError("a job without a version needs a source of kind path")
             tree = self.trees.get(version)
+            for cwd in cwds:  # a version without one of them is not built for nothing
+                tree_directory(tree, cwd, version)
             log = run_build(self.parent.plan.build, tree)
         except PerfError as error:
             self.parent.broken.add(version)

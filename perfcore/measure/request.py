@@ -19,6 +19,8 @@ class MeasureRequest:
     """Jobs whose `cwd` is relative to the tree, for versions (None: the user's working tree).
 
     `register` registers each profile with its version; `missing` leaves out jobs whose profile a version already has.
+    `resume` does the same with pending profiles, and adds the missing runs to incomplete ones. `executor` is the name
+    of the executor; None: that of the configuration.
     """
 
     jobs: tuple[Job, ...]
@@ -27,6 +29,8 @@ class MeasureRequest:
     building: Building = attrs.field(factory=Building)
     register: bool = False
     missing: bool = False
+    resume: bool = False
+    executor: str | None = None
 
 
 def select_versions(

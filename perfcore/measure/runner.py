@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -25,6 +25,9 @@ from perfcore.plugins.phases import Phases
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
+
+if TYPE_CHECKING:
+    from perfcore.measure.trees import Exporter
 
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
@@ -43,8 +46,8 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 @attrs.frozen(kw_only=True)
 class Context:
     """What the runner needs of the process it works in. `options(kind, name)` are a plugin's configured options,
-    `place` is the directory for the files of a plan. After `until`, in seconds of `time.monotonic`, no block begins
-    but the first that counts."""
+    `place` is the directory for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
+    of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
     options: Options = _no_options
@@ -52,6 +55,7 @@ class Context:
     schedule: Mapping[str, Any] = EMPTY
     progress: Progress = _no_progress
     place: Path | None = None
+    exporter: Exporter | None = None
     until: float = math.inf
 
 
@@ -141,7 +145,7 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
         settings = step_settings(step, plugins, options)
         found, driver = plugins.construct("postprocessor", step.name, settings)
         params, identity = _params(settings)
-        tool = Tool(name=step.name, version=found.version, params=params)
+        tool = Tool(name=found.name, version=found.version, params=params)
         profile = attrs.evolve(
             _postprocessed(profile, plugins.phases(found, driver)),
             postprocessors=(*profile.postprocessors, tool),
@@ -171,7 +175,7 @@ def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
     chosen, settings = resolved(job, plan.schedule, context)
     found, driver = context.plugins.construct("collector", job.collector.name, settings)
     params, identity = _params(settings)
-    tool = Tool(name=job.collector.name, version=found.version, params={**to_params(chosen), **params})
+    tool = Tool(name=found.name, version=found.version, params={**to_params(chosen), **params})
     return _JobState(
         job=job,
         submitted=submitted,

@@ -137,12 +137,14 @@ class Measured:
     """What came of one job of a plan: a profile, or the error that ended it.
 
     A profile marked `incomplete` holds the runs finished so far; more may follow. `retry` says that another try may
-    succeed, as after the loss of a worker, and `log` what the builds and the worker reported.
+    succeed, as after the loss of a worker, `no_tree` that the tree of the version could not be exported or built, and
+    `log` is what the builds and the worker reported.
     """
 
     job: Job
     profile: Profile | None = None
     error: PerfError | None = None
     retry: bool = False
+    no_tree: bool = False
     attempts: tuple[Attempt, ...] = ()
     log: str = ""

@@ -25,7 +25,7 @@ from perfcore.plugins.installed import GROUPS, Found
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")
 _POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 _MANY = 50
-_LAYOUT = "2"
+_LAYOUT = "3"
 
 Announced = Mapping[str, tuple[Found, ...]]
 

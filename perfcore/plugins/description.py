@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfcore.errors import PluginError, UntrustedError
@@ -18,13 +19,15 @@ CORE = "perfcore"  # the package
 
 
 class Described(NamedTuple):
-    """A plugin for `perf plugins`: `state` is what would happen if it were used."""
+    """A plugin for `perf plugins`: `state` is what would happen if it were used, `seconds` the time of its import.
+    Modules that several plugins need count for the first of them."""
 
     found: Found
     state: Literal["ok", "disabled", "broken", "conflict", "untrusted"]
     reason: str = ""
     help: str = ""
     settings: type[Any] | None = None
+    seconds: float = 0.0
 
 
 def describe(plugins: Plugins, found: Found) -> Described:
@@ -34,8 +37,10 @@ def describe(plugins: Plugins, found: Found) -> Described:
     if found.kind != HOOK and rivals:
         listed = ", ".join(f"{rival.distribution} {rival.version}" for rival in rivals)
         return Described(found=found, state="conflict", reason=f"also brought by {listed}")
+    start = time.perf_counter()
     try:
         plugin = plugins.imported(found)
+        seconds = time.perf_counter() - start
         (check_observer if found.kind == HOOK else check_driver)(found, plugin)
     except UntrustedError as error:
         return Described(found=found, state="untrusted", reason=f"{error.message} ({error.hint})")
@@ -43,7 +48,7 @@ def describe(plugins: Plugins, found: Found) -> Described:
         hint = f" ({error.hint})" if error.hint and found.kind == HOOK else ""
         return Described(found=found, state="broken", reason=error.message + hint)
     settings = None if found.kind == HOOK else settings_of(plugin)
-    return Described(found=found, state="ok", help=installed.first_line(plugin), settings=settings)
+    return Described(found=found, state="ok", help=installed.first_line(plugin), settings=settings, seconds=seconds)
 
 
 def owner_of(error: BaseException) -> str | None:

@@ -8,12 +8,14 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import attrs
 
+from perfcore import __version__
 from perfcore.errors import PluginError
 from perfcore.hookspecs import HOOKS_GROUP, KINDS
+from perfcore.plugins.requirement import CORE, misfit
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -33,7 +35,8 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
 @attrs.frozen(kw_only=True)
 class Found:
     """A plugin as the metadata of its distribution announce it; nothing of it is imported yet. The kind of an
-    observer is `hook`. `systems` are the operating systems that it is for, as far as it names any."""
+    observer is `hook`. `systems` are the operating systems that it is for, as far as it names any; `misfit` is
+    its requirement on perfcore-core if the installed core does not meet it."""
 
     kind: str
     name: str
@@ -41,6 +44,17 @@ class Found:
     distribution: str
     version: str
     systems: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
+    misfit: str = attrs.field(default="", eq=False, repr=False)
+
+    @property
+    def full_name(self) -> str:
+        """The name that no other distribution can have, such as `perfcore-collect-time:time`."""
+        return f"{normalized(self.distribution)}:{self.name}"
+
+    def is_called(self, name: str) -> bool:
+        """Whether this is its name, or its full name."""
+        distribution, _, plain = name.rpartition(":")
+        return name == self.name or f"{normalized(distribution)}:{plain}" == self.full_name
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r} ({self.distribution} {self.version})"
@@ -51,7 +65,7 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
     from importlib import metadata  # imports a parser of mail: nobody pays for it who remembers what is installed
 
     points = metadata.entry_points()
-    read = functools.cache(_said_by)
+    read = functools.cache(_read_distribution)
     return {
         kind: tuple(
             sorted(
@@ -69,7 +83,7 @@ def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
     or more than one distribution does."""
     from importlib import metadata
 
-    read = functools.cache(_said_by)
+    read = functools.cache(_read_distribution)
     named = metadata.entry_points(group=GROUPS[kind], name=point.name)
     found = {_found(kind, each, *read(each.dist)) for each in named}
     same = [each for each in found if each.target == point.value]
@@ -79,6 +93,13 @@ def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
 def import_target(found: Found) -> Any:
     """What the entry point names. PluginError where it is for other systems, cannot be imported, or lacks it."""
     _check_platform(found)
+    if found.misfit:
+        raise PluginError(
+            f"needs {found.misfit}, and {__version__} is installed",
+            plugin=str(found),
+            phase="loading",
+            hint=f"`pip install --upgrade {CORE} {found.distribution}`, or put it into `plugins.disabled`",
+        )
     name, _, attribute = (part.strip() for part in found.target.partition("[")[0].partition(":"))
     try:
         value: Any = importlib.import_module(name)
@@ -113,18 +134,63 @@ def first_line(item: Any) -> str:
     return sentence + stop.strip()
 
 
-def _found(kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...]) -> Found:
-    return Found(kind=kind, name=point.name, target=point.value, distribution=name, version=version, systems=systems)
+class UnknownGroup(NamedTuple):
+    """A group of entry points that looks like one of perfcore's and is none: nothing in it is ever loaded."""
+
+    group: str
+    names: tuple[str, ...]
+    distribution: str
+
+    @property
+    def nearest(self) -> str | None:
+        """The group that is probably meant."""
+        import difflib
+
+        return next(iter(difflib.get_close_matches(self.group, list(GROUPS.values()), 1)), None)
+
+    def __str__(self) -> str:
+        listed = ", ".join(self.names)
+        return f"{self.distribution} announces {listed} in {self.group!r}, which is no group" + (
+            f": did you mean '{self.nearest}'?" if self.nearest else ""
+        )
 
 
-def _said_by(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...]]:
-    """Name, version and systems: what of them a half removed distribution still says."""
+def unknown_groups() -> list[UnknownGroup]:
+    """The groups `perfcore.*` of all distributions that no kind has, sorted."""
+    from importlib import metadata
+
+    points = metadata.entry_points()
+    names: dict[tuple[str, str], list[str]] = {}
+    for group in points.groups:
+        if group.startswith("perfcore.") and group not in GROUPS.values():
+            for point in points.select(group=group):
+                names.setdefault((group, _read_distribution(point.dist)[0]), []).append(point.name)
+    return [UnknownGroup(group, tuple(sorted(points)), owner) for (group, owner), points in sorted(names.items())]
+
+
+def _found(
+    kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...], misfit: str
+) -> Found:
+    return Found(
+        kind=kind,
+        name=point.name,
+        target=point.value,
+        distribution=name,
+        version=version,
+        systems=systems,
+        misfit=misfit,
+    )
+
+
+def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...], str]:
+    """Name, version, systems and unmet requirement, as far as a half removed distribution still has them."""
     known: Any = distribution.metadata if distribution is not None else None
     if known is None:
-        return "unknown", "?", ()
+        return "unknown", "?", (), ""
     classifiers = known.get_all("Classifier") or ()
     systems = tuple(c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM))
-    return known.get("Name") or "unknown", known.get("Version") or "?", systems
+    unmet = misfit(known.get_all("Requires-Dist") or (), __version__)
+    return known.get("Name") or "unknown", known.get("Version") or "?", systems, unmet
 
 
 def _check_platform(found: Found) -> None:

@@ -93,19 +93,26 @@ class Plugins:
         """Whether a plugin of this name is installed, disabled or not."""
         return any(found.name == name for found in self._announced[kind])
 
+    def has(self, kind: str, name: str) -> bool:
+        """Whether an enabled plugin has this name or full name."""
+        return any(found.is_called(name) for found in self.found(kind))
+
     def is_disabled(self, found: Found) -> bool:
         names = {found.name, found.name.rpartition(":")[2]}
-        blocked = self.disabled & (names | {f"{found.kind}:{name}" for name in names})
+        blocked = self.disabled & (names | {f"{found.kind}:{name}" for name in names} | {found.full_name})
         distribution = installed.normalized(found.distribution)
         return bool(blocked) or distribution in map(installed.normalized, self.disabled)
 
     def find(self, kind: str, name: str) -> Found:
-        """The one plugin of this name. PluginError when there is none (naming the nearest) or several."""
-        candidates = [found for found in self._announced[kind] if found.name == name]
+        """The one plugin of this name, or of this full name such as `perfcore-collect-time:time`. PluginError when
+        there is none (naming the nearest) or several."""
+        candidates = [found for found in self._announced[kind] if found.is_called(name)]
         usable = [found for found in candidates if not self.is_disabled(found)]
         if candidates and not usable:
             raise PluginError(f"{candidates[0]} is disabled", hint="see `plugins.disabled`, PERF_DISABLED_PLUGINS")
         if not usable:
+            for group in installed.unknown_groups():
+                self.warn(str(group))
             raise _unknown(kind, name, self.names(kind))
         if len(usable) > 1:
             raise _conflict(usable)
@@ -115,19 +122,20 @@ class Plugins:
         """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
         known = self._loaded.get((kind, name))
         if known is None or self.is_disabled(known[0]):
-            asked_directly = self.disabled or (kind, name) in self._own_names
+            asked_directly = self.disabled or ":" in name or (kind, name) in self._own_names
             if self._recalled is not None:
                 with contextlib.suppress(PluginError):  # the metadata may say something else by now
-                    return self._take(self.find(kind, name))
+                    return self._take(self.find(kind, name), name)
                 self._forget()
-            known = self._take((None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name))
+            found = (None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name)
+            known = self._take(found, name)
             self._remember()
         return known
 
-    def _take(self, found: Found) -> tuple[Found, type[Any]]:
+    def _take(self, found: Found, name: str) -> tuple[Found, type[Any]]:
         driver = self.imported(found)
         check_driver(found, driver)
-        self._loaded[found.kind, found.name] = found, driver
+        self._loaded[found.kind, name] = found, driver
         return found, driver
 
     def settings(
@@ -267,7 +275,8 @@ def _conflict(rivals: Sequence[Found]) -> PluginError:
         return PluginError(f"{rivals[0].distribution} {rivals[0].version} brings more than one {what}: {targets}")
     return PluginError(
         f"several distributions bring a {what}: {' and '.join(f'{f.distribution} {f.version}' for f in rivals)}",
-        hint="uninstall one, or put its distribution into `plugins.disabled`",
+        hint=f"name one in full ({' or '.join(sorted({f.full_name for f in rivals}))}), uninstall one, or put its "
+        "distribution into `plugins.disabled`",
     )
 
 

@@ -41,7 +41,7 @@ class Session:
         self.job = job
         self.state = state
         self.workspace: Path | None = None
-        self.profile_type = job.collector.name
+        self.profile_type = job.collector.name.rpartition(":")[2]  # the short name of the plugin
         self.sampling: dict[str, Any] = {}
         self.notes: list[str] = []
         self.tables: dict[str, TableBuilder] = {"resources": TableBuilder("resources", (RUN, *columns))}

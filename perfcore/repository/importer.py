@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,11 +36,23 @@ class ImportResult:
     profiles: tuple[Imported, ...]
     errors: tuple[PerfError, ...]
 
+    @classmethod
+    def of(cls, items: Iterable[Imported | PerfError]) -> ImportResult:
+        """Of what `import_profiles` gives."""
+        profiles: list[Imported] = []
+        errors: list[PerfError] = []
+        for item in items:
+            if isinstance(item, Imported):
+                profiles.append(item)
+            else:
+                errors.append(item)
+        return cls(profiles=tuple(profiles), errors=tuple(errors))
+
 
 def import_profiles(
     repository: Repository,
     path: Path,
-    format: str | None = None,
+    format: str = "",
     *,
     version: str | None = None,
     register: bool = False,
@@ -48,7 +60,7 @@ def import_profiles(
 ) -> Iterator[Imported | PerfError]:
     """Import every profile of a file or directory, each when it is asked for. What cannot be taken over from a
     directory is given as the error; of a file it is raised. `version` is for profiles whose source names none."""
-    for item in read_profiles(repository, path, format, options):
+    for item in read_profiles(repository, path, format or None, options):
         try:
             if isinstance(item, FormatError):
                 raise item

@@ -129,6 +129,7 @@ class Repository:
     def plugin_options(self, kind: str, name: str) -> dict[str, Any]:
         """The configured options of a plugin. UntrustedError for options in an untrusted layer. A view only shows
         profiles, so it goes without such options."""
+        name = name.rpartition(":")[2]  # options have the short name as key
         layers = [layer for layer in self.config.layers if name in layer.plugins(kind)]
         for layer in layers:
             if kind != "view":
@@ -203,6 +204,10 @@ class Repository:
     def save(self, profile: Profile) -> Pending:
         """Keep a profile as a pending one."""
         return pending.save(self.store, profile)
+
+    def replace(self, earlier: Pending | None, profile: Profile) -> Pending:
+        """Keep a profile in the place of a pending one; as a new one where that is gone, or was changed."""
+        return pending.replace(self.store, earlier, profile)
 
     def register(self, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
         """Register a pending profile or a file with a version (its origin, or else the head). The source is

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from perfcore.config.layers import read_bytes
 from perfcore.errors import PerfError
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ _DIRTY = "+dirty"
 
 
 class VersionSources:
-    """The `Sources` of `perfcore.hookspecs`. The VCS answers each question once."""
+    """The `Sources` of `perfcore.hookspecs`; the VCS answers each question once."""
 
     def __init__(self, repository: Repository) -> None:
         self._repository = repository
@@ -51,18 +52,37 @@ class VersionSources:
             self._paths[old, new] = tuple(filter(_is_text, paths))
         return self._paths[old, new]
 
-    def read(self, version: str, path: str) -> bytes | None:
-        """The bytes of a file. The list of paths is asked first: an absent file costs the VCS a process each time."""
+    def read(self, version: str | None, path: str) -> bytes | None:
+        """The bytes of a file, of the working tree for None. The list of paths is asked first: an absent file costs the
+        VCS a process each time."""
+        if version is None:
+            return read_bytes(self._repository.root / path)
         if version not in self._trees:
             self._trees[version] = frozenset(self.changed(None, version))
-        return self.read_known(version, path) if path in self._trees[version] else None
+        return self.read_one(version, path) if path in self._trees[version] else None
 
-    def read_known(self, version: str, path: str) -> bytes | None:
-        """The same for one file, without the list."""
+    def read_one(self, version: str, path: str) -> bytes | None:
+        """The bytes of one file of a version, without the list of paths."""
         try:
             return self._repository.vcs.read_file(version, path)
         except PerfError:  # absent, or a submodule
             return None
+
+
+class NoSources:
+    """The same outside of a repository: nothing is known."""
+
+    def version(self, name: str = "") -> str | None:
+        return None
+
+    def parent(self, version: str) -> str | None:
+        return None
+
+    def changed(self, old: str | None, new: str) -> tuple[str, ...]:
+        return ()
+
+    def read(self, version: str | None, path: str) -> bytes | None:
+        return None
 
 
 def _is_text(path: str) -> bool:

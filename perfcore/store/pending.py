@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.errors import FormatError, KeyExistsError, KeyMissingError
+from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError
 from perfcore.store.objects import MAX_BYTES, check_type
 
 if TYPE_CHECKING:
@@ -46,12 +46,32 @@ class Pending:
 def save(store: Store, profile: Profile) -> Pending:
     """Write a profile to the pending ones under a name that says what it is. FormatError for one that could never be
     registered."""
+    return _write(store, profile, lambda data: _create(store, suggest_name(profile), data, profile))
+
+
+def replace(store: Store, earlier: Pending | None, profile: Profile) -> Pending:
+    """Write a profile over a pending one of which it has more runs. Where that is gone or was changed meanwhile, it
+    gets a name of its own."""
+    if earlier is None:
+        return save(store, profile)
+    old = earlier
+
+    def swap(data: bytes) -> Pending:
+        return Pending(name=old.name, tag=store.storage.replace(old.key, data, old.tag), profile=profile)
+
+    try:
+        return _write(store, profile, swap)
+    except (ConflictError, KeyMissingError):
+        return save(store, profile)
+
+
+def _write(store: Store, profile: Profile, put: Callable[[bytes], Pending]) -> Pending:
     from perfcore.profile import codec
 
     check_type("profile", profile.header.type)
     earlier = store.earlier(profile)
     data, tables = store.encode_profile(profile, earlier, sealed=True)
-    saved = _create(store, suggest_name(profile), data, profile)
+    saved = put(data)
     while True:  # from now on the tables are reachable; until now they were only new
         try:
             store.touch(tables)

@@ -10,7 +10,7 @@ import pytest
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
-from perfcore.analysis import pairing
+from perfcore.analysis import fail_on, pairing
 from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
 from perfcore.model import Pairing, Profile, Sample
@@ -215,4 +215,4 @@ def test_other_types_are_refused() -> None:
 def test_thresholds_come_from_the_configuration(project: Project) -> None:
     project.write(".perfcore.yml", "check: {threshold: 0.1, thresholds: {wall: 0.2}}\n")
     places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
-    assert pairing.thresholds_of(Repository.open(project.path, places=places)) == {"": 0.1, "wall": 0.2}
+    assert fail_on.thresholds_of(Repository.open(project.path, places=places)) == {"": 0.1, "wall": 0.2}

@@ -6,11 +6,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
+from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore import model
+from perfcore.analysis.history import SHORT
 from perfcore.cli.verbs import VERBS
+from perfcore.repository import Repository
+from perfcore.repository.repository import UserPlaces
+from perfcore.store.lookup import Ref
 
 HEAVY = {"numpy", "scipy", "polars", "duckdb", "rich", "pygments", "git", "gitdb", "ruamel", "yaml"} | {
     "hypothesis",
@@ -35,11 +41,16 @@ STATUS = {
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.plugins": "cache fit guard installed local observers registry",
+    "perfcore.plugins": "cache fit guard installed local observers registry requirement",
     "perfcore.repository": "location repository",
     "perfcore.store": "index notes objects pending stack_base store",
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
+
+
+CHECK = 55
+"""Modules of the core that a check of a history may import; packages hold no code. It has imported 80, most of them for
+profiles that it did not read."""
 
 
 def _modules(project: Project, *words: str) -> frozenset[str]:
@@ -100,6 +111,21 @@ def test_a_verb_imports_no_other_verb(project: Project) -> None:
     verbs = {f"perfcore.cli.{verb.module}" for verb in VERBS.values()}
     assert loaded & verbs == {"perfcore.cli.collect"}
     assert not loaded & {"perfcore.model.changes", "perfcore.model.subjects", "perfcore.store.catalog", "stevedore"}
+
+
+def test_a_check_of_a_history_imports_at_most_55_modules_of_the_core(project: Project) -> None:
+    """Once the values of the profiles are cached, as they are for all versions but the newest."""
+    places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
+    repository = Repository.open(project.path, places=places)
+    for number in range(SHORT):
+        version = project.commit(f"Version {number}")
+        measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
+        repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
+    project.perf("check", "all")
+    modules = {name for name in _modules(project, "check", "all") if name.startswith("perfcore.")}
+    packages = {name.rpartition(".")[0] for name in modules}
+    loaded = modules - packages
+    assert len(loaded) <= CHECK, "\n".join(sorted(loaded))
 
 
 def test_every_name_of_the_model_is_there_and_nothing_else() -> None:

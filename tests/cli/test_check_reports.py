@@ -30,7 +30,7 @@ def test_each_format_can_stand_in_the_place_of_the_table(slowed) -> None:
     levels = [result["level"] for result in json.loads(printed["sarif"])["runs"][0]["results"]]
     assert sorted(levels) == ["error", "warning"], "CPU time, and wall time beside it"
     assert printed["github"].startswith("::error title=cpu slower")
-    assert slowed.perf("check", "--format", "markdown", code=1).out.startswith("### Performance: ❌ degraded\n")
+    assert slowed.perf("check", "--format", "markdown", code=1).out.startswith("### Performance: ❌ regression\n")
     assert slowed.perf("check", "--format", "json", code=1).out == slowed.perf("check", "--json", code=1).out
     assert slowed.perf("check", "--format", "table", code=1).out == slowed.perf("check", code=1).out
 
@@ -47,6 +47,34 @@ def test_reports_are_written_beside_the_table(slowed) -> None:
     (slowed.path / "x.sarif").write_text("of the build before" * 1000)
     slowed.perf("check", *words, code=1)
     assert (slowed.path / "x.sarif").read_text() == before
+
+
+REPORTS = """
+class Ids:
+    def render(self, result, sources):
+        (change,) = result.failing
+        return f"{change.metric} {sources.version(change.target)} {sources.read(None, 'README')}".encode()
+
+class Broken:
+    def render(self, result, sources):
+        raise ValueError("no")
+"""
+
+
+def test_any_installed_report_is_taken_by_its_name(slowed, site: Site) -> None:
+    points = {"perfcore.report": ["ids = acme_reports:Ids", "broken = acme_reports:Broken"]}
+    site.install("acme-reports", points=points, acme_reports=REPORTS)
+    assert slowed.perf("check", "--format", "ids", code=1).out == f"cpu {slowed.head} b'hello\\n'"
+    done = slowed.perf("check", "--report", "broken=x", "--report", "ids=ids.txt", code=1)
+    assert "warning: report 'broken' (acme-reports 1.0) in render: ValueError" in done.err
+    assert (slowed.path / "ids.txt").read_text().startswith("cpu ")
+
+
+def test_an_unknown_report_names_the_distribution_that_may_bring_it(slowed) -> None:
+    assert "perfcore-report-gitlab may bring it" in slowed.perf("check", "--format", "gitlab", code=2).err
+    plain = {"PERF_DISABLED_PLUGINS": "perfcore-report-ci"}
+    assert "perfcore-report-ci may bring it" in slowed.perf("check", "--format", "sarif", env=plain, code=2).err
+    assert slowed.perf("check", "--format", "json", env=plain, code=1).json["degraded"]
 
 
 def test_nothing_happens_by_itself_on_github(slowed) -> None:

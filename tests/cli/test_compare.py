@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import signal
 import subprocess
 import sys
 import time
+from xml.etree import ElementTree
 
 import pytest
 from perfcore_testing.check import measured, noisy
@@ -55,6 +57,18 @@ def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
     assert (found["answer"], found["identical"], found["pairs"]) == ("same", True, 0)
     here.perf(*same, "--again", "--budget", "10ms", code=None)
     assert (here.path / "ran").exists()
+
+
+def test_a_comparison_is_reported_like_a_check(here) -> None:
+    names = [here.save(measured(noisy(1e6, seed)), created=seed) for seed in (1, 2)]
+    words = ("compare", *names)
+    table = here.perf(*words, code=None)
+    done = here.perf(*words, "--report", "junit=out.xml", "--report", "json=out.json", code=table.code)
+    assert done.out == table.out
+    assert ElementTree.parse(here.path / "out.xml").getroot().tag == "testsuites"
+    assert json.loads((here.path / "out.json").read_text()) == here.perf(*words, "--json", code=table.code).json
+    assert here.perf(*words, "--format", "markdown", code=table.code).out.startswith("### Performance: ")
+    assert "there is no format 'xml'" in here.perf(*words, "--format", "xml", code=2).err
 
 
 def test_versions_with_equal_trees_are_not_measured(here) -> None:

@@ -141,10 +141,10 @@ def test_a_command_that_only_this_version_lacks_is_told_from_one_that_nobody_mea
 @pytest.mark.parametrize(
     ("sentence", "says"),
     [
-        ("nonsense", "is no sentence"),
+        ("nonsense", "is not a valid contract sentence"),
         ("cpu <= 5 MB", "no unit of"),
         ("cpu <= 5", "has none"),
-        ("cpu <= 5 ms at p0", "no quantile"),
+        ("cpu <= 5 ms at p0", "is not a quantile"),
         ("cpu may fall 5 %", "is better where it is lower"),
     ],
 )

@@ -113,3 +113,38 @@ def test_two_of_one_name_are_an_error_naming_both(here, acme: Site) -> None:
     assert "acme-view 2.5" in done.err
     assert "acme-other 1.0" in done.err
     assert "conflict" in here.real.perf("plugins", "list", "view", env=acme.env).out
+
+
+def test_the_list_has_import_times_the_version_of_the_contracts_and_unknown_groups(here, acme: Site) -> None:
+    acme.install("acme-typo", points={"perfcore.colector": ["x = acme_view:View"]})
+    listed = here.real.perf("plugins", "list", "--json", env=acme.env).json
+    assert listed["api"] == 1
+    (group,) = listed["unknown_groups"]
+    assert (group["distribution"], group["nearest"]) == ("acme-typo", "perfcore.collector")
+    rows = {row["full_name"]: row for row in listed["plugins"]}
+    assert rows["acme-view:acme"]["import_seconds"] > 0
+    done = here.real.perf("plugins", "list", "view", "--times", env=acme.env)
+    assert all(" ms " in line for line in done.lines)
+    assert "acme-typo" in done.err
+
+
+def test_a_stranger_of_the_same_name_cannot_keep_a_shipped_collector_from_its_work(here, site: Site) -> None:
+    stranger = "class Stranger:\n" + "".join(
+        f"    def {method}: raise RuntimeError('a stranger')\n"
+        for method in ("before(self, job)", "collect(self, session, run)", "after(self, session, outcome)")
+    )
+    words = ("--repeat", "1", "--warmup", "0", "--", "true")
+    here.real.perf("collect", "time", *words)
+    site.install("acme-time", points={"perfcore.collector": ["time = acme_time:Stranger"]}, acme_time=stranger)
+    assert "perfcore-collect-time:time" in here.real.perf("collect", "time", *words, env=site.env, code=5).err
+    here.real.perf("collect", "perfcore-collect-time:time", *words, env=site.env)
+    first, second = here.perf("status", "--json").json["pending"]
+    assert first["collector"] == second["collector"] == "time"
+    profiles = [pending.profile for pending in here.repository.pending()]
+    assert profiles[0].config_id == profiles[1].config_id
+
+
+def test_without_perfcore_testing_its_commands_name_the_distribution(here) -> None:
+    for word in ("new", "check"):
+        done = here.real.perf("plugins", word, env={"PERF_DISABLED_PLUGINS": "perfcore-testing"}, code=2)
+        assert "pip install perfcore-testing" in done.err

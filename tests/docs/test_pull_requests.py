@@ -85,7 +85,7 @@ def test_the_job_of_github_fails_and_says_why(
     assert "slower" in printed.splitlines()[1]
     assert any(line.startswith("::error title=cpu slower") for line in printed.splitlines())
     assert run(steps["Summary"], GITHUB_STEP_SUMMARY=str(summary))[0] == 0
-    assert summary.read_text().startswith("Earlier step\n### Performance: ❌ degraded\n")
+    assert summary.read_text().startswith("Earlier step\n### Performance: ❌ regression\n")
     assert ElementTree.parse(merged.path / "perf" / "junit.xml").getroot().attrib["failures"] == "1"
 
 

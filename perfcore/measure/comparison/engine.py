@@ -116,7 +116,7 @@ class _Bench:
             self.deadline = time.monotonic() + self.budget.seconds
         context = attrs.evolve(self.context, progress=self._progress, until=self.deadline)
         plan = Plan(jobs=tuple(prepared.job for prepared in self.programs), schedule=schedule, context=context)
-        measurements = submit(self.host.plugins, plan, self.host.repository)
+        measurements = submit(self.host.plugins, plan, repository=self.host.repository)
         pair = [_with_side(measured, side) for measured, side in zip(measurements, self.programs, strict=True)]
         self.batches.append([measured.profile for measured in pair if measured.profile is not None])
         return pair

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore.analysis import method_rules, pair_checks, pairing
+from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
 from perfcore.errors import PluginError, UsageError
 from perfcore.measure.comparison.batches import Samples
 from perfcore.measure.host import Host
@@ -31,7 +31,7 @@ class Judge:
 
     def __attrs_post_init__(self) -> None:
         repository = self.host.repository
-        self._thresholds = {} if repository is None else pairing.thresholds_of(repository)
+        self._thresholds = {} if repository is None else fail_on.thresholds_of(repository)
 
     @property
     def smallest(self) -> float:

@@ -17,9 +17,10 @@ from typing import TypeAlias
 
 import attrs
 
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pair_checks import run_checks
-from perfcore.analysis.pairing import of_profiles, thresholds_of
+from perfcore.analysis.pairing import of_profiles
 from perfcore.analysis.run_values import Sessions, primary
 from perfcore.analysis.sensitivity import Calibrated, CalibrationTask, Sensitivity
 from perfcore.errors import PerfError
@@ -27,12 +28,15 @@ from perfcore.model import Change, Pairing, Profile, Sample, Series
 from perfcore.profile.table import Column, column
 from perfcore.repository.repository import Repository
 
+# Each is about half as large again as the one before, which is as exact as a sensitivity from 40 tries can be.
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0)
-RATE = 0.9  # of the tries in which a step has to be found to be seen
-PAIRS = 40  # comparisons at most
-REPLAYS = 20
-SHORTEST, LONGEST = 16, 300  # versions of a history that is replayed
-NEAR = 3  # versions by which a change that is found may be beside the step
+RATE = 0.9  # share of the tries that must detect a step: the usual power of an experiment is 0.8 or 0.9
+PAIRS = 40  # comparisons at most, so that a long history takes no longer than one of 41 versions
+REPLAYS = 20  # 18 of them are the share RATE
+# Versions of a replayed history: blocks are the square root of them, and 16 give four blocks of four.
+# Of longer histories the newest 300 are replayed, so that the time of a calibration is bounded.
+SHORTEST, LONGEST = 16, 300
+NEAR = 3  # versions between a step and the change that counts as its detection, as in the benchmark of `changepoint`
 
 _Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # the runs of a version, and their sessions
 

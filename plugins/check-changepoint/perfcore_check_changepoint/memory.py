@@ -13,7 +13,7 @@ import attrs
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW, Settled, Step
 from perfcore_check_changepoint.points import ChangePoint
 
-FORMAT = 2
+FORMAT = 2  # a cache of another format is read as none: the scan begins anew
 _FIELDS = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
 
 

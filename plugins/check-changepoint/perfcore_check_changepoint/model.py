@@ -22,12 +22,16 @@ from perfcore_check_changepoint.series import Points, median, running_medians
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
+# Three outlying points cost 1.8 penalties, and a level of their own costs two changes: so they stay outliers.
 BOUND = 0.6  # share of the penalty that one point costs at most: one at the end is no new level, nor three within
+# Minimum description length charges half the logarithm of n for a parameter: 3.1 nats in a window of 512 points. A
+# slope has one parameter, a wave three. A memory is one of three models (none, 0.4, 0.7), about ln 3 nats.
 SLOPE = 4.0  # nats for a slope
 STAIRCASE = 6.0  # nats more where a staircase would do
 MEMORY = 1.0  # nats for memory
 WAVE = 10.0  # nats for a wave: its period, height and place
-_MEMORIES = (0.4, 0.7)
+_MEMORIES = (0.4, 0.7)  # autocorrelations at lag 1 that are tried
+# The difference of two normal values has variance 2: 18 is three standard deviations of it, squared.
 _FAR = 18.0  # squared difference, in spreads, above which neighbours are on two levels
 _LARGE = 2.0  # spreads from which on a change is no part of a slope
 _NEAR = 0.1  # share by which noise differs from the expected without another attempt

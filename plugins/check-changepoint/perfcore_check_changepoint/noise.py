@@ -16,6 +16,7 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.series import NORMAL, distinct, median
 
 _STRAY = 0.03  # share of values that may come from anywhere
+# 16 cells in a spread are half as wide as the smallest bandwidth.
 _REACH = 12.0  # half the width of the table, in spreads
 _FINE = 16  # cells per spread
 _BANDWIDTHS = (0.12, 0.2, 0.35, 0.55)  # in spreads

@@ -16,7 +16,7 @@ Point: TypeAlias = float | Sequence[float]
 Indexes: TypeAlias = NDArray[np.int64]
 Sessions: TypeAlias = Sequence[Sequence[tuple[str, int]]]
 
-_DIGEST = 16  # bytes
+_DIGEST = 16  # bytes: 128 bits, so that no two windows share one by chance
 
 
 @attrs.frozen(eq=False)

@@ -15,8 +15,9 @@ import numpy as np
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 
+# Beyond these, squares of values leave the range of floats (1e308); they are scaled by a power of two first.
 _LARGE, _SMALL = 1e100, 1e-100
-_FARTHEST = 1e12
+_FARTHEST = 1e12  # spreads: a value so far off is an outlier under every model, and its square is still exact enough
 _DIGITS = 9  # of the noise that are kept, so that rounding elsewhere decides nothing
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 

@@ -24,13 +24,14 @@ from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median
 from perfcore_check_changepoint.sizes import p_value
 
-_MEETINGS = 4  # that a session needs
+_MEETINGS = 4  # that a session needs, so that one at which the code changed is outvoted
 _NEAR = 8  # versions on either side of a meeting that tell what changes there
 _HUBER = 1.345  # spreads from which on a meeting counts less: 95 % efficient for normal noise
-_ROUNDS = 8
+_ROUNDS = 8  # of reweighting, a fixed number so that the time is bounded
 _DIGITS = 9  # of an offset; what is beyond is rounding
 _EXACT = 1e-10  # noise below which amounts are exact
-_TINY = 1e-9
+_TINY = 1e-9  # share of the largest variance under which one is rounding
+# Three standard deviations of chi-squared: 0.1 % where it is close to normal.
 _CLEAR = 3.0  # standard deviations by which offsets are more than noise would make them
 
 

@@ -14,12 +14,13 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.series import NORMAL, Points, median
 
+# The trimmed mean with its winsorised variance: K. K. Yuen, 1974, Biometrika 61(1).
 _TRIMMED = 0.2  # share of the points on either side that a level does not follow
 _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
 _ENOUGH = 20  # points whose noise is estimated from themselves alone
 _BESIDE = 5  # points within which another noise comes with another level
 _LATER = 1000  # changes after which none is undone any more
-_LARGEST = 1.7e308
+_LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 
 
 def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list[ChangePoint]:

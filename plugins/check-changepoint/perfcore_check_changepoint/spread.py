@@ -15,6 +15,7 @@ from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.series import NORMAL, median
 
 SHORTEST = 10  # points on either side
+# Two-sided 2.7e-5 at one place for a normal statistic, so at most 1.4 % at any of the 512 places of a window.
 _CLEAR = 4.2  # standard deviations of the statistic
 RATIO = 2.0  # of the noise on both sides
 

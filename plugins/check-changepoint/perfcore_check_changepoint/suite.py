@@ -30,8 +30,8 @@ _LEAK = 0.35  # share of a step of the machine by which a series may move more t
 _BESIDE = 3  # versions that these may be apart
 _EXACT = 1e-4  # variation of amounts that do not depend on the machine's speed
 _MOSTLY = 0.8  # share of versions that vary by no more
-_FALSE = 0.05  # share of all that is found that may be false
-_LARGEST = 700.0  # logarithm of a float
+_FALSE = 0.05  # false discovery rate (Benjamini and Hochberg, 1995)
+_LARGEST = 700.0  # logarithm of a ratio: exp(709) is the largest float
 
 
 def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence: float) -> Suite:

@@ -13,7 +13,7 @@ from perfcore_check_changepoint.partition import Floats, stretch_means
 
 FEWEST = 40  # points
 LONGEST = 30.0  # points of a period
-_SHORTEST = 2.5
+_SHORTEST = 2.5  # points of a period, above the Nyquist limit of 2
 _PERIODS = 3  # that a series has to show
 _CLEAR = 12.0  # times the mean power: 0.1 % of noise has such a peak among a hundred
 _FINE = 4  # frequencies for each that can be told apart

@@ -14,7 +14,7 @@ from perfcore.text import plural, quantity
 from perfcore_check_contract.context import verdict
 from perfcore_check_contract.contract import Budget
 
-ALPHA = 0.05  # the chance at which more runs beyond a budget than its quantile lets pass are no accident
+ALPHA = 0.05  # significance level of the binomial test, the same as that of the check `pair`
 
 
 @attrs.frozen

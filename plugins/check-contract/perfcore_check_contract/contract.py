@@ -167,7 +167,7 @@ def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
         said = f"{where}: {brief(sentence)}"
         given = (match[4], _ratio(match[5] == "grows", match[6], said)) if match[4] else None
         if given is not None and given[1] == 1:
-            raise UsageError(f"{said}: a condition of 0 % is none", hint=EXAMPLES)
+            raise UsageError(f"{said}: a condition of 0 % says nothing", hint=EXAMPLES)
         return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3], said), given=given)
     if match := _BUDGET.fullmatch(sentence):
         return Budget(
@@ -177,13 +177,13 @@ def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
             quantile=_quantile(match[5], f"{where}: {brief(sentence)}"),
             least=match[2] == ">=",
         )
-    raise UsageError(f"{where}: {brief(sentence)} is no sentence of a contract", hint=EXAMPLES)
+    raise UsageError(f"{where}: {brief(sentence)} is not a valid contract sentence", hint=EXAMPLES)
 
 
 def _ratio(grows: bool, percent: str, said: str) -> float:
     share = float(percent) / 100
     if (share >= 1 and not grows) or share == math.inf:
-        raise UsageError(f"{said}: nothing can change by so much", hint=EXAMPLES)
+        raise UsageError(f"{said}: a fall of 100 % or more is impossible", hint=EXAMPLES)
     return 1 + share if grows else 1 - share
 
 
@@ -192,5 +192,5 @@ def _quantile(text: str | None, where: str) -> float:
         return 0.5
     match = _QUANTILE.fullmatch(text or "")
     if match is None or not float(match[1]):
-        raise UsageError(f"{where}: {brief(text)} is no quantile", hint="such as median, p95 or p99.9")
+        raise UsageError(f"{where}: {brief(text)} is not a quantile", hint="such as median, p95 or p99.9")
     return float(match[1]) / 100

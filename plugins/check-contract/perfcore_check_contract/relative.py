@@ -16,8 +16,8 @@ from perfcore_check_contract import contract as contracts
 from perfcore_check_contract.context import is_better_higher, metric_name, verdict
 from perfcore_check_contract.contract import Drift, Growth
 
-_ROUNDING = 1e-9  # what fell by exactly 10 % fell by 10 %
-_LEAST = 1e-12  # of what was there before: whoever lets a metric fall by all of it
+_ROUNDING = 1e-9  # relative tolerance: a fall of exactly 10 % meets `falls 10 %` although 0.9 is no binary fraction
+_LEAST = 1e-12  # smallest allowed ratio, since a limit of 0 for a drift of 100 % has no threshold 1 / ratio - 1
 
 
 def of_growth(command: MeasuredCommand, growth: Growth, metric: str) -> Change:

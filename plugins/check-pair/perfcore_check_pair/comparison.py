@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perfcore_check_pair.samples import Indexes, Metric, Runs
     from perfcore_check_pair.verdict import Verdict
 
-CPU, WALL = "cpu", "wall"
+CPU, WALL = "cpu", "wall"  # in this order the primary metric: other processes disturb CPU time least
 
 
 @attrs.frozen(eq=False)

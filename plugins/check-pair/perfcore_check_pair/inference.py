@@ -20,7 +20,7 @@ Positions: TypeAlias = NDArray[np.intp]
 
 # Below these sizes the distribution of the test is counted out, above it is close to normal.
 _EXACT_PAIRS, _EXACT_RUNS = 60, 50
-# What one matrix of resampled positions may hold; beyond it fewer samples are drawn.
+# Positions in one matrix of resamples, 40 MB of 16 bits each; beyond it fewer samples are drawn.
 _MOST_DRAWS = 20_000_000
 
 

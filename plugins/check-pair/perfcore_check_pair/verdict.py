@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 # Logarithms that differ by less differ by rounding: equal ratios have to tie, and one that is the threshold is
 # not beyond it, from either side.
 _DECIMALS = 12
+# Nobody measures more; beyond it an inconclusive verdict names no number of pairs.
 _MOST_PAIRS = 10_000
 
 

@@ -11,7 +11,7 @@ import attrs
 import msgspec
 
 from perfcore import environment
-from perfcore.analysis.pairing import thresholds_of
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.locks import Lock
 from perfcore.measure import stored_command
@@ -268,7 +268,9 @@ class Bisection:
             if count
         )
         started = time.monotonic()
-        done = list(submit(self.repository.plugins, Plan(jobs=repeated, context=self._context), self.repository))
+        done = list(
+            submit(self.repository.plugins, Plan(jobs=repeated, context=self._context), repository=self.repository)
+        )
         self._run_seconds += time.monotonic() - started
         self._runs += sum(times)
         for place, one in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):

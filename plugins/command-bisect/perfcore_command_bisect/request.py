@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from perfcore.analysis import history as histories
+from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.analysis.pairing import thresholds_of
 from perfcore.analysis.series import config_histories
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import matrix, stored_command

@@ -35,6 +35,7 @@ class Site:
         *,
         points: Mapping[str, Sequence[str]],
         classifiers: Sequence[str] = (),
+        requires: Sequence[str] = (),
         **modules: str,
     ) -> Path:
         """A distribution with these lines of entry points by group, and modules by name; gives its metadata's
@@ -43,6 +44,7 @@ class Site:
         info.mkdir()
         lines = ["Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}"]
         lines += [f"Classifier: {classifier}" for classifier in classifiers]
+        lines += [f"Requires-Dist: {requirement}" for requirement in requires]
         (info / "METADATA").write_text("\n".join(lines) + "\n", encoding="utf-8")
         sections = ["\n".join([f"[{group}]", *entries]) for group, entries in points.items()]
         (info / "entry_points.txt").write_text("\n\n".join(sections) + "\n", encoding="utf-8")

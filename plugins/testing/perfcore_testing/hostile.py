@@ -27,8 +27,8 @@ NAMES: tuple[str, ...] = (
 )
 """Each is a legal name of a function, a file or a metric. All can be encoded as UTF-8."""
 
-TAGS: tuple[str, ...] = ("<script>alert", "</title>", "<img src")
-"""What of them would be markup in a page."""
+TAGS: tuple[str, ...] = ("<script>alert", "</title><img", "<img src=x")
+"""Their markup, as it would stand in a page. A page has a `</title>` and images of its own."""
 
 
 def unsafe(text: str) -> set[str]:

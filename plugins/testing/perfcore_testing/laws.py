@@ -23,8 +23,10 @@ from perfcore.repository import Repository
 
 RECORD = "--perfcore-record"
 TOLD = "law: "
+OUTCOME = "law-outcome: "
+_ONLY = "--perfcore-law"
 _UNKNOWN = "only the plugin can tell: its class names no `contract`"
-_LINES = 3
+_LINES = 3  # of each end of a failure: an assertion begins with its values, and its difference ends it
 
 # What a contract asks of its user: laws that cannot be tried before a plugin has named a contract of its own.
 _ASKED: Mapping[str, tuple[str, ...]] = {
@@ -87,8 +89,11 @@ def contract_of(kind: str, name: str, options: Mapping[str, Any], folder: Path) 
 class Recorder:
     """Writes what came of every law to a file, and tells each one that is over."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, only: Sequence[str] = ()) -> None:
         self.path = path
+        self.only = only
+        self.names: list[str] = []
+        self._left: dict[str, int] = {}
         self.laws: dict[str, dict[str, Any]] = {}
         self.errors: list[str] = []
         self._known: dict[str, Any] = {}
@@ -97,12 +102,15 @@ class Recorder:
         if report.failed:
             self.errors.append(_reason(report))
 
-    def pytest_collection_modifyitems(self, items: Sequence[Any]) -> None:
+    def pytest_collection_modifyitems(self, items: list[Any]) -> None:
+        self.names = sorted({item.originalname for item in items})
+        items[:] = [item for item in items if not self.only or item.originalname in self.only]
         self._known = {item.nodeid: item for item in items}
         for item in items:
             said = " ".join((inspect.getdoc(item.function) or "").partition("\n\n")[0].split())
             law = {"law": item.originalname, "says": said, "passed": 0, "failed": [], "skipped": []}
             self.laws.setdefault(item.originalname, law)
+            self._left[item.originalname] = self._left.get(item.originalname, 0) + 1
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         item = self._known[report.nodeid]
@@ -116,18 +124,22 @@ class Recorder:
             law["passed"] += 1
         if report.when == "teardown":
             print(f"{TOLD}{len(self._known)} {item.originalname}", flush=True)
+            self._left[item.originalname] -= 1
+            if not self._left[item.originalname]:
+                print(f"{OUTCOME}{json.dumps(law)}", flush=True)
 
     def pytest_sessionfinish(self) -> None:
-        told = {"laws": list(self.laws.values()), "errors": self.errors}
+        told = {"laws": list(self.laws.values()), "errors": self.errors, "names": self.names}
         self.path.write_text(json.dumps(told), encoding="utf-8")
 
 
 def pytest_addoption(parser: Any) -> None:
+    parser.addoption(_ONLY, action="append", default=[], help="Only the law of this test function.")
     parser.addoption(RECORD, type=Path, help="Where to write what came of every law.")
 
 
 def pytest_configure(config: Any) -> None:
-    config.pluginmanager.register(Recorder(config.getoption(RECORD)), "perfcore-recorder")
+    config.pluginmanager.register(Recorder(config.getoption(RECORD), config.getoption(_ONLY)), "perfcore-recorder")
 
 
 def _plugins(folder: Path) -> Plugins:
@@ -199,8 +211,13 @@ def _imported(target: str, owner: str) -> type[Any]:
 
 
 def _reason(report: Any) -> str:
-    """The first lines of what went wrong."""
+    """The first and the last lines of a failure."""
     crash = getattr(report.longrepr, "reprcrash", None)
     text = str(crash.message if crash is not None else report.longrepr)
     lines = [line for line in text.splitlines() if line.strip()]
-    return "\n".join(lines[:_LINES] if crash is not None else lines[-_LINES:])
+    if crash is None:
+        return "\n".join(lines[-_LINES:])
+    middle = len(lines) - 2 * _LINES
+    if middle <= 1:
+        return "\n".join(lines)
+    return "\n".join((*lines[:_LINES], f"… {middle} lines …", *lines[-_LINES:]))

@@ -33,17 +33,14 @@ def as_json(found: Found, laws: Sequence[Law]) -> dict[str, Any]:
     }
 
 
-def lines(found: Found, laws: Sequence[Law], *, everything: bool) -> Iterator[tuple[str, str]]:
-    """(line, colour): a law each, with what it says where that is wanted or it was broken, and the outcome."""
-    yield printable(str(found)), "bold"
-    for law in laws:
-        yield f"{law.state:<14}  {law.words}", _COLORS[law.state]
-        if law.says and (everything or law.state == "failed"):
-            yield f"{_INDENT}{printable(law.says)}", ""
-        if law.reason:
-            yield f"{_INDENT}{printable(law.reason)}", ""
-        yield from ((line, "") for line in _reasons(law))
-    yield from ((line, "bold") for line in _outcome(laws))
+def law_lines(law: Law, *, everything: bool) -> Iterator[tuple[str, str]]:
+    """(line, colour) of a law, with its documentation if it failed or `everything` is wanted."""
+    yield f"{law.state:<14}  {law.words}", _COLORS[law.state]
+    if law.says and (everything or law.state == "failed"):
+        yield f"{_INDENT}{printable(law.says)}", ""
+    if law.reason:
+        yield f"{_INDENT}{printable(law.reason)}", ""
+    yield from ((line, "") for line in _reasons(law))
 
 
 def _reasons(law: Law) -> Iterator[str]:
@@ -56,6 +53,10 @@ def _reasons(law: Law) -> Iterator[str]:
         yield f"{_INDENT}and {plural(len(law.failed) - _SHOWN, 'more case')} of {law.cases}"
 
 
-def _outcome(laws: Sequence[Law]) -> Iterator[str]:
+def outcome_lines(laws: Sequence[Law]) -> Iterator[tuple[str, str]]:
+    """(line, colour) of the sum."""
     counts = {state: sum(law.state == state for law in laws) for state in _COLORS}
-    yield f"{plural(len(laws), 'law')}: {', '.join(f'{count} {state}' for state, count in counts.items() if count)}"
+    yield (
+        f"{plural(len(laws), 'law')}: {', '.join(f'{count} {state}' for state, count in counts.items() if count)}",
+        "bold",
+    )

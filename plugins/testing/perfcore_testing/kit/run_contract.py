@@ -17,8 +17,9 @@ from typing import Any, Literal
 
 import attrs
 
-from perfcore.errors import PluginError
+from perfcore.errors import NotFoundError, PluginError, nearest
 from perfcore.plugins.installed import Found
+from perfcore.text import printable
 
 LAWS = "perfcore_testing.laws"
 _TAIL = 2000
@@ -68,6 +69,7 @@ class Trial:
     folder: Path
     options: Mapping[str, Any] = {}
     timeout: float = 600.0
+    only: tuple[str, ...] = ()  # laws, as functions or as sentences; all of them if empty
 
 
 def is_possible() -> bool:
@@ -75,23 +77,47 @@ def is_possible() -> bool:
     return importlib.util.find_spec("pytest") is not None
 
 
-def laws(trial: Trial, environ: Mapping[str, str], progress: Progress = lambda done, total, text: None) -> list[Law]:
-    """What came of every law. PluginError where they could not be tried."""
+def laws(
+    trial: Trial,
+    environ: Mapping[str, str],
+    progress: Progress = lambda done, total, text: None,
+    over: Callable[[Law], None] = lambda law: None,
+) -> list[Law]:
+    """The outcome of every law; `over` is called with each as soon as it is known. PluginError if they could not be
+    tried, NotFoundError if none is called as the trial wants."""
     if not is_possible():
         raise PluginError("the laws are tests for pytest, which is missing", hint="pip install 'perfcore-testing'")
     with tempfile.TemporaryDirectory(prefix="perfcore-laws-") as folder:
         place = Path(folder).resolve()
         record = place / "record.json"
-        told = _run(trial, place, record, environ, progress)
+        told = _run(trial, place, record, environ, progress, over)
         if not record.exists():
             raise _failed(trial, f"its trial ended before its time:\n{told[-_TAIL:].strip()}")
         found = json.loads(record.read_text(encoding="utf-8"))
+    if trial.only and not found["laws"] and not found["errors"]:
+        names = [name.removeprefix("test_") for name in found["names"]]
+        raise NotFoundError(
+            f"{trial.found} has no law called {printable(', '.join(trial.only))}",
+            hint=nearest(_function(trial.only[0]).removeprefix("test_"), names),
+        )
     if found["errors"] or not found["laws"]:
         raise _failed(trial, "\n".join(found["errors"]) or "its contract has no laws")
     return [_law(law) for law in found["laws"]]
 
 
-def _run(trial: Trial, place: Path, record: Path, environ: Mapping[str, str], progress: Progress) -> str:
+def _function(law: str) -> str:
+    """The test function of a law: `exit codes are told` is `test_exit_codes_are_told`."""
+    return f"test_{law.removeprefix('test_').strip().replace(' ', '_')}"
+
+
+def _run(
+    trial: Trial,
+    place: Path,
+    record: Path,
+    environ: Mapping[str, str],
+    progress: Progress,
+    over: Callable[[Law], None],
+) -> str:
     """What pytest printed, less what was told law by law."""
     test = _TEST.format(
         kind=trial.found.kind, name=trial.found.name, options=dict(trial.options), folder=str(trial.folder.resolve())
@@ -100,6 +126,7 @@ def _run(trial: Trial, place: Path, record: Path, environ: Mapping[str, str], pr
     (place / "pytest.ini").write_text(_SETTINGS)
     words = ["-c", "pytest.ini", "--rootdir", str(place), "--basetemp", str(place / "tmp"), "-p", "no:cacheprovider"]
     argv = [sys.executable, "-m", "pytest", "-p", LAWS, *words, f"--perfcore-record={record}", "test_plugin.py"]
+    argv += [f"--perfcore-law={_function(law)}" for law in trial.only]
     kept = {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
     other: list[str] = []
     done = 0
@@ -109,6 +136,11 @@ def _run(trial: Trial, place: Path, record: Path, environ: Mapping[str, str], pr
         try:
             assert process.stdout is not None
             for line in process.stdout:
+                before, outcome, document = line.partition("law-outcome: ")
+                if outcome:
+                    other.append(before)
+                    over(_law(json.loads(document)))
+                    continue
                 before, law, rest = line.partition("law: ")
                 other.append(before if law else line)
                 if law:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from perfcore_testing import hostile
+from perfcore_testing import hostile, laws
 from perfcore_testing.distributions import Site
 from perfcore_testing.laws import contract_of
 from perfcore_testing.project import Project
@@ -173,7 +173,10 @@ def test_a_generated_plugin_keeps_the_laws_that_it_names(generated) -> None:
 
 def ours() -> list[str]:
     return sorted(
-        f"{kind}:{found.name}" for kind in KINDS for found in Plugins().found(kind) if found.distribution in OURS
+        f"{kind}:{found.name}"
+        for kind in KINDS
+        for found in Plugins().found(kind)
+        if found.distribution in OURS - {"perfcore-testing"}
     )
 
 
@@ -204,3 +207,39 @@ def test_every_kind_has_laws(kind: str) -> None:
     module = "observer" if kind == HOOK else kind
     contract = getattr(importlib.import_module(f"perfcore_testing.{module}"), f"{module.capitalize()}Contract")
     assert [name for name in dir(contract) if name.startswith("test_")]
+
+
+def test_one_law_is_tried_alone_under_either_name(empty_project: Project, acme: Site) -> None:
+    for law in ("hostile names stay text", "test_hostile_names_stay_text"):
+        told = empty_project.perf("plugins", "check", "view:bad", "--law", law, "--json", env=acme.env, code=5).json
+        assert [each["name"] for each in told["laws"]] == ["test_hostile_names_stay_text"]
+    wrong = empty_project.perf("plugins", "check", "good", "--law", "hostile names", env=acme.env, code=3).err
+    assert "hostile_names_stay_text" in wrong
+
+
+def test_all_plugins_are_tried(empty_project: Project, acme: Site) -> None:
+    env = {**acme.env, "PERF_DISABLED_PLUGINS": "dying lost needy slow"}
+    words = ("plugins", "check", "--all", "--law", "it fits the kind", "--json")
+    names = {each["name"] for each in empty_project.perf(*words, env=env).json["plugins"]}
+    assert {"good", "bad", "table", "time"} <= names
+    assert "--all" in empty_project.perf("plugins", "check", code=2).err
+    assert "--all" in empty_project.perf("plugins", "check", "good", "--all", env=acme.env, code=2).err
+
+
+def test_a_law_is_printed_before_the_next_one_ends(empty_project: Project, acme: Site) -> None:
+    """The first view fits its kind, and then takes its time."""
+    done = empty_project.perf("plugins", "check", "slow", "--timeout", "6", env=acme.env, code=5)
+    assert "passed          it fits the kind" in done.out
+    assert "longer than 6 s" in done.err
+
+
+def test_both_ends_of_a_long_failure_are_shown() -> None:
+    class Crash:
+        message = "\n".join(f"line {at}" for at in range(20))
+
+    class Report:
+        longrepr = type("Long", (), {"reprcrash": Crash})
+
+    assert laws._reason(Report()).splitlines() == [
+        *("line 0", "line 1", "line 2", "… 14 lines …", "line 17", "line 18", "line 19")
+    ]

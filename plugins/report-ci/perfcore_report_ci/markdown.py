@@ -1,4 +1,4 @@
-"""A summary in Markdown for a pull request: what was found, a table of what changed, and the rest folded.
+"""A summary in Markdown for a pull request: the conclusion, a table of changes, and everything else folded.
 
 Names come from outside, so every one is shown as code, and what could end that is written as entities: it can open no
 markup, link to nothing and mention nobody.
@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from perfcore.analysis import verdict_text
+from perfcore.analysis import report_text, verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.formats import wording
 from perfcore.model import Change
 from perfcore.text import clip, printable, quantity
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Sources
 
 _LONGEST = 200
 _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
@@ -21,56 +24,63 @@ _SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
 
-def render(outcome: CheckResult) -> str:
+class MarkdownReport:
+    """A summary in Markdown for a pull request."""
+
+    def render(self, result: CheckResult, sources: Sources) -> str:
+        return render(result)
+
+
+def render(result: CheckResult) -> str:
     """The page, which begins with a heading."""
-    changed = [change for change in outcome.changes if change.kind not in ("same", "cannot tell")]
-    others = [change for change in outcome.changes if change.kind in ("same", "cannot tell")]
-    paragraphs = [f"### Performance: {_headline(outcome)}", _plain(wording.conclusion(outcome)) + "."]
-    paragraphs += [_table(outcome, changed)] if changed else []
+    changed = [change for change in result.changes if change.kind not in ("same", "cannot tell")]
+    others = [change for change in result.changes if change.kind in ("same", "cannot tell")]
+    paragraphs = [f"### Performance: {_headline(result)}", _plain(report_text.conclusion(result)) + "."]
+    paragraphs += [_table(result, changed)] if changed else []
     paragraphs += (
-        [_list(_acceptances(outcome, changed[:_MOST]))] if any(c.id in outcome.accepted for c in changed) else []
+        [_list(_acceptances(result, changed[:_MOST]))] if any(c.id in result.accepted for c in changed) else []
     )
-    paragraphs += [_list(_unpaired(outcome)) + _more(outcome.unpaired)] if outcome.unpaired else []
+    paragraphs += [_list(_unpaired(result)) + _more(result.unpaired)] if result.unpaired else []
     if others:
-        paragraphs.append(_folded("What did not change, or cannot be told", _table(outcome, others)))
-    if said := [change for change in outcome.changes if change.evidence]:
-        paragraphs.append(_folded("What the verdicts rest on", _list(_evidence(said[:_MOST])) + _more(said)))
+        paragraphs.append(_folded("Unchanged or inconclusive", _table(result, others)))
+    if said := [change for change in result.changes if change.evidence]:
+        paragraphs.append(_folded("Evidence", _list(_evidence(said[:_MOST])) + _more(said)))
     return "\n\n".join(paragraphs) + "\n"
 
 
-def _headline(outcome: CheckResult) -> str:
-    if outcome.degraded:
-        return "❌ degraded"
-    if outcome.inconclusive:
-        return "❔ cannot tell"
-    if not outcome.compared:
+def _headline(result: CheckResult) -> str:
+    if result.degraded:
+        return "❌ regression"
+    if result.inconclusive:
+        return "❔ inconclusive"
+    if not result.compared:
         return "❔ nothing was compared"
     return "✅ passed"
 
 
-def _table(outcome: CheckResult, changes: Sequence[Change]) -> str:
-    rows = [_row(outcome, change) for change in changes[:_MOST]]
+def _table(result: CheckResult, changes: Sequence[Change]) -> str:
+    rows = [_row(result, change) for change in changes[:_MOST]]
     return "\n".join([*_HEAD, *rows]) + _more(changes)
 
 
-def _row(outcome: CheckResult, change: Change) -> str:
+def _row(result: CheckResult, change: Change) -> str:
     cells = (
-        _verdict(outcome, change),
+        _verdict(result, change),
         _code(change.label),
         _code(verdict_text.metric(change)),
         f"{_plain(quantity(change.baseline_value, change.unit))} {_code(change.baseline)}",
         f"{_plain(quantity(change.target_value, change.unit))} {_code(change.target)}",
-        _arrow(change) + wording.size(change),
-        wording.interval(change),
+        _arrow(change) + report_text.size(change),
+        report_text.interval(change),
     )
     return f"| {' | '.join(cells)} |"
 
 
-def _verdict(outcome: CheckResult, change: Change) -> str:
+def _verdict(result: CheckResult, change: Change) -> str:
     word = verdict_text.word(change)
-    if change.id in outcome.accepted:
+    if change.id in result.accepted:
         return f"{word}, accepted"
-    return f"**{word}**" if outcome.fails(change) else word
+    return f"**{word}**" if result.fails(change) else word
 
 
 def _arrow(change: Change) -> str:
@@ -79,14 +89,14 @@ def _arrow(change: Change) -> str:
     return "▲ " if change.ratio > 1 else "▼ "
 
 
-def _acceptances(outcome: CheckResult, changes: Sequence[Change]) -> Iterator[str]:
+def _acceptances(result: CheckResult, changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
-        if found := outcome.accepted.get(change.id):
+        if found := result.accepted.get(change.id):
             yield f"{_subject(change)}: accepted by {_code(found.author)}: {_code(found.why)}"
 
 
-def _unpaired(outcome: CheckResult) -> Iterator[str]:
-    for missing in outcome.unpaired[:_MOST]:
+def _unpaired(result: CheckResult) -> Iterator[str]:
+    for missing in result.unpaired[:_MOST]:
         yield f"not compared: {_code(missing.label)} at {_code(missing.version[:10])}: {_plain(missing.reason)}"
 
 

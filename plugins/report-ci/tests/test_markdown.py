@@ -8,9 +8,9 @@ from typing import Any
 
 import attrs
 from markdown_it import MarkdownIt
+from perfcore_report_ci import markdown
 from perfcore_testing import hostile
 
-from perfcore.analysis import formats
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
@@ -39,14 +39,14 @@ def rows(text: str) -> list[list[str]]:
 
 
 def test_it_opens_with_the_result(every_kind: CheckResult, change: Callable[..., Change]) -> None:
-    assert formats.render("markdown", every_kind).startswith("### Performance: ❌ degraded\n")
-    assert formats.render("markdown", CheckResult(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
+    assert markdown.render(every_kind).startswith("### Performance: ❌ regression\n")
+    assert markdown.render(CheckResult(changes=(change("same"),))).startswith("### Performance: ✅ passed\n")
     strict = CheckResult(changes=(change("cannot tell"),), rules=parse_rules(["cannot-tell"]))
-    assert formats.render("markdown", strict).startswith("### Performance: ❔ cannot tell\n")
+    assert markdown.render(strict).startswith("### Performance: ❔ inconclusive\n")
 
 
 def test_a_row_tells_what_changed_from_what_to_what(every_kind: CheckResult) -> None:
-    row = next(row for row in rows(formats.render("markdown", every_kind)) if "slower" in row)
+    row = next(row for row in rows(markdown.render(every_kind)) if "slower" in row)
     assert row == [
         "slower",
         "sort big.txt",
@@ -59,7 +59,7 @@ def test_a_row_tells_what_changed_from_what_to_what(every_kind: CheckResult) -> 
 
 
 def test_what_did_not_change_is_folded_away(every_kind: CheckResult) -> None:
-    above, _, folded = formats.render("markdown", every_kind).partition("<details>")
+    above, _, folded = markdown.render(every_kind).partition("<details>")
     for word in ("slower", "faster", "noise", "machine"):
         assert word in above
     for word in ("| same", "| cannot tell"):
@@ -69,21 +69,21 @@ def test_what_did_not_change_is_folded_away(every_kind: CheckResult) -> None:
 
 
 def test_what_was_accepted_says_by_whom_and_why(every_kind: CheckResult) -> None:
-    text = formats.render("markdown", every_kind)
+    text = markdown.render(every_kind)
     assert "slower, accepted" in text
     assert "accepted by `Ann`: `it is safer`" in text
 
 
 def test_nothing_at_all_is_a_page_too() -> None:
-    assert formats.render("markdown", CheckResult()).startswith("### Performance: ❔ nothing was compared\n")
+    assert markdown.render(CheckResult()).startswith("### Performance: ❔ nothing was compared\n")
 
 
 def test_hostile_names_open_no_markup(hostile_outcome: CheckResult) -> None:
-    text = formats.render("markdown", attrs.evolve(hostile_outcome, conclusion="<b>@all</b> #1 [x](y)"))
+    text = markdown.render(attrs.evolve(hostile_outcome, conclusion="<b>@all</b> #1 [x](y)"))
     found = tokens(text)
     markup = [t.content.strip() for t in found if t.type in ("html_inline", "html_block")]
     assert {tag for content in markup for tag in content.replace("><", ">\n<").split("\n")} - OURS <= {
-        "<summary>What the verdicts rest on</summary>"
+        "<summary>Evidence</summary>"
     }
     kinds = {token.type for token in found}
     assert not kinds & {
@@ -102,9 +102,7 @@ def test_hostile_names_open_no_markup(hostile_outcome: CheckResult) -> None:
 
 
 def test_nobody_is_mentioned_and_nothing_is_linked(change: Callable[..., Change]) -> None:
-    text = formats.render(
-        "markdown", CheckResult(changes=(change(label="@octocat #1 https://x.example www.y.example"),))
-    )
+    text = markdown.render(CheckResult(changes=(change(label="@octocat #1 https://x.example www.y.example"),)))
     outside = "".join(token.content for token in tokens(text) if token.type == "text")
     for trigger in ("@", "#1", "://", "www."):
         assert trigger in text
@@ -113,7 +111,7 @@ def test_nobody_is_mentioned_and_nothing_is_linked(change: Callable[..., Change]
 
 def test_what_could_end_a_name_or_a_cell_is_an_entity(change: Callable[..., Change]) -> None:
     names = ("a | b", "`", "``a` |", "\\", "\\|", "</code>|<b>", "x` ![](y)")
-    text = formats.render("markdown", CheckResult(changes=tuple(change(label=name) for name in names)))
+    text = markdown.render(CheckResult(changes=tuple(change(label=name) for name in names)))
     assert [row[1] for row in rows(text) if "slower" in row] == list(names)
     assert {t.content for t in tokens(text) if t.type == "html_inline"} <= OURS
 
@@ -122,10 +120,10 @@ def test_a_page_of_many_changes_stays_short_enough_for_a_comment(change: Callabl
     many = CheckResult(
         changes=tuple(change(id=str(n), evidence="12 pairs of interleaved runs" * 2) for n in range(1000))
     )
-    text = formats.render("markdown", many)
+    text = markdown.render(many)
     assert len(text) < 65_000
     assert text.count("… and 900 more") == 2
 
 
 def test_long_names_are_cut(change: Callable[..., Change]) -> None:
-    assert len(formats.render("markdown", CheckResult(changes=(change(label="x" * 9000, evidence=""),)))) < 2000
+    assert len(markdown.render(CheckResult(changes=(change(label="x" * 9000, evidence=""),)))) < 2000

@@ -1,11 +1,11 @@
 """SARIF 2.1.0, as GitHub's code scanning and viewers of static analysis read it.
 
-A result is what somebody may have to do something about: what fails the build is of the level error, another
-degradation a warning, one that was accepted or did not last a note. What is the same, better or unclear is none, for
-GitHub makes an alert of every result, whatever its kind says.
+A result is a change that somebody may have to act on: an error where it fails the build, a warning for another
+regression, a note for one that was accepted or reverted. Unchanged, improved and inconclusive metrics are left out,
+because GitHub makes an alert of every result, whatever its kind.
 
-Each has a file of the repository: one result without it, and code scanning refuses the whole document. For a contract
-it is the line that states it; for a change it is a hint, and the message says how it was found.
+Each has a file of the repository, because code scanning refuses the whole document for one result without a file. For a
+contract it is the line of the contract; for a change it is a hint, and the message explains the choice.
 The logical location is the command with its metric. Fingerprints are the id of the change, which stays when later data
 move its estimate; GitHub's own name for one is among them, as it would make one of the line, and one alert of all that
 stand in it. What was accepted is suppressed, with the reason.
@@ -15,17 +15,20 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from perfcore import __version__
-from perfcore.analysis import verdict_text
-from perfcore.analysis.check_result import CheckResult, Location
-from perfcore.analysis.formats import wording
+from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import printable
+from perfcore_report_ci.locations import Location, Locator
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Sources
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -51,14 +54,24 @@ _RULES: Mapping[str, tuple[str, str]] = {
 }
 
 
-def render(outcome: CheckResult) -> str:
+_Locate: TypeAlias = Callable[[Change | Unpaired], Location | None]
+
+
+class SarifReport:
+    """SARIF 2.1.0, as GitHub's code scanning reads it."""
+
+    def render(self, result: CheckResult, sources: Sources) -> str:
+        return render(result, Locator(sources).locate)
+
+
+def render(result: CheckResult, locate: _Locate) -> str:
     """The document."""
     driver = {"name": "perfcore", "version": __version__, "semanticVersion": __version__, "rules": _rules()}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": [*_results(outcome)],
+        "results": [*_results(result, locate)],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
@@ -76,26 +89,26 @@ def _rules() -> list[dict[str, Any]]:
     ]
 
 
-def _results(outcome: CheckResult) -> Iterator[dict[str, Any]]:
-    for change in wording.shown(outcome.changes):
-        if change.kind == "degradation" or outcome.fails(change):
-            yield _of_change(outcome, change)
-    for missing in outcome.unpaired if outcome.requires_all else ():
-        yield _of_unpaired(outcome, missing)
+def _results(result: CheckResult, locate: _Locate) -> Iterator[dict[str, Any]]:
+    for change in report_text.shown(result.changes):
+        if change.kind == "degradation" or result.fails(change):
+            yield _of_change(result, change, locate(change))
+    for missing in result.unpaired if result.requires_all else ():
+        yield _of_unpaired(missing, locate(missing))
 
 
-def _of_change(outcome: CheckResult, change: Change) -> dict[str, Any]:
-    acceptance = outcome.accepted.get(change.id)
-    text = wording.sentence(change) + (f". {printable(change.evidence)}" if change.evidence else "")
-    result = {
-        **_result(_rule_of(change), _level(outcome, change), text, change.id, outcome.locations.get(change)),
+def _of_change(result: CheckResult, change: Change, location: Location | None) -> dict[str, Any]:
+    acceptance = result.accepted.get(change.id)
+    text = report_text.sentence(change) + (f". {printable(change.evidence)}" if change.evidence else "")
+    alert = {
+        **_result(_rule_of(change), _level(result, change), text, change.id, location),
         "properties": _properties(change),
     }
-    result["locations"][0]["logicalLocations"] = _logical(change.label, verdict_text.metric(change))
+    alert["locations"][0]["logicalLocations"] = _logical(change.label, verdict_text.metric(change))
     if acceptance:
-        justification = wording.accepted(acceptance)
-        result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
-    return result
+        justification = report_text.accepted(acceptance)
+        alert["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
+    return alert
 
 
 def _rule_of(change: Change) -> str:
@@ -104,10 +117,10 @@ def _rule_of(change: Change) -> str:
     return "broken-contract" if change.contract else "degradation"
 
 
-def _level(outcome: CheckResult, change: Change) -> str:
-    if outcome.fails(change):
+def _level(result: CheckResult, change: Change) -> str:
+    if result.fails(change):
         return "error"
-    return "note" if change.id in outcome.accepted or change.undone else "warning"
+    return "note" if change.id in result.accepted or change.undone else "warning"
 
 
 def _properties(change: Change) -> dict[str, Any]:
@@ -117,15 +130,15 @@ def _properties(change: Change) -> dict[str, Any]:
     return {**texts, **{name: n for name, n in numbers.items() if n is not None and math.isfinite(n)}}
 
 
-def _of_unpaired(outcome: CheckResult, missing: Unpaired) -> dict[str, Any]:
-    text, id = wording.unpaired(missing), f"{missing.config_id} {missing.version}"
-    result = _result("not-compared", "error", text, id, outcome.locations.get(missing))
-    result["locations"][0]["logicalLocations"] = _logical(missing.label, "")
-    return result
+def _of_unpaired(missing: Unpaired, location: Location | None) -> dict[str, Any]:
+    text, id = report_text.unpaired(missing), f"{missing.config_id} {missing.version}"
+    alert = _result("not-compared", "error", text, id, location)
+    alert["locations"][0]["logicalLocations"] = _logical(missing.label, "")
+    return alert
 
 
 def _result(rule: str, level: str, text: str, id: str, location: Location | None) -> dict[str, Any]:
-    hint = f". The place is a hint: {location.why}" if location is not None and location.why else ""
+    hint = f". The location is a hint: {location.why}" if location is not None and location.why else ""
     return {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),

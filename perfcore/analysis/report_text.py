@@ -1,15 +1,19 @@
-"""What all formats say of a change, in words. Names in it are as they were given: each format escapes the whole."""
+"""A verdict in words, the same in every report. Names of strangers are printable but not escaped: each report escapes
+the whole text for its format."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import percent, plural, printable, quantity
+
+if TYPE_CHECKING:
+    from perfcore.analysis.acceptance import Acceptance
+    from perfcore.analysis.pairing import Unpaired
 
 
 def shown(changes: Sequence[Change]) -> list[Change]:
@@ -55,8 +59,8 @@ def unpaired(missing: Unpaired) -> str:
     return f"not compared: {printable(missing.label)} at {printable(missing.version[:10])}: {printable(missing.reason)}"
 
 
-def conclusion(outcome: CheckResult) -> str:
+def conclusion(result: CheckResult) -> str:
     """What was found, in one line, with what was accepted."""
-    count = sum(1 for change in shown(outcome.changes) if change.id in outcome.accepted)
+    count = sum(1 for change in shown(result.changes) if change.id in result.accepted)
     more = f", {plural(count, 'change')} accepted" if count else ""
-    return (outcome.conclusion.replace("\n", "; ") or verdict_text.conclusion(outcome.changes)) + more
+    return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + more

@@ -1,24 +1,27 @@
 """JUnit XML: a suite for every command, a test case for every primary metric and every other one that changed.
 
-A change that fails the build is a failure; what could not be told or compared is a skipped test, unless the build is
-to fail on it, when it is an error. The attributes and their order of nesting are those of the schema that the Jenkins
-plugin for JUnit publishes, which GitLab, Azure and others read as well.
+A change that fails the build is a failure; an inconclusive one, and a configuration that was not compared, is a skipped
+test, or an error where the build is to fail on it. The attributes and their order of nesting are those of the schema
+that the Jenkins plugin for JUnit publishes, which GitLab, Azure and others read as well.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 import attrs
 
-from perfcore.analysis import verdict_text
+from perfcore.analysis import report_text, verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.formats import wording
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import encodable, printable
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Sources
 
 _RESULTS = ("failure", "error", "skipped")
 
@@ -35,10 +38,17 @@ class _Case:
     text: str = ""
 
 
-def render(outcome: CheckResult) -> str:
+class JunitReport:
+    """JUnit XML, as Jenkins, GitLab, Azure and others read test results."""
+
+    def render(self, result: CheckResult, sources: Sources) -> str:
+        return render(result)
+
+
+def render(result: CheckResult) -> str:
     """The document."""
-    cases = [*_unique([_case(outcome, change) for change in wording.shown(outcome.changes)], outcome)]
-    cases += [_missing(outcome, missing) for missing in outcome.unpaired]
+    cases = [*_unique([_case(result, change) for change in report_text.shown(result.changes)], result)]
+    cases += [_missing(result, missing) for missing in result.unpaired]
     suites: dict[str, list[_Case]] = {}
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
@@ -50,35 +60,35 @@ def render(outcome: CheckResult) -> str:
     return "\n".join([*lines, "</testsuites>", ""])
 
 
-def _case(outcome: CheckResult, change: Change) -> _Case:
-    result = _result(outcome, change)
-    acceptance = outcome.accepted.get(change.id)
-    parts = [wording.sentence(change), printable(change.evidence), f"change {printable(change.id)}"]
-    parts += [wording.accepted(acceptance)] if acceptance else []
+def _case(result: CheckResult, change: Change) -> _Case:
+    status = _status(result, change)
+    acceptance = result.accepted.get(change.id)
+    parts = [report_text.sentence(change), printable(change.evidence), f"change {printable(change.id)}"]
+    parts += [report_text.accepted(acceptance)] if acceptance else []
     return _Case(
         suite=_suite(change.label),
         name=verdict_text.metric(change),
-        result=result,
+        result=status,
         type=change.kind,
-        message=wording.title(change) if result else "",
+        message=report_text.title(change) if status else "",
         text="\n".join(filter(None, parts)),
     )
 
 
-def _result(outcome: CheckResult, change: Change) -> str:
-    if outcome.fails(change):
+def _status(result: CheckResult, change: Change) -> str:
+    if result.fails(change):
         return "failure" if change.kind == "degradation" else "error"
     return "skipped" if change.kind == "cannot tell" else ""
 
 
-def _missing(outcome: CheckResult, missing: Unpaired) -> _Case:
+def _missing(result: CheckResult, missing: Unpaired) -> _Case:
     return _Case(
         suite=_suite(missing.label),
         name="not compared",
-        result="error" if outcome.requires_all else "skipped",
+        result="error" if result.requires_all else "skipped",
         type="not compared",
-        message=wording.unpaired(missing),
-        text=wording.unpaired(missing),
+        message=report_text.unpaired(missing),
+        text=report_text.unpaired(missing),
     )
 
 
@@ -86,11 +96,11 @@ def _suite(label: str) -> str:
     return printable(label) or "(no command)"
 
 
-def _unique(cases: Sequence[_Case], outcome: CheckResult) -> Iterator[_Case]:
+def _unique(cases: Sequence[_Case], result: CheckResult) -> Iterator[_Case]:
     """Readers take two cases of one name for one test that ran twice: in a history, each says its version. Else the
     name is the same from one build to the next, so that they can tell what is new."""
     count = Counter((case.suite, case.name) for case in cases)
-    for case, change in zip(cases, wording.shown(outcome.changes), strict=True):
+    for case, change in zip(cases, report_text.shown(result.changes), strict=True):
         many = count[case.suite, case.name] > 1
         yield attrs.evolve(case, name=f"{case.name} at {printable(change.target)}") if many else case
 

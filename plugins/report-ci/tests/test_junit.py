@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
 import attrs
+from perfcore_report_ci import junit
 from perfcore_testing import hostile
 
-from perfcore.analysis import formats
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
@@ -27,7 +27,7 @@ SHAPE = {
 
 
 def read(outcome: CheckResult) -> Element:
-    root = ElementTree.fromstring(formats.render("junit", outcome).encode())
+    root = ElementTree.fromstring(junit.render(outcome).encode())
     for element in root.iter():
         attributes, children = SHAPE[element.tag]
         assert set(element.attrib) == attributes, element.tag

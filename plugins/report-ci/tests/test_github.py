@@ -7,20 +7,25 @@ from collections.abc import Callable
 from urllib.parse import unquote
 
 import attrs
+from perfcore_report_ci import github
+from perfcore_report_ci.locations import Location
 from perfcore_testing import hostile
 
-from perfcore.analysis import formats
-from perfcore.analysis.check_result import CheckResult, Location
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 
 _COMMAND = re.compile(r"::(error|warning|notice) title=([^:,\r\n]*)(?:,file=[^:,\r\n]*,line=\d+)?::([^\r\n]*)")
 
 
+def nowhere(change: Change) -> None:
+    """No location."""
+
+
 def read(outcome: CheckResult) -> list[tuple[str, str, str]]:
     """(level, title, message) as the runner reads them: a line that is no command would be printed as it is."""
     found = []
-    for line in formats.render("github", outcome).removesuffix("\n").split("\n"):
+    for line in github.render(outcome, nowhere).removesuffix("\n").split("\n"):
         match = _COMMAND.fullmatch(line)
         assert match, line
         found.append((match[1], unquote(match[2]), unquote(match[3])))
@@ -37,10 +42,10 @@ def test_what_fails_is_an_error_and_stands_first(every_kind: CheckResult) -> Non
 def test_what_is_worse_stands_in_a_file_and_what_is_a_hint_says_so(change: Callable[..., Change]) -> None:
     slower, faster = change("degradation"), change("optimization")
     place = Location(path="src/a:b,%\n.c", line=7, length=3, why="it changed most")
-    outcome = CheckResult(changes=(slower, faster), locations={slower: place, faster: place})
-    worse, better, _ = formats.render("github", outcome).removesuffix("\n").split("\n")
+    outcome = CheckResult(changes=(slower, faster))
+    worse, better, _ = github.render(outcome, lambda change: place).removesuffix("\n").split("\n")
     assert ",file=src/a%3Ab%2C%25\\n.c,line=7::" in worse
-    assert worse.endswith("%0Athe place is a hint: it changed most")
+    assert worse.endswith("%0Athe location is a hint: it changed most")
     assert "file=" not in better
     assert len(read(outcome)) == 3
 
@@ -65,7 +70,7 @@ def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> 
 
 
 def test_percent_signs_colons_and_commas_are_escaped(change: Callable[..., Change]) -> None:
-    text = formats.render("github", CheckResult(changes=(change(metric="a,b:c%0A", label="50% : , x"),)))
+    text = github.render(CheckResult(changes=(change(metric="a,b:c%0A", label="50% : , x"),)), nowhere)
     assert "title=a%2Cb%3Ac%250A slower%3A +100.0 %25::50%25 : , x: a,b:c%250A slower" in text
 
 
@@ -77,6 +82,4 @@ def test_hostile_names_forge_no_command(hostile_outcome: CheckResult) -> None:
     found = read(hostile_outcome)
     assert len(found) == len(hostile_outcome.changes) + len(hostile_outcome.unpaired) + 1
     assert hostile.unsafe("".join(message for _, _, message in found)) == set()
-    assert not any(
-        line.startswith("::error::forged") for line in formats.render("github", hostile_outcome).splitlines()
-    )
+    assert not any(line.startswith("::error::forged") for line in github.render(hostile_outcome, nowhere).splitlines())

@@ -11,10 +11,11 @@ from urllib.parse import unquote
 
 import attrs
 import pytest
+from perfcore_report_ci import sarif
+from perfcore_report_ci.locations import Location
 from perfcore_testing import hostile
 
-from perfcore.analysis import formats
-from perfcore.analysis.check_result import CheckResult, Location
+from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.model import Change
 
@@ -31,11 +32,12 @@ def schema() -> Any:
 
 
 @pytest.fixture
-def read(schema: Any) -> Callable[[CheckResult], dict[str, Any]]:
+def read(schema: Any) -> Callable[..., dict[str, Any]]:
     """The one run of a document, held against the schema, and against what GitHub's code scanning demands beyond it."""
 
-    def run_of(outcome: CheckResult) -> dict[str, Any]:
-        text = formats.render("sarif", outcome)
+    def run_of(outcome: CheckResult, **facts: Any) -> dict[str, Any]:
+        location = Location(**{"path": "src/sort.c", "line": 7, "length": 20, **facts})
+        text = sarif.render(outcome, lambda verdict: location)
         document = json.loads(text, parse_constant=pytest.fail)
         schema.validate(document)
         (run,) = document["runs"]
@@ -62,23 +64,17 @@ def read(schema: Any) -> Callable[[CheckResult], dict[str, Any]]:
     return run_of
 
 
-def located(outcome: CheckResult, **facts: Any) -> CheckResult:
-    """The same with a file for everything."""
-    place = Location(**{"path": "src/sort.c", "line": 7, "length": 20, **facts})
-    return attrs.evolve(outcome, locations=dict.fromkeys((*outcome.changes, *outcome.unpaired), place))
-
-
-Read = Callable[[CheckResult], dict[str, Any]]
+Read = Callable[..., dict[str, Any]]
 _DESCRIPTIONS = ("shortDescription", "fullDescription", "help")
 
 
 def test_only_what_is_worse_or_fails_is_a_result(read: Read, every_kind: CheckResult) -> None:
-    assert [(r["ruleId"], r["level"]) for r in read(located(every_kind))["results"]] == [
+    assert [(r["ruleId"], r["level"]) for r in read(every_kind)["results"]] == [
         ("degradation", "error"),
         ("degradation", "note"),
     ]
     strict = attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"]))
-    assert [(r["ruleId"], r["level"]) for r in read(located(strict))["results"]] == [
+    assert [(r["ruleId"], r["level"]) for r in read(strict)["results"]] == [
         ("degradation", "warning"),
         ("cannot-tell", "error"),
         ("degradation", "note"),
@@ -87,13 +83,13 @@ def test_only_what_is_worse_or_fails_is_a_result(read: Read, every_kind: CheckRe
 
 
 def test_where_nothing_is_worse_there_is_no_result(read: Read, change: Callable[..., Change]) -> None:
-    assert read(located(CheckResult(changes=(change("same"), change("optimization")))))["results"] == []
+    assert read(CheckResult(changes=(change("same"), change("optimization"))))["results"] == []
 
 
 def test_a_result_says_where_and_how_much(read: Read, every_kind: CheckResult) -> None:
-    result = read(located(every_kind, why="it changed most"))["results"][0]
+    result = read(every_kind, why="it changed most")["results"][0]
     assert result["message"]["text"].startswith("sort big.txt: cpu slower, +100.0 %")
-    assert result["message"]["text"].endswith(". The place is a hint: it changed most")
+    assert result["message"]["text"].endswith(". The location is a hint: it changed most")
     assert result["locations"] == [
         {
             "physicalLocation": {
@@ -108,36 +104,38 @@ def test_a_result_says_where_and_how_much(read: Read, every_kind: CheckResult) -
 
 
 def test_a_broken_contract_has_a_rule_and_no_hint(read: Read, change: Callable[..., Change]) -> None:
-    (result,) = read(located(CheckResult(changes=(change(contract="cpu <= 1 ms"),))))["results"]
+    (result,) = read(CheckResult(changes=(change(contract="cpu <= 1 ms"),)))["results"]
     assert result["ruleId"] == "broken-contract"
     assert "hint" not in result["message"]["text"]
 
 
 def test_two_metrics_of_one_line_are_two_alerts(read: Read, change: Callable[..., Change]) -> None:
     both = CheckResult(changes=(change(id="a"), change(id="b", metric="wall")))
-    hashes = [r["partialFingerprints"]["primaryLocationLineHash"] for r in read(located(both))["results"]]
+    hashes = [r["partialFingerprints"]["primaryLocationLineHash"] for r in read(both)["results"]]
     assert hashes == ["a", "b"]
 
 
 def test_what_was_accepted_is_suppressed_with_the_reason(read: Read, every_kind: CheckResult) -> None:
-    (suppressed,) = (result for result in read(located(every_kind))["results"] if "suppressions" in result)
+    (suppressed,) = (result for result in read(every_kind)["results"] if "suppressions" in result)
     assert suppressed["level"] == "note"
     assert suppressed["suppressions"][0]["justification"] == "accepted by Ann: it is safer"
 
 
 def test_a_degradation_that_fails_nothing_is_a_warning(read: Read, change: Callable[..., Change]) -> None:
-    (result,) = read(located(CheckResult(changes=(change("degradation", primary=False),))))["results"]
+    (result,) = read(CheckResult(changes=(change("degradation", primary=False),)))["results"]
     assert result["level"] == "warning"
 
 
 @pytest.mark.parametrize("path", ["a b/c%20d.c", "x:y/z", "été/時間.py", "a\nb", "a\\b#?.c", "<script>", "\x1b[31m"])
 def test_a_hostile_name_is_a_uri_that_gives_it_back(read: Read, change: Callable[..., Change], path: str) -> None:
-    (result,) = read(located(CheckResult(changes=(change(),)), path=path))["results"]
+    (result,) = read(CheckResult(changes=(change(),)), path=path)["results"]
     assert unquote(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]) == path
 
 
 def test_numbers_that_json_has_not_are_left_out(change: Callable[..., Change]) -> None:
-    text = formats.render("sarif", CheckResult(changes=(change(ratio=float("inf"), low=float("nan"), high=3.0),)))
+    text = sarif.render(
+        CheckResult(changes=(change(ratio=float("inf"), low=float("nan"), high=3.0),)), lambda verdict: None
+    )
     (result,) = json.loads(text, parse_constant=pytest.fail)["runs"][0]["results"]
     assert {name for name in ("ratio", "low", "high") if name in result["properties"]} == {"high"}
 
@@ -145,7 +143,7 @@ def test_numbers_that_json_has_not_are_left_out(change: Callable[..., Change]) -
 def test_hostile_names_stay_text(read: Read, hostile_outcome: CheckResult) -> None:
     worse = tuple(attrs.evolve(change, kind="degradation") for change in hostile_outcome.changes)
     outcome = attrs.evolve(hostile_outcome, changes=worse, rules=parse_rules(["cannot-tell"]))
-    run = read(located(outcome))
+    run = read(outcome)
     assert len(run["results"]) == len(outcome.changes) + len(outcome.unpaired)
     messages = "".join(result["message"]["text"] for result in run["results"])
     assert hostile.unsafe(messages) == set()

@@ -1,0 +1,98 @@
+"""Continues an interrupted measurement: finds the incomplete profile of a job, and joins the runs of both sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore import environment
+from perfcore.errors import FormatError, UsageError
+from perfcore.profile.table import Table, column, concat, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from perfcore.measure.runner import Context
+    from perfcore.model import Job, Profile
+    from perfcore.store.pending import Pending
+
+_TABLES = {"resources", "runs"}  # others refer to one another by row; a profile with them is measured anew
+
+
+def incomplete_profile(pending: Sequence[Pending], job: Job, context: Context) -> Pending | None:
+    """The pending profile that a resolved job continues: of the same version, command, options and machine."""
+    return next((each for each in pending if each.profile and _continues(job, each.profile, context)), None)
+
+
+def missing_runs(profile: Profile, job: Job) -> int | None:
+    """How many runs a resolved job still has to add; None where it is measured for a time instead."""
+    if job.collector.params.get("budget") is not None:
+        return None
+    return max(0, int(job.collector.params["repeat"]) - counted_runs(profile))
+
+
+def counted_runs(profile: Profile) -> int:
+    """The runs of a profile without its warm-ups."""
+    runs = profile.tables["runs"]
+    return sum(not warmup for warmup in runs["warmup"])
+
+
+def joined(earlier: Profile, later: Profile) -> Profile:
+    """The runs of both, numbered on. UsageError where they are not comparable."""
+    if (earlier.config_id, earlier.environment_id) != (later.config_id, later.environment_id):
+        raise UsageError(
+            f"{later.label} was interrupted under another configuration or on another machine",
+            hint="measure it anew, without --continue",
+        )
+    first = 1 + max((int(run) for run in earlier.tables["runs"]["run"] if run is not None), default=-1)
+    try:
+        tables = {
+            name: concat([earlier.tables[name], _numbered_on(later.tables[name], first)]) for name in sorted(_TABLES)
+        }
+    except FormatError as error:
+        raise UsageError(f"{later.label}: {error.message}", hint="measure it anew, without --continue") from error
+    codes = [code for code in (earlier.header.exitcode, later.header.exitcode) if code is not None]
+    return attrs.evolve(
+        later,
+        header=attrs.evolve(later.header, exitcode=max(codes, key=abs, default=None)),
+        created=earlier.created,
+        notes=tuple(dict.fromkeys((*earlier.notes, *later.notes))),
+        tables=tables,
+    )
+
+
+def _continues(job: Job, profile: Profile, context: Context) -> bool:
+    header = profile.header
+    same_command = (header.argv, header.workload, header.shell) == (job.argv, job.workload, job.shell)
+    return (
+        profile.incomplete
+        and same_command
+        and profile.origin == job.version
+        and not (profile.dirty or job.dirty)
+        and profile.collector.name == job.collector.name
+        and _options(profile.collector.params) == _options(job.collector.params)
+        and profile.environment_id == environment.environment_id(context.machine)
+        and set(profile.tables) == _TABLES
+    )
+
+
+def _options(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the collector without those of the schedule, which may change between two sessions."""
+    from perfcore.measure.schedule import split_options
+
+    return split_options(params)[1]
+
+
+def _numbered_on(source: Table, first: int) -> Table:
+    """The table with its runs numbered from `first`."""
+    columns = []
+    for each in source.columns:
+        if each.name == "run":
+            numbers = [None if run is None else int(run) + first for run in each]
+            columns.append(attrs.evolve(column("run", numbers, dtype="i64"), spec=each.spec))
+        else:
+            columns.append(each)
+    return table(source.name, columns)

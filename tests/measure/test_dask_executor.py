@@ -1,0 +1,90 @@
+"""An executor on a cluster that exists already: Dask's, whose workers are processes in another working directory."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_testing.executor import ExecutorContract
+
+from perfcore.errors import PerfError
+from perfcore.measure import plan_format, worker
+from perfcore.model import Measured, Plan
+
+dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=ImportError)
+distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
+
+
+def answers_of(plan: bytes, cancellation: str) -> list[bytes]:
+    """A task of the cluster: one session, measured by a process that ends with the task."""
+    cancelled = distributed.Event(cancellation, client=distributed.get_client())
+    command = [sys.executable, "-m", "perfcore.measure.worker"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(plan)
+        process.stdin.flush()
+        threading.Thread(target=lambda: (cancelled.wait(), process.stdin.close()), daemon=True).start()
+        answers = worker.answers(plan_format.decode_plan(plan), process.stdout)
+        return [plan_format.encode_measured(answer) for answer in answers]
+
+
+class Dask:
+    """Each session is a task of its own, which runs wherever there is room."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+
+    def submit(self, plan: Plan) -> Iterator[Measured]:
+        sessions = plan.sessions or ([range(len(plan.jobs))] if plan.jobs else [])
+        parts = [attrs.evolve(plan, jobs=tuple(plan.jobs[p] for p in each), sessions=()) for each in sessions]
+        cancellation = uuid.uuid4().hex
+        tasks = {
+            self.client.submit(answers_of, plan_format.encode_plan(part), cancellation, pure=False): part
+            for part in parts
+        }
+        try:
+            for task in distributed.as_completed(list(tasks)):
+                yield from self._answers(task, tasks[task])
+        finally:
+            distributed.Event(cancellation, client=self.client).set()
+            self.client.cancel(list(tasks))
+
+    def _answers(self, task: Any, part: Plan) -> Iterator[Measured]:
+        try:
+            yield from map(plan_format.decode_measured, task.result())
+        except distributed.KilledWorker as lost:
+            error = PerfError(f"a worker of the cluster was lost: {lost.last_worker.address}", hint="try again")
+            for job in part.jobs:
+                yield Measured(job=job, error=error, retry=True)
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A cluster of two worker processes in a directory of their own, where a lost worker loses its task at once."""
+    elsewhere = tmp_path_factory.mktemp("workers")
+    with pytest.MonkeyPatch.context() as patch, dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+        patch.setenv("XDG_CACHE_HOME", str(elsewhere / "cache"))
+        with (
+            distributed.LocalCluster(
+                n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(elsewhere)
+            ) as cluster,
+            distributed.Client(cluster) as connected,
+        ):
+            connected.run(os.chdir, str(elsewhere))
+            yield connected
+
+
+class TestDask(ExecutorContract):
+    workers = True
+
+    @pytest.fixture
+    def driver(self, client: Any) -> Dask:
+        return Dask(client)
