@@ -79,14 +79,31 @@ def cache(path: Path, data: bytes) -> None:
     """Replace a file of a cache. Where it cannot be written nothing happens: that costs time, nothing else."""
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent)
-        try:
-            with open(handle, "wb") as file:
-                file.write(_checksum(data) + data)
-            os.replace(temporary, path)
-        except OSError:
-            os.unlink(temporary)
-            raise
+        write_atomically(path, _checksum(data) + data, durable=False)
+
+
+def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Replace a file whole or not at all; its mode stays. OSError where it cannot be written. If `durable`, the content
+    is on the disk when this returns: a cache does not need that, and waiting for a disk takes milliseconds."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with open(handle, "wb") as file:
+            os.chmod(temporary, _mode(path))
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def default_mode(bits: int = 0o666) -> int:
+    """The mode of a new file, or of a new directory for 0o777, by the umask of the process."""
+    mask = os.umask(0)  # the only way to read it is to set it
+    os.umask(mask)
+    return bits & ~mask
 
 
 class _Opened:
@@ -112,6 +129,12 @@ class _Opened:
             while sum(map(len, parts)) <= limit and (more := file.read(1 << 20)):
                 parts.append(more)
         return b"".join(parts)
+
+
+def _mode(path: Path) -> int:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mode & 0o777
+    return default_mode()
 
 
 def _checksum(data: bytes) -> bytes:

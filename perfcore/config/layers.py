@@ -9,14 +9,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import attrs
 
+from perfcore import files
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.settings import parse_seconds
@@ -281,27 +280,11 @@ def _changing(path: Path, lock: Path) -> Iterator[None]:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace a file whole or not at all; who may read it stays as it was."""
+    """Replace a file of the configuration whole or not at all; its mode stays."""
     try:
-        with contextlib.ExitStack() as stack:
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-            stack.callback(Path(temporary).unlink, missing_ok=True)
-            with os.fdopen(handle, "wb") as file:
-                Path(temporary).chmod(_mode(path))
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).replace(path)
+        files.write_atomically(path, data)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _mode(path: Path) -> int:
-    with contextlib.suppress(OSError):
-        return path.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def _place(document: Any, parts: Sequence[str], value: Any) -> None:

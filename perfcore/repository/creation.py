@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from perfcore import files
 from perfcore.config.layers import LOCAL_FILE, set_value
 from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.plugins.registry import Plugins
@@ -67,7 +67,7 @@ def _make_folder(perf: Path, vcs: str) -> None:
         set_value(temporary / LOCAL_FILE, "format", LAYOUT)
         set_value(temporary / LOCAL_FILE, "vcs.name", vcs)
         (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)
-        temporary.chmod(0o777 & ~_umask())
+        temporary.chmod(files.default_mode(0o777))
         temporary.rename(perf)
     except OSError as error:
         with contextlib.suppress(UnboundLocalError):
@@ -83,9 +83,3 @@ def _make_folder(perf: Path, vcs: str) -> None:
 def _refuse_existing(perf: Path) -> None:
     if (perf / LOCAL_FILE).exists():
         raise PerfError(f"{perf} is there already", hint="`perf status` shows what it holds")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -21,7 +21,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from perfcore import __version__
+from perfcore import __version__, files
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
@@ -234,11 +234,5 @@ def _write(place: Path, name: str, folder: _Folder) -> None:
         return
     place.mkdir(parents=True, exist_ok=True)
     payload = _encode(_Kept(folder.stamp, folder.said, " ".join(sorted(folder.unread))))
-    temporary = place / f"{name}.{os.getpid()}-{os.urandom(4).hex()}"
-    try:
-        with open(temporary, "xb") as file:
-            file.write(_HEAD + hashlib.sha1(payload, usedforsecurity=False).digest() + payload)
-        os.replace(temporary, place / name)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    data = _HEAD + hashlib.sha1(payload, usedforsecurity=False).digest() + payload
+    files.write_atomically(place / name, data, durable=False)

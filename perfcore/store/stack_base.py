@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,14 +48,7 @@ class Recent:
 
         with contextlib.suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
-            handle, temporary = tempfile.mkstemp(dir=self._folder)
-            try:
-                with open(handle, "wb") as file:
-                    file.write(msgspec.json.encode(pieces))
-                os.replace(temporary, self._folder / _name(profile))
-            except OSError:
-                os.unlink(temporary)
-                raise
+            files.write_atomically(self._folder / _name(profile), msgspec.json.encode(pieces), durable=False)
 
 
 def _name(profile: Profile) -> str:

@@ -1,0 +1,75 @@
+"""The core works with no other distribution than a storage."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+from perfcore_testing import profiles
+
+from perfcore.config.layers import LOCAL_FILE
+from perfcore.profile.native import PerfFormat
+
+ROOT = Path(__file__).parents[1]
+posix = pytest.mark.skipif(os.name != "posix", reason="links to what is installed")
+
+
+@pytest.fixture
+def alone(tmp_path: Path):
+    """Runs `perf` where only perfcore-core and perfcore-storage-local are installed, with what they depend on."""
+    site, folder = tmp_path / "site", tmp_path / "project"
+    site.mkdir()
+    folder.mkdir()
+    ours = ("perfcore", "perfcore_", "__editable__", "_perfcore")
+    for name in ("purelib", "platlib"):
+        for path in Path(sysconfig.get_path(name)).iterdir():
+            is_wanted = path.name.startswith(("perfcore_core-", "perfcore_storage_local-"))
+            if (is_wanted or not path.name.startswith(ours)) and not (site / path.name).exists():
+                (site / path.name).symlink_to(path)
+    paths = (site, ROOT, ROOT / "plugins" / "storage-local")
+    environment = {
+        **{name: text for name, text in os.environ.items() if not name.startswith(("PERF_", "XDG_", "PYTHON"))},
+        "HOME": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+
+    def run(*words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+        # without `site`, the links of editable installations are not followed
+        command = [sys.executable, "-S", "-m", "perfcore", *words]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == code, done
+        return done
+
+    run.folder = folder  # type: ignore[attr-defined]
+    return run
+
+
+@posix
+def test_only_the_plugins_of_both_are_installed(alone) -> None:
+    rows = {tuple(line.split()[:3]) for line in alone("plugins", "list").stdout.splitlines()}
+    assert {row[2] for row in rows} == {"perfcore-core", "perfcore-storage-local"}
+    assert alone("--version").stdout.startswith("perfcore ")
+
+
+@posix
+def test_a_missing_version_control_system_is_named(alone) -> None:
+    done = alone("init", code=5)
+    assert "pip install perfcore-vcs-git" in done.stderr
+    assert "perf init" in alone("status", code=3).stderr
+
+
+@posix
+def test_a_profile_goes_in_and_out(alone, tmp_path: Path) -> None:
+    """A store needs no version control system before a profile is registered."""
+    for name in ("jobs", "logs", "objects", "cache", "tmp"):
+        (alone.folder / ".perf" / name).mkdir(parents=True)
+    (alone.folder / ".perf" / LOCAL_FILE).write_text("format: 1\n")
+    profile = profiles.timed()
+    PerfFormat().write(profile, tmp_path / "old.perf")
+    alone("import", str(tmp_path / "old.perf"))
+    alone("export", "0@p", "-o", str(tmp_path / "new.perf"))
+    assert PerfFormat().read(tmp_path / "new.perf") == profile
