@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from perfcore.analysis.pairing import Unpaired
 
 
-def shown(changes: Sequence[Change]) -> list[Change]:
+def reportable(changes: Sequence[Change]) -> list[Change]:
     """What people want to know of: primary metrics, and the others where they changed."""
     return [change for change in changes if change.primary or change.kind not in ("same", "cannot tell")]
 
@@ -61,6 +61,6 @@ def unpaired(missing: Unpaired) -> str:
 
 def conclusion(result: CheckResult) -> str:
     """What was found, in one line, with what was accepted."""
-    count = sum(1 for change in shown(result.changes) if change.id in result.accepted)
+    count = sum(1 for change in reportable(result.changes) if change.id in result.accepted)
     more = f", {plural(count, 'change')} accepted" if count else ""
     return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + more

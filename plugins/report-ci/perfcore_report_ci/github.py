@@ -21,6 +21,7 @@ from perfcore_report_ci.locations import Location, Locator
 if TYPE_CHECKING:
     from perfcore.hookspecs import Sources
 
+# In the order of gravity, since GitHub drops what exceeds ten annotations of a level.
 _LEVELS = ("error", "warning", "notice")
 
 
@@ -49,7 +50,7 @@ def render(result: CheckResult, locate: Callable[[Change], Location | None]) -> 
 
 def _of_changes(result: CheckResult, locate: Callable[[Change], Location | None]) -> Iterator[_Annotation]:
     """Every change that a reader may want to know."""
-    for change in report_text.shown(result.changes):
+    for change in report_text.reportable(result.changes):
         acceptance = result.accepted.get(change.id)
         if level := _level(result, change):
             location = None if level == "notice" else locate(change)
@@ -81,6 +82,7 @@ def _level(result: CheckResult, change: Change) -> str:
 
 
 def _data(text: str) -> str:
+    # The escapes of the runner: actions/toolkit, packages/core/src/command.ts.
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -47,15 +47,15 @@ class JunitReport:
 
 def render(result: CheckResult) -> str:
     """The document."""
-    cases = [*_unique([_case(result, change) for change in report_text.shown(result.changes)], result)]
+    cases = [*_unique([_case(result, change) for change in report_text.reportable(result.changes)], result)]
     cases += [_missing(result, missing) for missing in result.unpaired]
     suites: dict[str, list[_Case]] = {}
     for case in cases:
         suites.setdefault(case.suite, []).append(case)
     lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="perf check"{_counts(cases)}>']
-    for name, some in suites.items():
-        lines.append(f"  <testsuite name={_attribute(name)}{_counts(some)}>")
-        lines += [line for case in some for line in _lines(case)]
+    for name, members in suites.items():
+        lines.append(f"  <testsuite name={_attribute(name)}{_counts(members)}>")
+        lines += [line for case in members for line in _lines(case)]
         lines.append("  </testsuite>")
     return "\n".join([*lines, "</testsuites>", ""])
 
@@ -100,12 +100,13 @@ def _unique(cases: Sequence[_Case], result: CheckResult) -> Iterator[_Case]:
     """Readers take two cases of one name for one test that ran twice: in a history, each says its version. Else the
     name is the same from one build to the next, so that they can tell what is new."""
     count = Counter((case.suite, case.name) for case in cases)
-    for case, change in zip(cases, report_text.shown(result.changes), strict=True):
+    for case, change in zip(cases, report_text.reportable(result.changes), strict=True):
         many = count[case.suite, case.name] > 1
         yield attrs.evolve(case, name=f"{case.name} at {printable(change.target)}") if many else case
 
 
 def _lines(case: _Case) -> Iterator[str]:
+    # Readers require a time; that of a verdict is not the time of any test, so it is 0.
     yield f'    <testcase classname={_attribute(case.suite)} name={_attribute(case.name)} time="0">'
     if case.result == "skipped":
         yield f"      <skipped message={_attribute(case.message)}/>"
@@ -118,12 +119,12 @@ def _lines(case: _Case) -> Iterator[str]:
 
 
 def _counts(cases: Iterable[_Case]) -> str:
-    found = Counter(case.result for case in cases)
+    results = Counter(case.result for case in cases)
     counts = {
-        "tests": found.total(),
-        "failures": found["failure"],
-        "errors": found["error"],
-        "skipped": found["skipped"],
+        "tests": results.total(),
+        "failures": results["failure"],
+        "errors": results["error"],
+        "skipped": results["skipped"],
     }
     return "".join(f' {name}="{count}"' for name, count in counts.items()) + ' time="0"'
 
@@ -139,6 +140,7 @@ def _text(text: str) -> str:
 def _legal(text: str) -> str:
     """The text without the characters that XML 1.0 has no way to write. What people were given has none any more, as
     control characters are written as escapes; a plugin's own words may."""
+    # U+FFFD is what Unicode provides for a character that cannot be written.
     return "".join(c if _is_legal(c) else "\ufffd" for c in encodable(text))
 
 

@@ -18,8 +18,11 @@ from perfcore.text import clip, printable, quantity
 if TYPE_CHECKING:
     from perfcore.hookspecs import Sources
 
+# A command line may have thousands of characters, and a cell of a table is not wrapped between words.
 _LONGEST = 200
 _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
+# Everything but these is written as an entity: letters and digits, punctuation that Markdown never interprets, a point
+# within a number, and a colon before a blank. An @ would mention, a # link, and `://` or `www.` become a link.
 _SIGNS = re.compile(r"((?<=\d)\.(?=\d)|:(?= )|[^\W_]|[ ,;%+()'-]|[^\x00-\x7f])|.")
 _HEAD = ("| | command | metric | before | after | change | interval |", "|---|---|---|---:|---:|---:|---|")
 
@@ -43,8 +46,8 @@ def render(result: CheckResult) -> str:
     paragraphs += [_list(_unpaired(result)) + _more(result.unpaired)] if result.unpaired else []
     if others:
         paragraphs.append(_folded("Unchanged or inconclusive", _table(result, others)))
-    if said := [change for change in result.changes if change.evidence]:
-        paragraphs.append(_folded("Evidence", _list(_evidence(said[:_MOST])) + _more(said)))
+    if reasoned := [change for change in result.changes if change.evidence]:
+        paragraphs.append(_folded("Evidence", _list(_evidence(reasoned[:_MOST])) + _more(reasoned)))
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -91,8 +94,8 @@ def _arrow(change: Change) -> str:
 
 def _acceptances(result: CheckResult, changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
-        if found := result.accepted.get(change.id):
-            yield f"{_subject(change)}: accepted by {_code(found.author)}: {_code(found.why)}"
+        if acceptance := result.accepted.get(change.id):
+            yield f"{_subject(change)}: accepted by {_code(acceptance.author)}: {_code(acceptance.why)}"
 
 
 def _unpaired(result: CheckResult) -> Iterator[str]:
@@ -124,12 +127,12 @@ def _folded(summary: str, content: str) -> str:
 
 def _code(text: str) -> str:
     """A name: a code span, or an element where it holds what could end one or a cell."""
-    shown = clip(printable(text), _LONGEST).strip()
-    if not shown:
+    name = clip(printable(text), _LONGEST).strip()
+    if not name:
         return ""
-    return f"<code>{_plain(shown)}</code>" if set("`|\\") & set(shown) else f"`{shown}`"
+    return f"<code>{_plain(name)}</code>" if set("`|\\") & set(name) else f"`{name}`"
 
 
 def _plain(text: str) -> str:
     """The text with all that could be markup as entities."""
-    return _SIGNS.sub(lambda found: found[1] or f"&#{ord(found[0])};", printable(text))
+    return _SIGNS.sub(lambda match: match[1] or f"&#{ord(match[0])};", printable(text))

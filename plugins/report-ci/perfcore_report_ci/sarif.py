@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Sources
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_ROOT = "%SRCROOT%"
+_ROOT = "%SRCROOT%"  # the name that GitHub resolves to the root of the checkout
 _RULES: Mapping[str, tuple[str, str]] = {
     "degradation": (
         "A metric became worse by more than matters.",
@@ -69,7 +69,7 @@ def render(result: CheckResult, locate: _Locate) -> str:
     driver = {"name": "perfcore", "version": __version__, "semanticVersion": __version__, "rules": _rules()}
     run = {
         "tool": {"driver": driver},
-        "columnKind": "unicodeCodePoints",
+        "columnKind": "unicodeCodePoints",  # `Location.length` counts these, not UTF-16 units as by default
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "results": [*_results(result, locate)],
     }
@@ -90,7 +90,7 @@ def _rules() -> list[dict[str, Any]]:
 
 
 def _results(result: CheckResult, locate: _Locate) -> Iterator[dict[str, Any]]:
-    for change in report_text.shown(result.changes):
+    for change in report_text.reportable(result.changes):
         if change.kind == "degradation" or result.fails(change):
             yield _of_change(result, change, locate(change))
     for missing in result.unpaired if result.requires_all else ():
@@ -142,10 +142,11 @@ def _result(rule: str, level: str, text: str, id: str, location: Location | None
     return {
         "ruleId": rule,
         "ruleIndex": list(_RULES).index(rule),
-        "kind": "fail",
+        "kind": "fail",  # GitHub makes an alert of any kind, so there is no other
         "level": level,
         "message": {"text": text + hint},
         "locations": [{"physicalLocation": _physical(location)} if location is not None else {}],
+        # The second is the name that GitHub itself computes; given, it does not merge the alerts of a line.
         "partialFingerprints": {"perfcoreChange/v1": printable(id), "primaryLocationLineHash": printable(id)},
     }
 
