@@ -13,13 +13,10 @@ Polars or pandas by `to_polars()` and `to_pandas()`. `History.repository` has ev
 
 from __future__ import annotations
 
-import contextlib
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from perfcore.analysis import acceptance, calibration, checks, difference, history_query
 from perfcore.analysis import target as targets
@@ -29,14 +26,13 @@ from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
-from perfcore.errors import PerfError, PluginError, UsageError, VersionError
-from perfcore.measure import matrix, run_series, stored_command
-from perfcore.measure.build import Building
-from perfcore.measure.runner import Context, postprocess
-from perfcore.measure.scratch import place_of
+from perfcore.errors import PluginError, UsageError
+from perfcore.measure import run_series
+from perfcore.measure.calls import Command, MeasureCalls, command_job
+from perfcore.measure.collect_result import SavedProfile
+from perfcore.measure.derivation import derive
 from perfcore.measure.summary import Summary, summarize
-from perfcore.measure.trees import Trees
-from perfcore.model import Entry, HistoryResult, Job, MinorVersion, Plan, Profile, Sample, Step
+from perfcore.model import Entry, HistoryResult, MinorVersion, Profile, Sample
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
@@ -48,8 +44,9 @@ from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
+    from perfcore.repository.maintenance import FsckResult, GcResult
 
-Command = str | Sequence[str]
+Name = str | Entry | Pending | SavedProfile
 
 
 def open_repository(path: str | Path = ".", *, plugins: Plugins | None = None) -> History:
@@ -57,7 +54,7 @@ def open_repository(path: str | Path = ".", *, plugins: Plugins | None = None) -
     return History(Repository.open(Path(path), plugins=plugins or Plugins(warn=_warn)))
 
 
-class History:
+class History(MeasureCalls):
     """An opened performance history. `repository` is what it is made of, for all that is not here."""
 
     def __init__(self, repository: Repository) -> None:
@@ -82,40 +79,29 @@ class History:
         """The profiles that wait to be registered, the newest last."""
         return self.repository.pending()
 
-    def profile(self, name: str | Entry | Pending) -> Profile:
+    def profile(self, name: Name) -> Profile:
         """The profile of an entry, or of a name as the command line takes it: `0@i`, `HEAD~1:0@i`, a tag, a path."""
+        if isinstance(name, SavedProfile):
+            return name.profile
         if isinstance(name, Entry):
             return self.repository.store.load(name.profile)
         return self.repository.load(self._ref(name))
 
-    def summary(self, name: str | Entry | Pending | Profile) -> list[Summary]:
+    def summary(self, name: Name | Profile) -> list[Summary]:
         """Median, spread and outliers of every metric of a profile."""
         return summarize(name if isinstance(name, Profile) else self.profile(name))
 
-    def collect(
-        self,
-        collector: str,
-        *commands: Command,
-        workload: str = "",
-        version: str | None = None,
-        shell: bool = False,
-        env: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
-        **options: Any,
-    ) -> tuple[Pending, ...]:
-        """Measure commands, interleaved, and keep a pending profile of each.
+    def gc(self, grace: float | None = None, *, dry_run: bool = False) -> GcResult:
+        """Remove stored objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`)."""
+        from perfcore.repository.maintenance import remove_garbage
 
-        A command is a list of words, or a text that is split into words as a shell would. `version` is measured in
-        a clean tree of its own, built as the configuration says; without it, the working tree as it is. `cwd` is a
-        folder below the root of the tree. The other options are those of `perf collect`: `repeat=5`, and the
-        collector's own.
-        """
-        step = Step(name=collector, params=options)
-        jobs = [attrs.evolve(_job(command, workload, shell), env=env or {}, collector=step) for command in commands]
-        with self._tree(version) as (tree, origin, dirty):
-            place = _below(tree, Path(cwd) if cwd is not None else self._standing())
-            placed = tuple(attrs.evolve(job, cwd=place, version=origin, dirty=dirty) for job in jobs)
-            return tuple(self._measured(placed))
+        return remove_garbage(self.repository, grace, dry_run=dry_run)
+
+    def fsck(self) -> FsckResult:
+        """Read everything in the store, and name damaged and missing parts."""
+        from perfcore.repository.maintenance import verify
+
+        return verify(self.repository)
 
     def import_(
         self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
@@ -132,7 +118,7 @@ class History:
 
     def export(
         self,
-        name: str | Entry | Pending,
+        name: Name,
         path: str | Path,
         *,
         format: str = "perf",
@@ -150,18 +136,18 @@ class History:
         """Keep a profile, made by whatever means, as a pending one."""
         return self.repository.save(profile)
 
-    def register(self, name: str | Pending, version: str | None = None, *, tags: Sequence[str] = ()) -> Entry:
+    def register(self, name: Name, version: str | None = None, *, tags: Sequence[str] = ()) -> Entry:
         """Register a pending profile, or a file, with its version; gives its entry."""
         ref = self._ref(name)
         origin = ref.pending.profile.origin if ref.pending is not None and ref.pending.profile is not None else None
         at, entry = self.repository.register(ref, self.version(version) if version is not None else origin)
         return self.repository.tag(at, entry, add=tags) if tags else entry
 
-    def postprocess(self, name: str | Entry | Pending | Profile, postprocessor: str, **options: Any) -> Profile:
-        """What a postprocessor makes of a profile; `save` keeps it."""
+    def postprocess(self, name: Name | Profile, postprocessor: str, **options: Any) -> Profile:
+        """A profile derived by a postprocessor; `save` keeps it."""
         profile = name if isinstance(name, Profile) else self.profile(name)
-        step = Step(name=postprocessor, params=options)
-        return postprocess(profile, [step], self.repository.plugins, self.repository.plugin_options)
+        entry = self._registered_id(name)
+        return derive(self.repository, profile, postprocessor, options, sources=() if entry is None else (entry,))
 
     def series(self, metric: str, *, command: str = "*", collector: str = "*", head: str | None = None) -> Table:
         """One metric over the versions of a branch, oldest first: a row for each run of each profile.
@@ -188,8 +174,8 @@ class History:
 
     def diff(
         self,
-        baseline: str | Entry | Pending | Profile,
-        target: str | Entry | Pending | Profile,
+        baseline: Name | Profile,
+        target: Name | Profile,
         *,
         method: str = difference.METHOD,
         **options: Any,
@@ -202,8 +188,8 @@ class History:
 
     def check(
         self,
-        target: str | Entry | Pending | None = None,
-        baseline: str | Entry | Pending | None = None,
+        target: Name | None = None,
+        baseline: Name | None = None,
         *,
         method: str | None = None,
         threshold: float | None = None,
@@ -259,116 +245,51 @@ class History:
         `confidence=0.99`, `max_runs=60`; `search` replaces the search. PluginError if perfcore-command-bisect is not
         installed.
         """
-        argv = None if command is None else _job(command, "", shell).argv
+        argv = None if command is None else command_job(command, "", shell).argv
         return self.command("bisect", good=good, bad=bad, command=argv, shell=shell, **options)
 
     def command(self, name: str, **arguments: Any) -> Any:
         """The result of a plugin's command. PluginError for one that is not installed or only prints."""
-        found, driver = self.repository.plugins.make("command", name, self.repository.plugin_options("command", name))
+        plugin, driver = self.repository.plugins.make("command", name, self.repository.plugin_options("command", name))
         if not hasattr(driver, "call"):
-            raise PluginError("this command cannot be called from the library", plugin=str(found))
-        with guard(found, "call"):
+            raise PluginError("this command cannot be called from the library", plugin=str(plugin))
+        with guard(plugin, "call"):
             return driver.call(self, arguments)
 
-    def _asked(self, target: str | Entry | Pending | None, baseline: str | Entry | Pending | None) -> CheckTarget:
+    def _asked(self, target: Name | None, baseline: Name | None) -> CheckTarget:
         if baseline is not None:
             if target is None:
                 raise UsageError("a baseline wants a target")
             return ProfilePair(self._sample(baseline), self._sample(target))
         if isinstance(target, Entry):
             raise UsageError("an entry wants a baseline; a version has one of its own")
-        if isinstance(target, Pending):
+        if isinstance(target, Pending | SavedProfile):
             return Profiles((self._ref(target),))
         return targets.parse(self.repository, [] if target is None else [target], self.repository.find)
 
-    def _sample(self, side: str | Entry | Pending) -> Sample:
+    def _sample(self, side: Name) -> Sample:
         profile = self.profile(side)
         version = profile.origin
         if isinstance(side, str):
             version = self._ref(side).version or version
         return Sample(version=version, profiles=(profile,), dirty=profile.dirty)
 
-    def _ref(self, name: str | Pending) -> Ref:
-        if isinstance(name, Pending):
-            return Ref(kind="pending", pending=name)
-        found = self.repository.find(name)
-        if len(found) != 1:
-            raise UsageError(f"{name!r} names {len(found)} profiles, one is wanted")
-        return found[0]
+    def _ref(self, name: Name) -> Ref:
+        if isinstance(name, Pending | SavedProfile):
+            return Ref(kind="pending", pending=name if isinstance(name, Pending) else name.pending)
+        if isinstance(name, Entry):
+            raise UsageError(f"{name.name} is registered already")
+        refs = self.repository.find(name)
+        if len(refs) != 1:
+            raise UsageError(f"{name!r} names {len(refs)} profiles instead of one")
+        return refs[0]
 
-    def _registered_id(self, side: str | Entry | Pending | Profile) -> str | None:
-        entry = self._ref(side).entry if isinstance(side, str) else side
-        return entry.profile if isinstance(entry, Entry) else None
-
-    def _measured(self, jobs: tuple[Job, ...]) -> Iterator[Pending]:
-        """What was measured is kept; then the first failure is raised."""
-        repository = self.repository
-        context = Context(
-            plugins=repository.plugins,
-            options=repository.plugin_options,
-            machine=repository.facts(),
-            schedule=repository.config.get("schedule"),
-            place=place_of(repository),
+    def _registered_id(self, side: Name | Profile) -> str | None:
+        entry = (
+            self._ref(side).entry if isinstance(side, str) else side.entry if isinstance(side, SavedProfile) else side
         )
-        _, executor = repository.plugins.make("executor", "local")
-        failed: PerfError | None = None
-        for measured in executor.submit(Plan(jobs=jobs, context=context)):
-            if measured.profile is None:
-                failed = failed or measured.error or PerfError(f"{measured.job.label} was not measured")
-                continue
-            stored_command.note_measured(repository, measured.profile)
-            saved = repository.save(measured.profile)
-            repository.plugins.emit("profile_collected", profile=measured.profile, job=measured.job)
-            yield saved
-        if failed is not None:
-            raise failed
-
-    @contextlib.contextmanager
-    def _tree(self, revision: str | None) -> Iterator[tuple[Path, str | None, bool]]:
-        """(tree, version, dirty) of what is measured, built."""
-        repository = self.repository
-        with contextlib.ExitStack() as stack:
-            if revision is None:
-                tree, (origin, dirty) = repository.root, self._here()
-            else:
-                version = self.version(revision)
-                tree, origin, dirty = stack.enter_context(Trees(repository)).get(version), version, False
-            self._building().run(tree)
-            yield tree, origin, dirty
-
-    def _here(self) -> tuple[str | None, bool]:
-        try:
-            return self.version(), self.repository.vcs.is_dirty()
-        except VersionError:
-            return None, True
-
-    def _building(self) -> Building:
-        repository = self.repository
-        commands = tuple(repository.trusted("execute.pre_run"))
-        shell = bool(repository.trusted("execute.shell")) if commands else False
-        timeout = float(repository.config.get("execute.timeout"))
-        return Building(commands=commands, shell=shell, timeout=timeout)
-
-    def _standing(self) -> Path:
-        root, cwd = self.repository.root, self.repository.cwd
-        return cwd.relative_to(root) if cwd.is_relative_to(root) else Path()
+        return entry.profile if isinstance(entry, Entry) else None
 
 
 def _warn(text: str) -> None:
     warnings.warn(text, stacklevel=2)
-
-
-def _job(command: Command, workload: str, shell: bool) -> Job:
-    words = matrix.split(workload, "workload")
-    if isinstance(command, str):
-        return matrix.command([command] if shell else matrix.split(command, "command"), workload=words, shell=shell)
-    return matrix.command(list(command), workload=words, shell=shell)
-
-
-def _below(tree: Path, cwd: Path) -> Path:
-    place = tree / cwd
-    if not place.resolve().is_relative_to(tree.resolve()):
-        raise UsageError(f"{cwd} is outside the tree that is measured")
-    if not place.is_dir():
-        raise UsageError(f"there is no folder {cwd} in {tree}")
-    return place

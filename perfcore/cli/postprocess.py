@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Optional
 
-import attrs
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import run_plugin_command, split_plugin
 from perfcore.errors import UsageError
-from perfcore.measure.runner import postprocess as apply
-from perfcore.model import Step
+from perfcore.measure.derivation import derive
 from perfcore.store.lookup import sources
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -43,11 +41,10 @@ def postprocess(
         if not profiles:
             raise UsageError("say which profile", hint="`perf status` lists them")
         repository = console.repository
-        step = Step(name=postprocessor, params=values)
         for ref in [ref for name in profiles for ref in console.find(name)]:
             profile = repository.load(ref)
-            made = apply(profile, [step], console.plugins, repository.plugin_options)
-            saved = repository.save(attrs.evolve(made, origin=profile.origin or ref.version, sources=sources([ref])))
+            derived = derive(repository, profile, postprocessor, values, origin=ref.version, sources=sources([ref]))
+            saved = repository.save(derived)
             console.say(f"{ref.name} -> {saved.name}")
 
     run_plugin_command(

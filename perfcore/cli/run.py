@@ -6,22 +6,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
-import attrs
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
 from perfcore.cli.summary_table import measure
-from perfcore.config import documents
 from perfcore.config.documents import Source
-from perfcore.config.layers import read_bytes
 from perfcore.config.settings import parse_seconds
-from perfcore.errors import NotFoundError, UsageError
+from perfcore.errors import UsageError
 from perfcore.measure import matrix
 from perfcore.measure.collect_result import SCHEMA
-from perfcore.measure.matrix import KEYS, Matrix
-from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
-from perfcore.repository.repository import Repository
+from perfcore.measure.matrix import Matrix
+from perfcore.measure.matrix_request import matrix_of_config, matrix_of_file, matrix_request
+from perfcore.measure.request import select_versions, working_directory
 from perfcore.text import align, printable
 
 app = typer.Typer(
@@ -101,7 +98,7 @@ def run_matrix(
     """
     console: Console = ctx.obj
     repository = console.repository
-    chosen = _of_file(repository, file) if file is not None else _of_config(repository, run=not dry_run)
+    chosen = matrix_of_file(repository, file) if file is not None else matrix_of_config(repository, run=not dry_run)
     if dry_run:
         _list(console, chosen, as_json)
         return
@@ -199,13 +196,15 @@ def _measure(
 ) -> None:
     measure(
         console,
-        MeasureRequest(
-            jobs=tuple(attrs.evolve(job, cwd=cwd) for job in chosen.jobs()),
+        matrix_request(
+            console.repository,
+            chosen,
+            cwd=cwd,
             versions=versions,
-            schedule={**chosen.schedule, **schedule},
-            building=configured_build(console.repository, chosen.execute, skip=no_build),
+            schedule=schedule,
             register=register,
             missing=missing,
+            build=not no_build,
             resume=resume,
             executor=executor,
         ),
@@ -221,25 +220,6 @@ def _list(console: Console, chosen: Matrix, as_json: bool) -> None:
         return
     for line in align([(printable(job.collector.name), printable(job.label)) for job in jobs]):
         console.line(line)
-
-
-def _of_file(repository: Repository, file: Path) -> Matrix:
-    """A matrix that the user named: naming it is the consent to run it."""
-    path = file if file.is_absolute() else repository.cwd / file
-    data = read_bytes(path)
-    if data is None:
-        raise NotFoundError(f"there is no file {file}")
-    values = documents.parse(data, str(file))
-    if not isinstance(values, Mapping):
-        raise UsageError(f"{file} should hold keys such as bins and collectors", hint=", ".join(KEYS))
-    return matrix.parse(values, where=Source(str(file), data))
-
-
-def _of_config(repository: Repository, *, run: bool) -> Matrix:
-    parsed = matrix.from_config(repository.config)
-    for key in ("bins", "cmds", "collectors", "postprocessors", "args", "workloads") if run else ():
-        repository.trusted(key)
-    return parsed
 
 
 def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dict[str, Any]:

@@ -46,7 +46,7 @@ ORDER = {
         ("creation", "registration"),
         ("entries",),
         ("repository",),
-        ("importer",),
+        ("importer", "maintenance"),
     ),
 }
 """The order of modules within packages: a module imports only from groups before its own. Packages that are not listed

@@ -21,7 +21,7 @@ from perfcore.measure.execution import submit
 from perfcore.measure.host import Host
 from perfcore.measure.run_errors import run_error
 from perfcore.measure.runner import Context, metrics
-from perfcore.model import Measured, Plan, Profile, Sample
+from perfcore.model import Job, Measured, Plan, Profile, Sample
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
@@ -59,6 +59,15 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
         seconds=look.seconds,
         stopped=look.stopped,
     )
+
+
+def program(repository: Repository, job: Job, revision: str | None) -> Program:
+    """The command of a job at a revision; in the working tree for None."""
+    if revision is None:
+        return Program(name=job.label, job=job)
+    version = repository.version(revision)
+    name = version[:10] if version.startswith(revision) else f"{revision} ({version[:10]})"
+    return Program(name=name, job=job, version=version)
 
 
 def compare_profiles(
@@ -172,4 +181,4 @@ def _saved_names(
         yield pending.name
 
 
-__all__ = ["Budget", "CompareRequest", "Program", "compare", "compare_profiles"]
+__all__ = ["Budget", "CompareRequest", "Program", "compare", "compare_profiles", "program"]

@@ -1,0 +1,74 @@
+"""A job matrix of a file, a mapping or the configuration as a request to measure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from perfcore.config import documents
+from perfcore.config.documents import Source
+from perfcore.config.layers import read_bytes
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.measure import matrix
+from perfcore.measure.matrix import KEYS, Matrix
+from perfcore.measure.request import MeasureRequest, configured_build
+from perfcore.repository.repository import Repository
+
+_RUNNING_KEYS = ("bins", "cmds", "collectors", "postprocessors", "args", "workloads")
+
+
+def matrix_of_file(repository: Repository, file: Path) -> Matrix:
+    """A matrix that the user named: to name it is the consent to run it."""
+    data = read_bytes(repository.cwd / file)
+    if data is None:
+        raise NotFoundError(f"there is no file {file}")
+    values = documents.parse(data, str(file))
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{file} should hold keys such as bins and collectors", hint=", ".join(KEYS))
+    return matrix.parse(values, where=Source(str(file), data))
+
+
+def matrix_of_config(repository: Repository, *, run: bool = True) -> Matrix:
+    """The matrix of the configuration. UntrustedError if it is to `run` and the user has not trusted its file."""
+    parsed = matrix.from_config(repository.config)
+    for key in _RUNNING_KEYS if run else ():
+        repository.trusted(key)
+    return parsed
+
+
+def load_matrix(repository: Repository, source: Path | Mapping[str, Any] | None) -> Matrix:
+    """The matrix of a file, of a mapping, or of the configuration for None."""
+    if source is None:
+        return matrix_of_config(repository)
+    if isinstance(source, Path):
+        return matrix_of_file(repository, source)
+    return matrix.parse(source, where=Source("the matrix"))
+
+
+def matrix_request(
+    repository: Repository,
+    jobs: Matrix,
+    *,
+    cwd: Path,
+    versions: tuple[str, ...] | None,
+    schedule: Mapping[str, Any],
+    register: bool = False,
+    missing: bool = False,
+    build: bool = True,
+    resume: bool = False,
+    executor: str | None = None,
+) -> MeasureRequest:
+    """Every job of a matrix in the directory `cwd` of each tree, with `schedule` above that of the matrix."""
+    return MeasureRequest(
+        jobs=tuple(attrs.evolve(job, cwd=cwd) for job in jobs.jobs()),
+        versions=versions,
+        schedule={**jobs.schedule, **schedule},
+        building=configured_build(repository, jobs.execute, skip=not build),
+        register=register,
+        missing=missing,
+        resume=resume,
+        executor=executor,
+    )
