@@ -58,8 +58,10 @@ class MeasureCalls:
         are measured in clean trees of their own, built as the configuration says; without one, the working tree. With
         `missing`, versions that have such a profile are left out; with `register`, profiles are registered at once.
         `resume` adds the missing runs to incomplete profiles; `executor` names what measures. `cwd` is a directory
-        below the root of the tree. The other options are those of the schedule and the collector: `repeat=5`. The result is a sequence of saved profiles. Without `strict`, it has the `failures` as well;
-        otherwise they are raised as one error when everything else is measured.
+        below the root of the tree. The other options are those of the schedule and the collector: `repeat=5`.
+
+        The result is a sequence of saved profiles. Without `strict`, it has the `failures` as well; otherwise they are
+        raised as one error when everything else is measured.
         """
         schedule, params = split_options(options)
         common: dict[str, Any] = {
