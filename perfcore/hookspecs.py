@@ -414,10 +414,41 @@ class Diff(Protocol):
 
 @runtime_checkable
 class Aggregate(Protocol):
-    """Several profiles as one."""
+    """Several profiles as one. A driver has `aggregate`, or the four methods of an accumulator, with which a thousand
+    profiles need the memory of one. All profiles are of one type.
 
+    class Count:
+        def start(self):
+            return []
+
+        def add(self, state, profile):
+            return [*state, profile.header.type]
+    """
+
+    @optional
     def aggregate(self, profiles: Sequence[Profile]) -> Profile:
         """`profiles` is not empty and of one type. perfcore enters their ids as the sources of the result."""
+        ...
+
+    @optional
+    def start(self) -> Any:
+        """The state before the first profile."""
+        ...
+
+    @optional
+    def add(self, state: Any, profile: Profile) -> Any:
+        """The state with one more profile. The profile is not kept: its tables may be read once."""
+        ...
+
+    @optional
+    def merge(self, state: Any, other: Any) -> Any:
+        """Two states as one, those of the first before those of the other. Whatever the grouping, the result is the
+        same: parts may be summed by several workers."""
+        ...
+
+    @optional
+    def finish(self, state: Any) -> Profile:
+        """The profile of at least one that was added."""
         ...
 
 

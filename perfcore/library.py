@@ -103,6 +103,13 @@ class History(MeasureCalls):
 
         return verify(self.repository)
 
+    def aggregate(self, *names: Name, by: str = "sum", **options: Any) -> Pending:
+        """Join profiles into a pending one; each is read when it is needed. `by` names the aggregate."""
+        from perfcore.measure.aggregation import aggregate_profiles
+
+        refs = [ref for name in names for ref in self._refs(name)]
+        return aggregate_profiles(self.repository, refs, by, options)
+
     def import_(
         self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
     ) -> ImportResult:
@@ -273,6 +280,11 @@ class History(MeasureCalls):
         if isinstance(side, str):
             version = self._ref(side).version or version
         return Sample(version=version, profiles=(profile,), dirty=profile.dirty)
+
+    def _refs(self, name: Name) -> list[Ref]:
+        if isinstance(name, Entry):
+            return [Ref(kind="index", entry=name)]
+        return self.repository.find(name) if isinstance(name, str) else [self._ref(name)]
 
     def _ref(self, name: Name) -> Ref:
         if isinstance(name, Pending | SavedProfile):

@@ -1,7 +1,8 @@
-"""The aggregate `sum`: several profiles of one type as one, amounts added up."""
+"""The aggregate `sum`: several profiles of one type as one, values added up."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,26 @@ import attrs
 from perfcore.profile.grouping import Number, group, together
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from perfcore.model import Profile
     from perfcore.profile.grouping import Key
+    from perfcore.profile.table import Table
 
 __all__ = ["Sum"]
+
+
+@attrs.frozen
+class _Total:
+    """The sum of `count` profiles so far, with the metadata of the first one."""
+
+    profile: Profile
+    count: int
+    environments: frozenset[str]
+
+    @classmethod
+    def of(cls, profile: Profile, tables: Mapping[str, Table]) -> _Total:
+        return cls(attrs.evolve(profile, tables=tables), 1, frozenset([profile.environment_id]))
 
 
 class Sum:
@@ -22,20 +39,47 @@ class Sum:
     An amount that is missing in some profiles is the sum of the others; the order of rows in time is given up.
     """
 
-    def aggregate(self, profiles: Sequence[Profile]) -> Profile:
-        groups = group(profiles)
+    def start(self) -> _Total | None:
+        return None
 
-        def added(metric: str, key: Key) -> Number | None:
-            return together(groups.amounts[metric].get(key, ()))
+    def add(self, state: _Total | None, profile: Profile) -> _Total:
+        if state is None:
+            return _Total.of(profile, _summed([profile]))
+        return self.merge(state, _Total.of(profile, profile.tables))
 
-        first = profiles[0]
-        return attrs.evolve(
+    def merge(self, state: _Total | None, other: _Total | None) -> _Total:
+        if state is None or other is None:
+            total = state or other
+            assert total is not None
+            return total
+        first, second = state.profile, other.profile
+        joined = attrs.evolve(
             first,
-            created=max(profile.created for profile in profiles),
-            dirty=any(profile.dirty for profile in profiles),
+            created=max(first.created, second.created),
+            dirty=first.dirty or second.dirty,
+            tables=_summed([first, second]),
+        )
+        return _Total(joined, state.count + other.count, state.environments | other.environments)
+
+    def finish(self, state: _Total) -> Profile:
+        return attrs.evolve(
+            state.profile,
             # A sum of runs is of no configuration: it must not be compared with a single one.
             config_id="",
-            environment_id=first.environment_id if len({p.environment_id for p in profiles}) == 1 else "",
-            notes=(*first.notes, f"the sum of {len(profiles)} profiles"),
-            tables=groups.tables([(metric, added) for metric in groups.metrics]),
+            environment_id=state.profile.environment_id if len(state.environments) == 1 else "",
+            notes=(*state.profile.notes, f"the sum of {state.count} profiles"),
         )
+
+    def aggregate(self, profiles: Sequence[Profile]) -> Profile:
+        """All at once, for scripts that have them."""
+        state = self.add(self.start(), profiles[0])
+        return self.finish(functools.reduce(self.add, profiles[1:], state))
+
+
+def _summed(profiles: Sequence[Profile]) -> dict[str, Table]:
+    groups = group(profiles)
+
+    def added(metric: str, key: Key) -> Number | None:
+        return together(groups.amounts[metric].get(key, ()))
+
+    return groups.tables([(metric, added) for metric in groups.metrics])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from perfcore_aggregate_sum import Sum
 from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
+from perfcore.measure.aggregation import aggregate
 from perfcore.model import Profile
 from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
@@ -71,3 +74,22 @@ def test_a_sum_is_of_no_configuration_and_the_machine_of_all() -> None:
     made = Sum().aggregate([profiles.timed(), profiles.timed()])
     assert (made.config_id, made.environment_id) == ("", profiles.timed().environment_id)
     assert made.notes == ("the sum of 2 profiles",)
+
+
+def _functions(seed: int) -> Profile:
+    names, values = [f"f{i}" for i in range(1000)], [seed + i for i in range(1000)]
+    columns = [column("uid", names, dtype="str"), column("amount", values, dtype="i64", role="value")]
+    return profiles.profile({"resources": table("resources", columns)})
+
+
+def test_five_hundred_profiles_need_the_memory_of_fifty() -> None:
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        aggregate(Sum(), (_functions(seed) for seed in range(count)))
+        size = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return size
+
+    peak(5)  # imports and caches count for nobody
+    few = peak(50)
+    assert peak(500) < 1.2 * few

@@ -17,6 +17,7 @@ import attrs
 import pytest
 
 from perfcore.errors import PerfError
+from perfcore.measure.aggregation import aggregate
 from perfcore_testing import profiles
 from perfcore_testing.kinds import misfits
 from perfcore_testing.transforming import SAMPLES, attempted, same, survives_storing, totals
@@ -88,10 +89,27 @@ class AggregateContract:
             if not isinstance(one, PerfError) and not isinstance(other, PerfError):
                 assert totals(one) == totals(other)
 
+    def test_profiles_may_be_summed_in_parts(self, driver: Aggregate) -> None:
+        """An accumulator is associative: whatever the parts, the totals are the same, and those of `aggregate`."""
+        if not hasattr(driver, "start"):
+            pytest.skip("the aggregate has no accumulator and gets all profiles at once")
+        for group in (_times(), _traces()):
+            at_once = joined(driver, group)
+            if isinstance(at_once, PerfError):
+                continue
+            states = [driver.add(driver.start(), profile) for profile in group]
+            left = driver.finish(driver.merge(driver.merge(states[0], states[1]), states[2]))
+            states = [driver.add(driver.start(), profile) for profile in group]
+            right = driver.finish(driver.merge(states[0], driver.merge(states[1], states[2])))
+            assert totals(left) == totals(right) == totals(at_once)
+            assert survives_storing(left)
+            if hasattr(driver, "aggregate"):
+                assert totals(driver.aggregate(group)) == totals(at_once)
+
 
 def joined(driver: Aggregate, group: Sequence[Profile]) -> Profile | PerfError:
     """The one profile, or the PerfError that refused to make it."""
-    return attempted(lambda: driver.aggregate(group))
+    return attempted(lambda: aggregate(driver, group))
 
 
 def _times() -> list[Profile]:
