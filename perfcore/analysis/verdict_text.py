@@ -53,12 +53,12 @@ def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
         return "nothing was compared"
     counts = {kind: sum(1 for c in primary if c.kind == kind) for kind in _WORDS}
     parts = [
-        plural(counts["degradation"], "degradation"),
-        plural(counts["optimization"], "optimization"),
-        f"{counts['same']} the same",
+        plural(counts["degradation"], "regression"),
+        plural(counts["optimization"], "improvement"),
+        f"{counts['same']} unchanged",
     ]
     if counts["cannot tell"]:
-        parts.append(f"{counts['cannot tell']} that cannot be told")
+        parts.append(f"{counts['cannot tell']} inconclusive")
     if allowed:
         parts.append(f"{allowed} allowed by a contract")
     return f"{plural(len(primary) + allowed, 'comparison')}: {', '.join(parts)}"
@@ -72,25 +72,23 @@ def comparisons(changes: Sequence[Change]) -> int:
 def contracts_conclusion(verdicts: Sequence[Change]) -> str:
     """One line: what became of contracts."""
     counts = {kind: sum(verdict.kind == kind for verdict in verdicts) for kind in ("degradation", "cannot tell")}
-    told = f", {counts['cannot tell']} that cannot be told" if counts["cannot tell"] else ""
-    return f"{plural(len(verdicts), 'contract')}: {counts['degradation']} broken{told}"
+    inconclusive = f", {counts['cannot tell']} inconclusive" if counts["cannot tell"] else ""
+    return f"{plural(len(verdicts), 'contract')}: {counts['degradation']} broken{inconclusive}"
 
 
 def history_conclusion(changes: Sequence[Change], series: int, versions: int) -> str:
-    """One line: what was found in a history."""
-    looked = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
+    """One line: the changes of a history."""
+    scanned = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
     changed = [change for change in changes if change.kind in ("degradation", "optimization")]
-    found = [change for change in changed if change.primary]
+    primary = [change for change in changed if change.primary]
     machines = sum(change.kind == "machine" for change in changes)
     more = f", {plural(machines, 'change')} of the machine" if machines else ""
-    if not found:
-        return f"{looked}: no change" + (" of a metric that decides" if changed else "") + more
-    counts = [
-        plural(sum(change.kind == kind and not change.undone for change in found), kind)
-        for kind in ("degradation", "optimization")
-    ]
-    undone = sum(bool(change.undone) for change in found)
-    return f"{looked}: {', '.join(counts)}" + (f", {undone} that did not last" if undone else "") + more
+    if not primary:
+        return f"{scanned}: no change" + (" of a primary metric" if changed else "") + more
+    lasting = [change.kind for change in primary if not change.undone]
+    counts = plural(lasting.count("degradation"), "regression"), plural(lasting.count("optimization"), "improvement")
+    reverted = len(primary) - len(lasting)
+    return f"{scanned}: {', '.join(counts)}" + (f", {reverted} reverted" if reverted else "") + more
 
 
 def machine(change: Change) -> str:

@@ -47,7 +47,8 @@ def check(
         Optional[list[str]],
         typer.Argument(
             metavar="[head | all | REV | A..B | [profiles] PROFILE [PROFILE]]",
-            help="A version (default: the head), a history or a part of it, a profile, or two: baseline, target.",
+            help="A version (default: the head), a history or a part of it, a profile, or two profiles: baseline, "
+            "target.",
             show_default=False,
         ),
     ] = None,
@@ -66,10 +67,12 @@ def check(
         typer.Option(
             "--threshold",
             metavar="[METRIC=]X",
-            help="The smallest relative change that matters, of all metrics or of one: 0.05 is 5 %; several.",
+            help="The smallest relative change that matters, for all metrics or for METRIC: 0.05 is 5 %. Repeatable.",
         ),
     ] = None,
-    verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")
+    ] = False,
     format: Annotated[
         Optional[str],
         typer.Option(
@@ -90,18 +93,19 @@ def check(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Besides degradation: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC; several. "
-            "never: nothing but what else is named.",
+            help="Also fail on: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC. Repeatable. With "
+            "never, a regression of a primary metric alone does not fail the check.",
         ),
     ] = None,
     notify: Annotated[
         Optional[list[str]],
-        typer.Option("--notify", metavar="NAME", help="Tell a notifier (default: check.notify); several."),
+        typer.Option("--notify", metavar="NAME", help="The notifier to use (default: check.notify). Repeatable."),
     ] = None,
     calibrate: Annotated[
-        bool, typer.Option("--calibrate", help="Say what the checks can see here, tried on the history of the branch.")
+        bool,
+        typer.Option("--calibrate", help="Measure how small a change the checks detect here."),
     ] = False,
-    no_store: Annotated[bool, typer.Option("--no-store", help="Do not keep the result for log and status.")] = False,
+    no_store: Annotated[bool, typer.Option("--no-store", help="Do not store the result for log and status.")] = False,
 ) -> None:
     """Compare a version with its nearest ancestor that was measured in the same way, or find the changes of a history.
 

@@ -29,16 +29,16 @@ def log(
     head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
     short: Annotated[bool, typer.Option("--short", "-s", help="One line a version.")] = False,
     count_only: Annotated[
-        bool, typer.Option("--count-only", "-c", help="Only how many versions and profiles.")
+        bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,
     last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
-    branches: Annotated[bool, typer.Option("--branches", "-b", help="The branches and their heads.")] = False,
+    branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
     changes: Annotated[
         bool,
-        typer.Option("--changes", help="Only versions that a check found better or worse, or with a broken contract."),
+        typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON document a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document a line.")] = False,
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
     console: Console = ctx.obj

@@ -23,18 +23,18 @@ def test_a_degradation_is_exit_code_1(history) -> None:
     done = history.perf("check", code=1)
     assert "slower" in done.out
     assert "cpu" in done.out
-    assert "1 degradation" in done.out
+    assert "1 regression" in done.out
     assert done.err == ""
 
 
 def test_no_degradation_is_exit_code_0(history) -> None:
-    assert "0 degradations" in history.perf("check", "HEAD~1").out
+    assert "0 regressions" in history.perf("check", "HEAD~1").out
 
 
 def test_getting_faster_is_no_degradation(history) -> None:
     history.commit("Fast again")
     history.register(profiles.timed(runs=12, wall=100 * MS))
-    assert "1 optimization" in history.perf("check").out
+    assert "1 improvement" in history.perf("check").out
 
 
 def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history) -> None:

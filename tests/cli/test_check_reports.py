@@ -113,7 +113,7 @@ def test_a_report_that_cannot_be_written_is_an_error_and_hides_no_degradation(sl
     assert (slowed.path / "x.sarif").exists()
     done = slowed.perf("check", "--threshold", "9", *words, code=4)
     assert "cannot write" in done.err
-    assert "1 the same" in done.out
+    assert "1 unchanged" in done.out
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no such device")
@@ -136,7 +136,7 @@ def test_what_fails_is_a_choice(slowed) -> None:
 
 
 def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear) -> None:
-    assert "1 that cannot be told" in unclear.perf("check").out
+    assert "1 inconclusive" in unclear.perf("check").out
     unclear.perf("check", "--fail-on", "cannot-tell", code=8)
     unclear.perf("check", "--fail-on", "cannot-tell", "--fail-on", "degradation", code=8)
 
@@ -145,7 +145,7 @@ def test_a_metric_that_nothing_has_is_an_error(slowed) -> None:
     done = slowed.perf("check", "--threshold", "9", "--fail-on", "degradation:cpuu", code=2)
     assert "names 'cpuu', which is no metric of what was compared" in done.err
     assert "did you mean 'cpu'?" in done.err
-    assert "1 the same" in done.out
+    assert "1 unchanged" in done.out
     assert "names 'cpuu'" in slowed.perf("check", "--fail-on", "degradation:cpuu", code=1).err
     slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:cpuu", code=2)
     slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:wall")
@@ -262,7 +262,7 @@ def test_a_store_that_cannot_be_written_can_be_checked(slowed, site: Site) -> No
     slowed.perf("config", "set", "storage.name", "frozen")
     done = slowed.real.perf("check", env=site.env, code=1)
     assert "warning: the result is not kept: this place is read only" in done.err
-    assert "1 degradation" in done.out
+    assert "1 regression" in done.out
 
 
 @pytest.fixture

@@ -83,10 +83,10 @@ def test_what_could_not_be_compared_says_why() -> None:
     ("kinds", "text"),
     [
         ((), "nothing was compared"),
-        (("same",), "1 comparison: 0 degradations, 0 optimizations, 1 the same"),
+        (("same",), "1 comparison: 0 regressions, 0 improvements, 1 unchanged"),
         (
             ("degradation", "cannot tell"),
-            "2 comparisons: 1 degradation, 0 optimizations, 0 the same, 1 that cannot be told",
+            "2 comparisons: 1 regression, 0 improvements, 0 unchanged, 1 inconclusive",
         ),
     ],
 )

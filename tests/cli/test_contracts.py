@@ -99,7 +99,7 @@ def test_what_a_contract_allows_fails_nothing(here) -> None:
     (change,) = _check(here, "time may grow 25 %").values()
     assert change["kind"] == "same"
     lines = here.perf("check", "--threshold", "0.01").lines
-    allowed = "0 degradations, 0 optimizations, 0 the same, 1 allowed by a contract"
+    allowed = "0 regressions, 0 improvements, 0 unchanged, 1 allowed by a contract"
     assert lines[-1] == f"1 comparison: {allowed}; 1 contract: 0 broken"
     assert [line.split()[0] for line in lines[1:] if line.strip()] == ["slower", "kept", "1"]
 
@@ -107,7 +107,7 @@ def test_what_a_contract_allows_fails_nothing(here) -> None:
 def test_a_contract_takes_nothing_but_degradations_from_what_decides(history) -> None:
     history.write(".perfcontract.yml", "parse: [time may grow 25 %]\n")
     lines = history.perf("check", "--threshold", "0.01").lines
-    assert lines[-1] == "1 comparison: 0 degradations, 1 optimization, 0 the same; 1 contract: 0 broken"
+    assert lines[-1] == "1 comparison: 0 regressions, 1 improvement, 0 unchanged; 1 contract: 0 broken"
     assert lines[1].startswith("faster")
 
 
@@ -122,7 +122,7 @@ def test_a_contract_of_no_measured_command_cannot_be_told(history) -> None:
     done = history.perf("check")
     assert [line.split("  ")[0] for line in done.lines if "cpu <=" in line] == ["kept", "kept", "cannot tell"]
     assert "no measured command fits 'sort *'" in done.out
-    assert "3 contracts: 0 broken, 1 that cannot be told" in done.out
+    assert "3 contracts: 0 broken, 1 inconclusive" in done.out
     history.perf("check", "--fail-on", "cannot-tell", code=8)
 
 

@@ -171,7 +171,7 @@ def test_check_all_tells_a_degradation_and_where_it_came(history) -> None:
     version = history.git("rev-parse", f"HEAD~{15 - STEP}").out[:10]
     done = history.perf("check", "all", code=1)
     assert version in done.out
-    assert "2 series over 16 versions: 1 degradation, 0 optimizations" in done.out
+    assert "2 series over 16 versions: 1 regression, 0 improvements" in done.out
     (change,) = [c for c in history.perf("check", "HEAD~8..", "--json", code=1).json["changes"] if c["primary"]]
     assert change["latest"].startswith(version)
     assert history.perf("check", "HEAD~4..", "--json").json["changes"] == []
@@ -183,7 +183,7 @@ def test_a_degradation_that_was_undone_fails_nothing(history) -> None:
         history.register(_profile(number, 5e6), created=profiles.CREATED + number)
     done = history.perf("check", "all")
     assert "undone in" in done.out
-    assert "that did not last" in done.out
+    assert "1 reverted" in done.out
 
 
 def test_rules_choose_the_check(history) -> None:
