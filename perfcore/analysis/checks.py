@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.analysis import history, last_checked, note_keys, verdict_text
+from perfcore.analysis import history, note_keys, verdict_text
 from perfcore.analysis import series as series_of
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
@@ -70,6 +70,8 @@ def check(
     )
     run.note_unused_thresholds(findings.metrics)
     if options.store:
+        from perfcore.analysis import last_checked
+
         _store(repository, findings.results)
         if (version := _version_of(repository, target)) is not None:
             last_checked.remember(repository, version, time.time_ns())

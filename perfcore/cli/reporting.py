@@ -19,7 +19,6 @@ from perfcore.hookspecs import Sources
 from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import Found
 from perfcore.repository.repository import Repository
-from perfcore.repository.sources import NoSources, VersionSources
 from perfcore.text import brief, printable_json
 
 TABLE, JSON = "table", "json"
@@ -144,6 +143,8 @@ def _attempt(call: Callable[[], None]) -> PerfError | None:
 
 
 def _sources(console: Console) -> Sources:
+    from perfcore.repository.sources import NoSources, VersionSources
+
     repository = console.repository_if_any
     return NoSources() if repository is None else VersionSources(repository)
 
