@@ -21,7 +21,7 @@ from perfcore.measure.request import MeasureRequest
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import planned
 from perfcore.measure.tree_state import tree_directory, tree_state
-from perfcore.model import Entry, Job, Measured, Plan, Profile, Source, Step
+from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
@@ -146,7 +146,7 @@ class _Collection:
             return plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
         source = Source(kind="vcs", root=repository.root, vcs=vcs)
-        return attrs.evolve(plan, source=source, build=request.building, sessions=self._sessions(jobs))
+        return attrs.evolve(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
 
     def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
         """The sessions of more versions than share one; `local` splits them by the size of their trees."""
@@ -220,6 +220,11 @@ class _BuildError(Exception):
     def __init__(self, cause: PerfError) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def _plain_build(build: Build) -> Build:
+    """The build as plain data: a subclass is not written as bytes."""
+    return Build(commands=build.commands, shell=build.shell, timeout=build.timeout)
 
 
 def _runs(job: Job) -> object:

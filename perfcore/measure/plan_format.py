@@ -129,7 +129,10 @@ def encode_profile(profile: Any) -> bytes:
 
 
 def _plain(record: Any) -> dict[str, Any]:
-    fields: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_as_builtin)
+    try:
+        fields: dict[str, Any] = msgspec.to_builtins(record, enc_hook=_as_builtin)
+    except _UNREADABLE as error:
+        raise FormatError(f"a {type(record).__name__} holds something that JSON cannot: {error}") from error
     return fields
 
 
@@ -138,7 +141,7 @@ def _as_builtin(value: Any) -> Any:
         return str(value)
     if isinstance(value, Mapping):
         return dict(value)
-    raise NotImplementedError
+    raise TypeError(f"a {type(value).__name__}")
 
 
 def _from_builtin(kind: type, value: Any) -> Any:

@@ -98,6 +98,11 @@ def test_newer_formats_and_other_records_are_refused() -> None:
         plan_format.encode_plan(Plan(jobs=(), wishes={"cpus": float("nan")}))
 
 
+def test_a_plan_with_something_that_is_no_data_is_refused() -> None:
+    with pytest.raises(FormatError, match="JSON cannot"):
+        plan_format.encode_plan(Plan(jobs=(), wishes={"cpus": object()}))
+
+
 def test_a_profile_that_is_cut_off_is_refused(tmp_path: Path) -> None:
     job = Job(argv=(sys.executable, "-c", "1"), cmd="python", cwd=tmp_path)
     (answer,) = LocalExecutor().submit(Plan(jobs=(job,), schedule={"repeat": 1, "warmup": 0}))
