@@ -12,7 +12,7 @@ from perfcore import environment, errors
 from perfcore.cli.compare import UNDECIDED
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
-from perfcore.measure.collection import DEFAULT_VERSIONS, MAX_VERSIONS
+from perfcore.measure.preparation import DEFAULT_VERSIONS, MAX_VERSIONS
 from perfcore.measure.schedule import LEAST_RUNS, Schedule
 from perfcore.profile.recording import RUNS
 
