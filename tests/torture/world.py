@@ -271,7 +271,7 @@ def warm() -> None:
         importlib.import_module(f"perfcore.cli.{verb.module}")
     for name in ("collect_time", "storage_local", "vcs_git", "view_table", "check_pair"):
         importlib.import_module(f"perfcore_{name}")
-    for name in ("jobs.local", "jobs.runner", "jobs.trees", "environment", "profile.native"):
+    for name in ("measure.local", "measure.runner", "measure.trees", "environment", "profile.native"):
         importlib.import_module(f"perfcore.{name}")
     for name in ("helper", "launcher", "machine"):
         importlib.import_module(f"perfcore_collect_time.{name}")
