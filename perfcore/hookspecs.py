@@ -40,7 +40,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
     from perfcore.analysis.check_result import CheckResult
@@ -71,6 +71,7 @@ API = 1
 """The version of all contracts on this page. A change that breaks a driver raises it, and the second number of the
 core's version with it, so that the requirement of a distribution (`perfcore-core>=0.1,<0.2`) refuses a misfit."""
 
+D = TypeVar("D")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -668,12 +669,12 @@ class Events:
         """After a check, before its exit code."""
 
 
-class Kind(NamedTuple):
+class Kind(NamedTuple, Generic[D]):
     """A kind of plugin. `wrapped` are the phases that observers can wrap, `shortened` the methods whose arguments with
     a default a driver may leave out."""
 
     name: str
-    protocol: type
+    protocol: type[D]
     wrapped: tuple[str, ...] = ()
     placed: bool = False
     shortened: tuple[str, ...] = ()
@@ -684,7 +685,8 @@ class Kind(NamedTuple):
 
     @property
     def methods(self) -> tuple[str, ...]:
-        return _methods(self.protocol)
+        protocol: type = self.protocol
+        return _methods(protocol)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -693,25 +695,21 @@ class Kind(NamedTuple):
 
 
 HOOKS_GROUP = "perfcore.hooks"
-KINDS: Mapping[str, Kind] = {
-    kind.name: kind
-    for kind in (
-        Kind("vcs", Vcs, placed=True),
-        Kind("collector", Collector, ("before", "collect", "after")),
-        Kind("postprocessor", Postprocessor, ("before", "postprocess", "after")),
-        Kind("view", View),
-        Kind("storage", Storage, placed=True),
-        Kind("check", Check, ("compare", "scan", "scan_many", "judge")),
-        Kind("diff", Diff),
-        Kind("aggregate", Aggregate),
-        Kind("format", Format),
-        Kind("workload", Workload),
-        Kind("executor", Executor, shortened=("submit",)),
-        Kind("notifier", Notifier),
-        Kind("report", Report),
-        Kind("command", Command),
-    )
-}
+VCS = Kind("vcs", Vcs, placed=True)
+COLLECTOR = Kind("collector", Collector, ("before", "collect", "after"))
+POSTPROCESSOR = Kind("postprocessor", Postprocessor, ("before", "postprocess", "after"))
+VIEW = Kind("view", View)
+STORAGE = Kind("storage", Storage, placed=True)
+CHECK = Kind("check", Check, ("compare", "scan", "scan_many", "judge"))
+DIFF = Kind("diff", Diff)
+AGGREGATE = Kind("aggregate", Aggregate)
+FORMAT = Kind("format", Format)
+WORKLOAD = Kind("workload", Workload)
+EXECUTOR = Kind("executor", Executor, shortened=("submit",))
+NOTIFIER = Kind("notifier", Notifier)
+REPORT = Kind("report", Report)
+COMMAND = Kind("command", Command)
+KINDS: Mapping[str, Kind[Any]] = {kind.name: kind for kind in tuple(vars().values()) if isinstance(kind, Kind)}
 EVENTS: tuple[str, ...] = tuple(name for name in vars(Events) if not name.startswith("_"))
 
 

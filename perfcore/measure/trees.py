@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from perfcore.errors import PerfError, UsageError, VersionError
+from perfcore.hookspecs import VCS
 from perfcore.measure.scratch import Guarded, place_of
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def exporter_of(source: Source, plugins: Plugins) -> Exporter:
         return BundleExporter(source.bundles)
     if source.vcs is None or source.root is None:
         raise UsageError(f"a source of kind {source.kind} makes trees only with a VCS and its root")
-    _, vcs = plugins.make("vcs", source.vcs.name, source.vcs.params, place=source.root)
+    _, vcs = plugins.make(VCS, source.vcs.name, source.vcs.params, place=source.root)
     return VcsExporter(vcs)
 
 

@@ -31,7 +31,7 @@ def check_driver(found: Found, driver: Any) -> None:
             raise _unfit(found, f"has no usable Settings: {brief(error)}") from error
 
 
-def misfits(kind: Kind, driver: Any) -> Iterator[str]:
+def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
     arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
     if kind.wrapped:
@@ -86,7 +86,7 @@ def _plain(function: Any) -> Any:
     return getattr(function, "__func__", function)
 
 
-def _arguments(kind: Kind, method: str) -> tuple[str, ...]:
+def _arguments(kind: Kind[Any], method: str) -> tuple[str, ...]:
     names = inspect.signature(getattr(kind.protocol, method)).parameters
     return tuple(name for name in names if name not in ("self", "cls"))
 

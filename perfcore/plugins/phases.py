@@ -38,7 +38,7 @@ class Phases:
             return hook(**arguments)
 
 
-def refusals(kind: Kind, driver: Any) -> Iterator[str]:
+def refusals(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why pluggy refuses a driver as one of this kind."""
     import pluggy
 
@@ -54,7 +54,7 @@ def _manager_class() -> type[Any]:
     import pluggy
 
     class Manager(pluggy.PluginManager):
-        kind: Kind
+        kind: Kind[Any]
 
         def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
             if name not in self.kind.methods or not callable(getattr(plugin, name)):
@@ -76,7 +76,7 @@ def _manager_class() -> type[Any]:
     return Manager
 
 
-def _manager(kind: Kind) -> Any:
+def _manager(kind: Kind[Any]) -> Any:
     manager = _manager_class()(PROJECT)
     manager.kind = kind
     manager.add_hookspecs(

@@ -12,12 +12,12 @@ import functools
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from perfcore.config.settings import structure
 from perfcore.config.trust import Trust
 from perfcore.errors import PluginError, UntrustedError, UsageError, nearest
-from perfcore.hookspecs import KINDS
+from perfcore.hookspecs import KINDS, D, Kind
 from perfcore.plugins import cache, installed, local
 from perfcore.plugins.fit import check_driver, settings_of
 from perfcore.plugins.guard import guard
@@ -152,10 +152,22 @@ class Plugins:
         with guard(found, "settings"):
             return structure(cls, values or {}, where=where, environ=self.environ, others=others)
 
+    @overload
+    def make(
+        self, kind: Kind[D], name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
+    ) -> tuple[Found, D]: ...
+
+    @overload
     def make(
         self, kind: str, name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
+    ) -> tuple[Found, Any]: ...
+
+    def make(
+        self, kind: str | Kind[Any], name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
     ) -> tuple[Found, Any]:
-        """A driver made with its Settings from these option values."""
+        """A driver made with its Settings from these option values. A kind such as `perfcore.hookspecs.VIEW` gives the
+        driver its type; its name does, too, without a type."""
+        kind = kind.name if isinstance(kind, Kind) else kind
         return self.construct(kind, name, self.settings(kind, name, values), place=place)
 
     def construct(self, kind: str, name: str, settings: Any, *, place: Path | None = None) -> tuple[Found, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 from perfcore import files
 from perfcore.config.layers import LOCAL_FILE, set_value
 from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
+from perfcore.hookspecs import VCS
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, LAYOUT, detected_root, home_of
 
@@ -51,7 +52,7 @@ def _choose_vcs(
         listed = " or ".join(names)
         raise NotFoundError(f"{directory} is not in a {listed} repository", hint="make one with `perf init --init-vcs`")
     name = vcs or ("git" if "git" in names else names[0])
-    _, driver = plugins.make("vcs", name, options, place=directory)
+    _, driver = plugins.make(VCS, name, options, place=directory)
     driver.init()
     return name, directory
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore import files
 from perfcore.errors import FormatError, NotFoundError, PluginError, UsageError
-from perfcore.hookspecs import VersionedProfile
+from perfcore.hookspecs import FORMAT, VersionedProfile
 from perfcore.model import EMPTY
 from perfcore.profile import codec
 from perfcore.text import printable
@@ -78,8 +78,8 @@ def write_profile(
 
 
 def _make(repository: Repository, format: str, options: Mapping[str, Any] = EMPTY) -> Format:
-    _, driver = repository.plugins.make("format", format, {**repository.plugin_options("format", format), **options})
-    return driver  # type: ignore[no-any-return]
+    _, driver = repository.plugins.make(FORMAT, format, {**repository.plugin_options("format", format), **options})
+    return driver
 
 
 def _directory_reader(repository: Repository, path: Path, format: str | None, options: Mapping[str, Any]) -> Format:

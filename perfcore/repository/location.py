@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE, Config, Layer, LayerName, read_layer
 from perfcore.config.trust import Trust
 from perfcore.errors import FormatError, NotFoundError, PluginError
+from perfcore.hookspecs import VCS
 from perfcore.plugins import local as inhouse
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
@@ -95,9 +96,9 @@ def detected_root(plugins: Plugins, name: str, place: Path) -> Path | None:
 
 
 def home_of(plugins: Plugins, name: str, root: Path) -> Path:
-    found, driver = plugins.make("vcs", name, place=root)
+    found, driver = plugins.make(VCS, name, place=root)
     with guard(found, "home"):
-        return driver.home()  # type: ignore[no-any-return]
+        return driver.home()
 
 
 def _without_file(start: Path) -> str:

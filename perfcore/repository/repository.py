@@ -20,6 +20,7 @@ from perfcore import environment
 from perfcore.config.layers import LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PluginError, UsageError
+from perfcore.hookspecs import STORAGE, VCS
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
 from perfcore.store import pending
@@ -27,7 +28,7 @@ from perfcore.store.stack_base import Recent
 from perfcore.store.store import Store
 
 if TYPE_CHECKING:
-    from perfcore.hookspecs import Storage, Vcs
+    from perfcore.hookspecs import Vcs
     from perfcore.model import Entry, MinorVersion, Profile
     from perfcore.store.catalog import Catalog
     from perfcore.store.lookup import Ref
@@ -98,19 +99,19 @@ class Repository:
     def vcs(self) -> Vcs:
         """The VCS driver. A state that a killed command left behind is restored first."""
         plugin, driver = self.plugins.make(
-            "vcs", self.vcs_name, self.plugin_options("vcs", self.vcs_name), place=self.root
+            VCS, self.vcs_name, self.plugin_options("vcs", self.vcs_name), place=self.root
         )
         state = driver.saved_state()
         if state is not None:
             driver.restore_state(state)
             self.plugins.warn(f"{plugin} put back what a killed command had put aside")
-        return driver  # type: ignore[no-any-return]
+        return driver
 
     @functools.cached_property
     def store(self) -> Store:
         name = str(self.trusted("storage.name"))
         try:
-            _, driver = self.plugins.make("storage", name, self.plugin_options("storage", name), place=self.perf)
+            _, driver = self.plugins.make(STORAGE, name, self.plugin_options("storage", name), place=self.perf)
         except PluginError as error:
             if name == "local" and not self.plugins.names("storage"):
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
@@ -118,8 +119,7 @@ class Repository:
         warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)
         for text in warnings():
             self.plugins.warn(text)
-        storage: Storage = driver
-        return Store(storage, Recent(self.perf / "cache" / "stacks"))
+        return Store(driver, Recent(self.perf / "cache" / "stacks"))
 
     def trusted(self, key: str) -> Any:
         """The value of a configuration key that makes something run. UntrustedError unless the user trusted it."""

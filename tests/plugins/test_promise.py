@@ -6,6 +6,8 @@ import pytest
 from perfcore_testing.distributions import Site
 
 from perfcore.errors import PluginError
+from perfcore.hookspecs import KINDS
+from perfcore.hookspecs import VIEW as VIEWS
 from perfcore.plugins import Plugins, installed
 
 VIEW = "class View:\n    def render(self, subject, output): output.write('acme')\n"
@@ -74,3 +76,8 @@ def test_the_time_of_an_import_is_known(site: Site) -> None:
     site.install("acme-view", points={"perfcore.view": ["acme = acme_view:View"]}, acme_view=slow)
     (described,) = (each for each in Plugins().describe(["view"]) if each.found.name == "acme")
     assert described.seconds >= 0.05
+
+
+def test_a_kind_and_its_name_make_the_same_driver() -> None:
+    assert KINDS["view"] is VIEWS
+    assert [type(Plugins().make(kind, "table")[1]).__name__ for kind in (VIEWS, "view")] == ["TableView"] * 2
