@@ -49,3 +49,17 @@ def test_the_library_imports_and_exports(project: Project) -> None:
     (registered,) = history.import_("b.folded", register=True).profiles
     assert registered.entry is not None
     assert registered.version == history.version()
+
+
+def test_the_library_aggregates_pending_and_registered_profiles(project: Project) -> None:
+    (project.path / "a.folded").write_text(FOLDED)
+    history = History(Repository.open(project.path))
+    (first,) = history.import_("a.folded", register=True).profiles
+    (second,) = history.import_("a.folded").profiles
+    assert first.entry is not None
+    joined = history.aggregate(first.entry, second.pending)
+    assert joined.profile is not None
+    assert joined.profile.sources == (first.entry.profile,)
+    assert sum(joined.profile.tables["resources"]["samples"]) == 16
+    with pytest.raises(UsageError):
+        history.aggregate()
