@@ -23,11 +23,11 @@ def pack(flags: bytes | bytearray) -> bytes:
 def flags(bits: bytes, rows: int) -> bytes:
     """One byte a row of a bitmap."""
     size = len(bits)
-    whole = int.from_bytes(bits, "little")
+    integer = int.from_bytes(bits, "little")
     lowest = int.from_bytes(b"\x01" * size, "little")
     spread = bytearray(size * 8)
     for bit in range(8):
-        spread[bit::8] = ((whole >> bit) & lowest).to_bytes(size, "little")
+        spread[bit::8] = ((integer >> bit) & lowest).to_bytes(size, "little")
     return bytes(spread[:rows])
 
 
@@ -35,8 +35,8 @@ def cut(bits: bytes, start: int, stop: int) -> bytes:
     """The bitmap of the rows start to stop - 1."""
     rows = max(0, stop - start)
     first = start >> 3
-    whole = int.from_bytes(bits[first : (stop + 7) >> 3], "little") >> (start & 7)
-    return (whole & ((1 << rows) - 1)).to_bytes((rows + 7) // 8, "little")
+    integer = int.from_bytes(bits[first : (stop + 7) >> 3], "little") >> (start & 7)
+    return (integer & ((1 << rows) - 1)).to_bytes((rows + 7) // 8, "little")
 
 
 def count(bits: bytes, rows: int) -> int:

@@ -240,10 +240,10 @@ def _decode_table(name: str, document: wire.WireTable, get: GetPiece, most: int)
     if document.pieces is None:
         return _decode_inline(name, document)
     table = _join(name, document.pieces, get, most)
-    beside = _join(name, document.beside, get, most) if document.beside else Table(name, (), document.rows)
-    for part in (table, beside):
+    local = _join(name, document.beside, get, most) if document.beside else Table(name, (), document.rows)
+    for part in (table, local):
         _refuse_other_rows(name, part.rows, document)
-    return Table(name, (*table.columns, *beside.columns), document.rows)
+    return Table(name, (*table.columns, *local.columns), document.rows)
 
 
 def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:

@@ -131,9 +131,9 @@ def join_outlines(pieces: Sequence[tuple[str, Outline]], where: str) -> Outline:
 def refuse_newer(data: bytes, known: int, where: str) -> None:
     """FormatError if the JSON, perhaps otherwise unreadable, says that its format is a later one."""
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        found = _VERSION.decode(data).format
-        if found > known:
-            raise FormatError(f"{where} has format {found}, made by a newer perfcore", hint="upgrade perfcore")
+        version = _VERSION.decode(data).format
+        if version > known:
+            raise FormatError(f"{where} has format {version}, made by a newer perfcore", hint="upgrade perfcore")
 
 
 def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:

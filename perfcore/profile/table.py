@@ -115,8 +115,8 @@ class Table:
     def with_columns(self, *columns: Column) -> Table:
         """The table with these columns put in the place of those of their names, or at the end."""
         new = {column.name: column for column in columns}
-        kept = [new.pop(column.name, column) for column in self.columns]
-        return Table(self.name, (*kept, *new.values()), self.rows)
+        replaced = [new.pop(column.name, column) for column in self.columns]
+        return Table(self.name, (*replaced, *new.values()), self.rows)
 
     def to_polars(self) -> polars.DataFrame:
         """A Polars frame over the same buffers. Needs the packages `polars` and `numpy`."""
@@ -130,8 +130,8 @@ class Table:
                 data = polars.Series(column.name, list(column.dictionary) or [""], dtype=polars.String)[data]
                 data = data.alias(column.name)
             if column.valid is not None:
-                there = polars.Series(numpy.frombuffer(bitmap.flags(column.valid, self.rows), dtype=bool))
-                data = data.zip_with(there, polars.Series(column.name, [None] * self.rows, dtype=data.dtype))
+                present = polars.Series(numpy.frombuffer(bitmap.flags(column.valid, self.rows), dtype=bool))
+                data = data.zip_with(present, polars.Series(column.name, [None] * self.rows, dtype=data.dtype))
             series.append(data)
         return polars.DataFrame(series)
 
@@ -148,8 +148,8 @@ class Table:
             if column.dtype == "str":
                 series[column.name] = pandas.array(list(column), dtype="string")
                 continue
-            there = None if column.valid is None else bitmap.flags(column.valid, self.rows)
-            missing = numpy.zeros(self.rows, bool) if there is None else ~numpy.frombuffer(there, dtype=bool)
+            present = None if column.valid is None else bitmap.flags(column.valid, self.rows)
+            missing = numpy.zeros(self.rows, bool) if present is None else ~numpy.frombuffer(present, dtype=bool)
             series[column.name] = kinds.get(column.dtype, arrays.IntegerArray)(numpy.array(column.data), missing)
         return pandas.DataFrame(series)
 
