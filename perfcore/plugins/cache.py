@@ -30,7 +30,7 @@ _LAYOUT = "3"
 Announced = Mapping[str, tuple[Found, ...]]
 
 
-def recall(place: Path) -> Announced | None:
+def load(place: Path) -> Announced | None:
     """Every plugin by kind, as it was announced; None where that is not known, or not any more."""
     data = files.cached(_file(place))
     stamp, rows = (None, ()) if data is None else json.loads(data)
@@ -40,7 +40,7 @@ def recall(place: Path) -> Announced | None:
     return {kind: tuple(each for each in found if each.kind == kind) for kind in GROUPS}
 
 
-def keep(place: Path, announced: Announced) -> None:
+def save(place: Path, announced: Announced) -> None:
     """Remember it. A folder that cannot be written costs time, nothing else."""
     stamp = _stamp()
     if stamp is None:

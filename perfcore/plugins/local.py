@@ -32,7 +32,7 @@ _USERS: tuple[LayerName, ...] = ("user", "command line", "defaults")
 _SALT = b"a plugin of perfcore\0"
 
 
-class Own(NamedTuple):
+class LocalPlugin(NamedTuple):
     """One of them, as a layer of the configuration names it; nothing of its file is run yet."""
 
     kind: str
@@ -72,7 +72,7 @@ def trust_digest(data: bytes) -> str:
     return digest(_SALT + data)
 
 
-def named_in(config: Config, folders: Mapping[LayerName, Path]) -> tuple[Own, ...]:
+def named_in(config: Config, folders: Mapping[LayerName, Path]) -> tuple[LocalPlugin, ...]:
     """The plugins that the layers name, the stronger layer's where two have one of a name. Their paths are relative
     to the folder of the layer. UsageError for what is no name of a plugin."""
     found = {
@@ -84,7 +84,7 @@ def named_in(config: Config, folders: Mapping[LayerName, Path]) -> tuple[Own, ..
     return tuple(found.values())
 
 
-def imported(own: Own, trust: Trust) -> Any:
+def imported(own: LocalPlugin, trust: Trust) -> Any:
     """The class or function. UntrustedError unless the user has trusted the layer and the file as it is now."""
     who = str(own.found(trust))
     trust.require(own.layer)
@@ -104,7 +104,7 @@ def imported(own: Own, trust: Trust) -> Any:
         raise PluginError(f"{own.shown} has no {own.attribute}", plugin=who, phase="loading") from error
 
 
-def _of_layer(layer: Layer, folder: Path) -> Iterator[Own]:
+def _of_layer(layer: Layer, folder: Path) -> Iterator[LocalPlugin]:
     section = layer.values.get("plugins")
     kinds = section.get("own") if isinstance(section, Mapping) else None
     where = f"{printable(str(layer.path or layer.name))}: {KEY}"
@@ -122,16 +122,18 @@ def _of_layer(layer: Layer, folder: Path) -> Iterator[Own]:
             yield _own(str(kind), str(name), target, where, layer, folder)
 
 
-def _own(kind: str, name: str, target: object, where: str, layer: Layer, folder: Path) -> Own:
+def _own(kind: str, name: str, target: object, where: str, layer: Layer, folder: Path) -> LocalPlugin:
     path, _, attribute = str(target).rpartition(":")
     if not isinstance(target, str) or not path.endswith(".py") or not attribute.isidentifier() or "\0" in path:
         raise UsageError(
             f"{where}.{kind}: '{printable(name)}' wants a file and what is in it, such as tools/plugins.py:Mine"
         )
-    return Own(kind=kind, name=name, path=folder / path, attribute=attribute, shown=printable(path), layer=layer)
+    return LocalPlugin(
+        kind=kind, name=name, path=folder / path, attribute=attribute, shown=printable(path), layer=layer
+    )
 
 
-def _run(own: Own, data: bytes, who: str) -> types.ModuleType:
+def _run(own: LocalPlugin, data: bytes, who: str) -> types.ModuleType:
     """The module that these bytes make, once in a process."""
     name = PREFIX + trust_digest(data)
     known = sys.modules.get(name)
@@ -153,7 +155,7 @@ def _run(own: Own, data: bytes, who: str) -> types.ModuleType:
     return module
 
 
-def _line(error: BaseException, own: Own) -> str:
+def _line(error: BaseException, own: LocalPlugin) -> str:
     """Where in the file it went wrong."""
     trace, line = error.__traceback__, getattr(error, "lineno", None)
     while trace is not None:

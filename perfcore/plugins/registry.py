@@ -22,7 +22,7 @@ from perfcore.plugins import cache, installed, local
 from perfcore.plugins.fit import check_driver, settings_of
 from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import HOOK, Found
-from perfcore.plugins.local import Own
+from perfcore.plugins.local import LocalPlugin
 from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ class Plugins:
         self._memory = memory
         self._observers: dict[str, list[tuple[Found, Observer]]] = {}
         self._loaded: dict[tuple[str, str], tuple[Found, type[Any]]] = {}
-        self._own: dict[Found, Own] = {}
+        self._own: dict[Found, LocalPlugin] = {}
         self._trust: Trust | None = None
 
-    def bring(self, own: Sequence[Own], trust: Trust) -> None:
+    def register_local(self, own: Sequence[LocalPlugin], trust: Trust) -> None:
         """Take plugins that a configuration names beside those that are installed, in the place of those of an
         earlier call."""
         if not own and not self._own:
@@ -74,7 +74,7 @@ class Plugins:
         return {(found.kind, found.name) for found in self._own}
 
     @property
-    def own(self) -> tuple[Own, ...]:
+    def own(self) -> tuple[LocalPlugin, ...]:
         """Those that a configuration names."""
         return tuple(self._own.values())
 
@@ -223,7 +223,7 @@ class Plugins:
     def _recalled(self) -> Mapping[str, tuple[Found, ...]] | None:
         """What is installed, if that was known when this was asked for first."""
         place = self._memory()
-        return None if place is None else cache.recall(place)
+        return None if place is None else cache.load(place)
 
     def _forget(self) -> None:
         self._recalled = None
@@ -234,7 +234,7 @@ class Plugins:
         place = self._memory()
         if place is not None and self._recalled is None:
             self._recalled = installed.announced()
-            cache.keep(place, self._recalled)
+            cache.save(place, self._recalled)
 
     @functools.cached_property
     def _announced(self) -> Mapping[str, tuple[Found, ...]]:

@@ -57,7 +57,7 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
     local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
     _refuse_newer(home / DIRECTORY, local)
     trust = Trust(places.trust)
-    plugins.bring(inhouse.named_in(Config((local,)), {"local": home}), trust)  # one of them may be the VCS
+    plugins.register_local(inhouse.named_in(Config((local,)), {"local": home}), trust)  # one of them may be the VCS
     root = _working_tree(home, start, _text_of(local, "vcs", "name"), plugins)
     config = load_config(root, places, local=local, overrides=overrides)
     plugins.disabled |= frozenset(config.get("plugins.disabled"))
@@ -67,7 +67,7 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
         "local": home,
         "command line": start,
     }
-    plugins.bring(inhouse.named_in(config, folders), trust)
+    plugins.register_local(inhouse.named_in(config, folders), trust)
     return Location(home, root, config)
 
 

@@ -25,7 +25,7 @@ def acme(site: Site, version: str = "1.0", module: str = "acme", **more: str) ->
 
 
 def remember(place: Path) -> None:
-    cache.keep(place, installed.announced())
+    cache.save(place, installed.announced())
 
 
 @pytest.fixture
@@ -36,9 +36,9 @@ def place(tmp_path: Path) -> Path:
 def test_it_is_what_the_metadata_say(site: Site, place: Path) -> None:
     classifiers = ["Operating System :: POSIX :: Linux", "Topic :: Software Development"]
     site.install("acme-perf", points={"perfcore.view": ["acme = acme:View"]}, classifiers=classifiers, acme=VIEW)
-    assert cache.recall(place) is None
+    assert cache.load(place) is None
     remember(place)
-    found = cache.recall(place)
+    found = cache.load(place)
     assert found == installed.announced()
     assert [each.systems for each in found["view"] if each.name == "acme"] == [("POSIX :: Linux",)]
 
@@ -49,7 +49,7 @@ def test_it_is_forgotten_when_something_is_installed_or_removed(
 ) -> None:
     info = acme(site)
     remember(place)
-    assert cache.recall(place) is not None
+    assert cache.load(place) is not None
     if change == "another":
         site.install("other-perf", points={"perfcore.view": ["other = acme:View"]})
     elif change == "newer":
@@ -61,23 +61,23 @@ def test_it_is_forgotten_when_something_is_installed_or_removed(
         (info / "entry_points.txt").write_text("[perfcore.view]\nacme2 = acme:View\n")
     else:
         monkeypatch.syspath_prepend(tmp_path)
-    assert cache.recall(place) is None
+    assert cache.load(place) is None
     remember(place)
-    assert cache.recall(place) == installed.announced()
+    assert cache.load(place) == installed.announced()
 
 
 def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(place)
     monkeypatch.setattr(sys, "prefix", "/elsewhere")
-    assert cache.recall(place) is None
+    assert cache.load(place) is None
 
 
 def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(60):
         monkeypatch.setattr(sys, "prefix", f"/{number}")
-        cache.keep(place, {})
+        cache.save(place, {})
     assert len(list(place.iterdir())) == 50
-    assert cache.recall(place) is not None
+    assert cache.load(place) is not None
 
 
 def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +88,7 @@ def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, m
 
     remember(place)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    assert cache.recall(place) is None
+    assert cache.load(place) is None
     remember(place / "other")
     assert not (place / "other").exists()
 
@@ -99,15 +99,15 @@ def test_a_damaged_file_is_not_believed(place: Path) -> None:
     whole = path.read_bytes()
     for data in (b"", whole[:-1], whole[: len(whole) // 2], b"[]", b"\xff\xfe", whole + b"x", b'["a",[["x"]]]'):
         path.write_bytes(data)
-        assert cache.recall(place) is None
+        assert cache.load(place) is None
     path.write_bytes(whole.replace(b'"view"', b'"viewer"'))
-    assert cache.recall(place) is None
+    assert cache.load(place) is None
 
 
 def test_a_place_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     remember(tmp_path / "file" / "below")
-    assert cache.recall(tmp_path / "file" / "below") is None
+    assert cache.load(tmp_path / "file" / "below") is None
 
 
 def test_nothing_unfinished_is_left(place: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_memory_that_is_wrong_is_corrected(site: Site, place: Path) -> None:
     """The target has moved without a trace in the metadata's files, which only a forger can bring about."""
     info = acme(site)
     moved = [attrs.evolve(each, target="gone:View") for each in installed.announced()["view"] if each.name == "acme"]
-    cache.keep(place, {"view": tuple(moved)})
+    cache.save(place, {"view": tuple(moved)})
     (path,) = place.iterdir()
     assert b"gone:View" in path.read_bytes()
     found, driver = Plugins(memory=lambda: place).load("view", "acme")
