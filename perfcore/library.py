@@ -44,7 +44,7 @@ from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
-    from perfcore.repository.maintenance import FsckResult, GcResult
+    from perfcore.repository.maintenance import FsckResult, GcResult, TagList
 
 Name = str | Entry | Pending | SavedProfile
 
@@ -102,6 +102,24 @@ class History(MeasureCalls):
         from perfcore.repository.maintenance import verify
 
         return verify(self.repository)
+
+    def remove(self, *names: str | Pending, dry_run: bool = False) -> tuple[Ref, ...]:
+        """Take profiles off their versions, and drop pending ones; the objects stay until `gc`."""
+        from perfcore.repository.maintenance import remove
+
+        return remove(self.repository, [self._ref(name) for name in names], dry_run=dry_run)
+
+    def tags(self) -> TagList:
+        """All tags of registered profiles."""
+        from perfcore.repository.maintenance import tag_list
+
+        return tag_list(self.repository)
+
+    def tag(self, name: str, profile: str = "0@i", *, delete: bool = False) -> Entry:
+        """Tag a registered profile, or delete its tag; gives its new entry."""
+        from perfcore.repository.maintenance import change_tag
+
+        return change_tag(self.repository, name, self._ref(profile), delete=delete)
 
     def aggregate(self, *names: Name, by: str = "sum", **options: Any) -> Pending:
         """Join profiles into a pending one; each is read when it is needed. `by` names the aggregate."""

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.errors import UsageError
-from perfcore.store import pending
+from perfcore.repository.maintenance import remove
 from perfcore.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -26,19 +25,13 @@ def rm(
     """
     console: Console = ctx.obj
     repository = console.repository
-    refs = list({ref.name: ref for name in profiles for ref in console.find(name)}.values())
+    refs = remove(repository, [ref for name in profiles for ref in console.find(name)], dry_run=True)
     for ref in refs:
         if ref.entry is not None:
             console.line(f"{ref.entry.profile} of {ref.version}: {printable(ref.entry.name)}")
         elif ref.pending is not None:
             console.line(f"{ref.pending.name} (pending)")
-        else:
-            raise UsageError(f"{ref.path} is a file outside the store", hint="`rm` of your shell removes files")
     if dry_run:
         return
-    for ref in refs:
-        if ref.entry is not None and ref.version is not None:
-            repository.unregister(ref.version, ref.entry)
-        elif ref.pending is not None:
-            pending.remove(repository.store, ref.pending)
+    remove(repository, refs)
     console.say(f"removed {len(refs)}")

@@ -1,0 +1,81 @@
+"""Tags, removal, garbage collection and verification, as calls of the library with documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import attrs
+import jsonschema
+import pytest
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
+
+from perfcore.errors import UsageError
+from perfcore.library import History, open_repository
+
+SCHEMAS = Path(__file__).parents[2] / "docs" / "schemas"
+
+
+@pytest.fixture
+def history(project: Project) -> History:
+    history = open_repository(project.path)
+    history.register(history.save(attrs.evolve(profiles.timed(), origin=history.version())))
+    return history
+
+
+def fits(name: str, document: dict[str, Any]) -> None:
+    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(json.loads(json.dumps(document)), schema)
+
+
+def test_a_tag_names_one_profile_until_it_is_deleted(history: History, project: Project) -> None:
+    assert history.tag("best").tags == ("best",)
+    assert [tag for tag, _, _ in history.tags().tags] == ["best"]
+    fits("tags", history.tags().as_json())
+    assert project.perf("tag", "--json").json == history.tags().as_json()
+    history.register(history.save(attrs.evolve(profiles.timed(wall=7), origin=history.version())))
+    with pytest.raises(UsageError, match="already"):
+        history.tag("best", "1@i")
+    assert history.tag("best", delete=True).tags == ()
+    with pytest.raises(UsageError, match="is no tag"):
+        history.tag("-x")
+
+
+def test_a_removed_profile_is_garbage_after_its_grace(history: History, project: Project) -> None:
+    assert [ref.name[-3:] for ref in history.remove("0@i", dry_run=True)] == ["0@i"]
+    assert history.entries()
+    history.remove("0@i")
+    assert not history.entries()
+    assert history.gc().removed == (), "the grace is two weeks"
+    tried, swept = history.gc(0.0, dry_run=True), history.gc(0.0)
+    assert tried.removed == swept.removed != ()
+    assert (tried.dry_run, swept.dry_run) == (True, False)
+    fits("gc", swept.as_json())
+    fits("gc", project.perf("gc", "--json").json)
+
+
+def test_a_file_outside_of_the_store_is_not_removed_and_nothing_else_either(history: History, tmp_path: Path) -> None:
+    saved = history.save(profiles.timed())
+    path = tmp_path / "profile.perf"
+    path.write_bytes((history.repository.perf / "jobs" / saved.name).read_bytes())
+    with pytest.raises(UsageError, match="outside the store"):
+        history.remove(saved, str(path))
+    assert path.exists()
+    assert history.pending()
+
+
+def test_damage_is_a_finding(history: History, project: Project) -> None:
+    assert history.fsck().errors == 0
+    (entry,) = history.entries()
+    for path in (history.repository.perf / "objects").rglob("*"):
+        if path.is_file() and entry.profile[-8:] in path.name:
+            path.chmod(0o600)
+            path.write_bytes(b"damaged")
+    result = history.fsck()
+    assert {finding.level for finding in result.findings} == {"error"}
+    fits("fsck", result.as_json())
+    printed = project.perf("fsck", "--json", code=None)
+    fits("fsck", json.loads(printed.out))
