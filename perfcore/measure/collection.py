@@ -171,11 +171,11 @@ class _Collection:
                 self._fail(subject or _job_name(measured.job), error)
             return
         try:
-            whole = profile if target.earlier is None else continuation.joined(target.earlier, profile)
+            with_earlier = profile if target.earlier is None else continuation.joined(target.earlier, profile)
             if profile.incomplete:
-                target.pending = self.repository.replace(target.pending, whole)
+                target.pending = self.repository.replace(target.pending, with_earlier)
             else:
-                self._complete(target, whole)
+                self._complete(target, with_earlier)
         except PerfError as error:
             self._fail(_job_name(measured.job), error)
 

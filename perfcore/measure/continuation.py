@@ -89,10 +89,10 @@ def _options(params: Mapping[str, Any]) -> dict[str, Any]:
 def _numbered_on(source: Table, first: int) -> Table:
     """The table with its runs numbered from `first`."""
     columns = []
-    for each in source.columns:
-        if each.name == "run":
-            numbers = [None if run is None else int(run) + first for run in each]
-            columns.append(attrs.evolve(column("run", numbers, dtype="i64"), spec=each.spec))
+    for source_column in source.columns:
+        if source_column.name == "run":
+            numbers = [None if run is None else int(run) + first for run in source_column]
+            columns.append(attrs.evolve(column("run", numbers, dtype="i64"), spec=source_column.spec))
         else:
-            columns.append(each)
+            columns.append(source_column)
     return table(source.name, columns)

@@ -175,13 +175,13 @@ def _loaded(line: bytes, where: str) -> dict[str, Any]:
 
 def _fields(line: bytes, kind: str, where: str) -> dict[str, Any]:
     record = _loaded(line, where)
-    number = record.get("format")
-    if isinstance(number, int) and number > FORMAT:
+    version = record.get("format")
+    if isinstance(version, int) and version > FORMAT:
         raise FormatError(
-            f"{where} has format {number}; this perfcore reads up to {FORMAT}",
+            f"{where} has format {version}; this perfcore reads up to {FORMAT}",
             hint="install the same perfcore on the worker and where plans are submitted",
         )
-    if number != FORMAT or record.get("kind") != kind:
+    if version != FORMAT or record.get("kind") != kind:
         raise FormatError(f"{where} is no {kind}")
     checksum.check(line, where)
     return record

@@ -64,11 +64,11 @@ def _split(plan: Plan, trees: _Trees, stack: contextlib.ExitStack) -> Iterator[D
     if limit > DEFAULT_VERSIONS:
         newest = first.directories(jobs[versions[-1]])
         limit = _limit(first.size)
-    for number, indices in enumerate(planned(len(versions), limit)):
+    for index, indices in enumerate(planned(len(versions), limit)):
         positions = [position for index in indices for position in jobs[versions[index]]]
-        if number == 0:
-            wanted = [position for position in positions if position not in newest]
-            directories = {**first.directories(wanted), **newest}
+        if index == 0:
+            others = [position for position in positions if position not in newest]
+            directories = {**first.directories(others), **newest}
             yield {position: directories[position] for position in positions if position in directories}
             stack.close()
         else:
@@ -133,8 +133,8 @@ class _Session:
         plan, made = self.parent.plan, {}
         versions = list(dict.fromkeys(plan.jobs[position].version for position in positions))
         ready = [version for version in versions if version not in self.parent.broken]
-        for number, version in enumerate(ready):
-            self.parent.context.progress(number, len(ready), f"preparing {(version or 'the tree')[:10]}")
+        for step, version in enumerate(ready):
+            self.parent.context.progress(step, len(ready), f"preparing {(version or 'the tree')[:10]}")
             made[version] = self._made(
                 version, {plan.jobs[p].cwd for p in positions if plan.jobs[p].version == version}
             )

@@ -17,10 +17,10 @@ def of_jobs(jobs: Sequence[Job], plugins: Plugins) -> tuple[Requirement, ...]:
     """The collectors and postprocessors of jobs as they are installed here."""
     names = {("collector", job.collector.name) for job in jobs}
     names |= {("postprocessor", step.name) for job in jobs for step in job.postprocessors}
-    plugin = {key: plugins.find(*key) for key in sorted(names)}
+    plugins_by_name = {key: plugins.find(*key) for key in sorted(names)}
     return tuple(
-        Requirement(kind=kind, name=name, distribution=each.distribution, version=each.version)
-        for (kind, name), each in plugin.items()
+        Requirement(kind=kind, name=name, distribution=installed.distribution, version=installed.version)
+        for (kind, name), installed in plugins_by_name.items()
     )
 
 
@@ -47,9 +47,9 @@ def unmet_wishes(wishes: Mapping[str, Any], machine: Mapping[str, Any]) -> Itera
 
 
 def _unfit(needed: Requirement, installed: str) -> PluginError:
-    wanted = f"{needed.distribution} {needed.version}".strip()
+    required = f"{needed.distribution} {needed.version}".strip()
     return PluginError(
-        f"the plan needs {needed.kind} {printable(needed.name)} of {printable(wanted)}, but the worker has "
+        f"the plan needs {needed.kind} {printable(needed.name)} of {printable(required)}, but the worker has "
         f"{printable(installed)}",
         hint="install the same version on the worker, or submit the plan where that version is installed",
     )

@@ -112,8 +112,8 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     interrupt: KeyboardInterrupt | None = None
     with workspace(context.place) as directory:
         try:
-            for number, state in enumerate(states):
-                _before(state, directory / f"{number:05}")
+            for index, state in enumerate(states):
+                _before(state, directory / f"{index:05}")
             yield from _take_turns(states, context, _Checkpoints(plan.checkpoint))
             status = "ok"
         except KeyboardInterrupt as error:
@@ -143,11 +143,11 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
     """The profile after these postprocessors, each entered in it with its version and options."""
     for step in steps:
         settings = step_settings(step, plugins, options)
-        found, driver = plugins.construct("postprocessor", step.name, settings)
+        plugin, driver = plugins.construct("postprocessor", step.name, settings)
         params, identity = _params(settings)
-        tool = Tool(name=found.name, version=found.version, params=params)
+        tool = Tool(name=plugin.name, version=plugin.version, params=params)
         profile = attrs.evolve(
-            _postprocessed(profile, plugins.phases(found, driver)),
+            _postprocessed(profile, plugins.phases(plugin, driver)),
             postprocessors=(*profile.postprocessors, tool),
             config_id=environment.config_id({"of": profile.config_id, "postprocessor": step.name, "params": identity}),
         )
@@ -172,29 +172,29 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
 def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
     for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
         context.plugins.construct("postprocessor", step.name, step_settings(step, context.plugins, context.options))
-    chosen, settings = resolved(job, plan.schedule, context)
-    found, driver = context.plugins.construct("collector", job.collector.name, settings)
+    schedule, settings = resolved(job, plan.schedule, context)
+    plugin, driver = context.plugins.construct("collector", job.collector.name, settings)
     params, identity = _params(settings)
-    tool = Tool(name=found.name, version=found.version, params={**to_params(chosen), **params})
+    tool = Tool(name=plugin.name, version=plugin.version, params={**to_params(schedule), **params})
     return _JobState(
         job=job,
         submitted=submitted,
-        schedule=chosen,
+        schedule=schedule,
         tool=tool,
         identity=identity,
-        phases=context.plugins.phases(found, driver),
+        phases=context.plugins.phases(plugin, driver),
     )
 
 
 def resolved(job: Job, outweighing: Mapping[str, Any], context: Context) -> tuple[Schedule, Any]:
     """The schedule and the Settings of a job's collector, out of defaults, configuration, job and plan."""
     name, plugins = job.collector.name, context.plugins
-    ours, theirs = schedules.split_options({**context.options("collector", name), **job.collector.params})
-    settings = plugins.settings("collector", name, theirs, others=schedules.SCHEDULE_KEYS)
-    found, driver = plugins.load("collector", name)
-    with guard(found, "schedule"):
-        defaults = to_params(schedules.make(getattr(driver, "schedule", {}), where=f"the schedule of {found}"))
-    return schedules.make(defaults, context.schedule, ours, outweighing, where=f"collector {name}"), settings
+    scheduled, params = schedules.split_options({**context.options("collector", name), **job.collector.params})
+    settings = plugins.settings("collector", name, params, others=schedules.SCHEDULE_KEYS)
+    plugin, driver = plugins.load("collector", name)
+    with guard(plugin, "schedule"):
+        defaults = to_params(schedules.make(getattr(driver, "schedule", {}), where=f"the schedule of {plugin}"))
+    return schedules.make(defaults, context.schedule, scheduled, outweighing, where=f"collector {name}"), settings
 
 
 def step_settings(step: Step, plugins: Plugins, options: Options) -> Any:
@@ -250,15 +250,15 @@ def _take_again(
 ) -> Iterator[Measured]:
     """As many blocks more as the job that was disturbed most wants, of all jobs: a run needs its partners."""
     going_on = [state for state in states if state.error is None]
-    wanted = max((min(state.disturbed, state.schedule.retry_disturbed) for state in going_on), default=0)
+    repeats = max((min(state.disturbed, state.schedule.retry_disturbed) for state in going_on), default=0)
     first = max((state.block for state in states), default=0) + 1
-    for number in range(wanted):
+    for index in range(repeats):
         if time.monotonic() >= context.until:
             return
         if checkpoints.due():
             yield from checkpoints.give(states, context.machine)
-        context.progress(number, wanted, "again, for disturbed runs")
-        for turn in schedules.again([i for i, state in enumerate(states) if state.error is None], first + number):
+        context.progress(index, repeats, "again, for disturbed runs")
+        for turn in schedules.again([i for i, state in enumerate(states) if state.error is None], first + index):
             _take(states[turn.job], turn, session)
 
 

@@ -55,8 +55,8 @@ SCHEDULE_KEYS = tuple(option.name for option in options_of(Schedule))
 def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(options of the schedule, options of the collector) of what a user wrote for a collector."""
     names = {key: key.replace("-", "_") for key in values}
-    ours = {names[key]: value for key, value in values.items() if names[key] in SCHEDULE_KEYS}
-    return ours, {key: value for key, value in values.items() if names[key] not in SCHEDULE_KEYS}
+    scheduled = {names[key]: value for key, value in values.items() if names[key] in SCHEDULE_KEYS}
+    return scheduled, {key: value for key, value in values.items() if names[key] not in SCHEDULE_KEYS}
 
 
 def make(*layers: Mapping[str, Any], where: str) -> Schedule:
@@ -67,9 +67,9 @@ def make(*layers: Mapping[str, Any], where: str) -> Schedule:
 def turns(schedules: list[Schedule], clock: Callable[[], float]) -> Iterator[Turn]:
     """Every run of a plan in order, `schedules[i]` being that of job i. `clock` gives seconds, for budgets."""
     block = max((s.warmup for s in schedules), default=0)
-    for number in range(block):
-        warming = [i for i, s in enumerate(schedules) if number < s.warmup]
-        yield from _block(warming, number, "interleaved", warmup=True)
+    for index in range(block):
+        warming = [i for i, s in enumerate(schedules) if index < s.warmup]
+        yield from _block(warming, index, "interleaved", warmup=True)
     if any(s.order == "blocks" for s in schedules):
         for i in range(len(schedules)):
             for turn in _series([i], schedules, clock, first=block):
