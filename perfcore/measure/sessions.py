@@ -1,6 +1,6 @@
 """Which versions are measured together if they are too many for one session.
 
-A machine is not quite the same in two sessions. If each session measured one stretch of the history, a difference of the
+A machine is not quite the same in two sessions. If each measured one stretch of the history, a difference of the
 machine between two of them would look like a change of the code. So the history is cut into short segments, and each
 session measures segments from all along it. Adjacent segments share one version, which is measured in both sessions: it
 shows how these differ, and every version is interleaved with the one before it.
