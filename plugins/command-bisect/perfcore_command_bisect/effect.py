@@ -12,9 +12,9 @@ from statistics import NormalDist
 
 import attrs
 
-LEVEL = 0.95  # of the interval
+LEVEL = 0.95  # of the interval, as everywhere in perfcore
 _WITHIN = 1e-9  # nobody's arithmetic is more exact
-_KEPT = 12.0  # nats below the best explanation of the noise
+_KEPT = 12.0  # nats below the best explanation of the noise: e^-12 is 6e-6, which moves no quantile
 _HOPE = 1.3  # standard errors by which the difference may be larger than it seems: once in ten it is
 
 Row = Sequence[float]

@@ -16,12 +16,15 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
+# Shapes of the shifted log-normal, from symmetric to a skewness of about five, beyond which spikes explain a run better
 SHAPES = (0.0, 0.3, 0.6, 0.9)
-SCALES = tuple(2.0 ** (step / 2) for step in range(-3, 4))  # around a first guess
+# Factors of a first guess of the scale: eight runs leave an uncertainty of about a factor of two to each side
+SCALES = tuple(2.0 ** (step / 2) for step in range(-3, 4))
+# The share of runs that are disturbed: generous, so that one run never outweighs many (benchmarks/bisection.py has 5 %)
 SPIKES = 0.08
 _ABOVE, _FAR_ABOVE, _FAR_BELOW = 0.85, 5.0, 2.0
 _NORMAL = math.sqrt(2 * math.pi)
-_FINE = 4  # levels per scale
+_FINE = 4  # levels per scale: a quarter of the scale is less than the standard error of sixteen runs
 _TIED = 0.3
 _REACH, _CELLS = 40, 32
 

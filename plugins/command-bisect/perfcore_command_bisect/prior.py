@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 
+# Weights against a version of which nothing is known. They are guesses, and mild ones: a right guess saves two or three
+# runs, a wrong one costs about log2(weight) bits, and no weight is so small that runs could not outweigh it.
 NOTHING, PROSE, TESTS, COMMON, NAMED, CHANGED = 0.02, 0.02, 0.1, 1.0, 3.0, 3.0
 _PROSE = frozenset((".md", ".rst", ".adoc", ".tex", ".po", ".svg", ".png", ".jpg", ".jpeg", ".gif"))
 _PROSE_FILES = re.compile(
