@@ -25,7 +25,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 
 from perfcore_command_bisect import bayes as bisection
-from perfcore_command_bisect.search import Evidence, Question
+from perfcore_command_bisect.search import Observation, Question
 from perfcore_command_bisect.search import answer as likeliest
 
 VERSIONS, SHAPE, MOST = 64, 0.6, 120
@@ -87,7 +87,7 @@ def perfcore(seed: str, case: Case, setup: float = 0.0) -> Outcome:
     step, noise, drift = case
     culprit = chance.randrange(1, VERSIONS)
     question = Question(places=VERSIONS)
-    evidence: list[Evidence] = []
+    evidence: list[Observation] = []
     while True:
         belief = bisection.believe(question, evidence)
         answer = likeliest(question, belief)
@@ -102,7 +102,7 @@ def perfcore(seed: str, case: Case, setup: float = 0.0) -> Outcome:
         for place, times in ((chosen.place, chosen.times), (chosen.end, chosen.end_times)):
             level = machine * (1 + step if place >= culprit else 1.0)
             amounts = tuple(run(chance, level, noise) for _ in range(times))
-            evidence.append(Evidence(place, amounts, session))
+            evidence.append(Observation(place, amounts, session))
 
 
 def built(seed: str, case: Case) -> Outcome:

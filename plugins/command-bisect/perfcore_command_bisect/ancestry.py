@@ -12,7 +12,7 @@ from perfcore.model import MinorVersion
 
 
 @attrs.frozen
-class Range:
+class VersionRange:
     """From the good end to the bad one, parents before children. `contains[i]` has a bit for every place that version
     i contains; it is empty where each contains all before it."""
 
@@ -20,7 +20,7 @@ class Range:
     contains: tuple[int, ...] = ()
 
 
-def between(vcs: Vcs, good: str, bad: str) -> Range:
+def between(vcs: Vcs, good: str, bad: str) -> VersionRange:
     """VersionError where the bad version does not contain the good one."""
     walked = []
     for version in vcs.walk_minor_versions(bad):
@@ -37,7 +37,7 @@ def between(vcs: Vcs, good: str, bad: str) -> Range:
     )
 
 
-def _range(walked: Iterable[MinorVersion]) -> Range:
+def _range(walked: Iterable[MinorVersion]) -> VersionRange:
     """Of versions from the good one on, parents before children, those that contain it."""
     places: dict[str, int] = {}
     found: list[MinorVersion] = []
@@ -53,4 +53,4 @@ def _range(walked: Iterable[MinorVersion]) -> Range:
         found.append(version)
         contains.append(bits)
     straight = all(bits == (2 << place) - 1 for place, bits in enumerate(contains))
-    return Range(tuple(found), () if straight else tuple(contains))
+    return VersionRange(tuple(found), () if straight else tuple(contains))

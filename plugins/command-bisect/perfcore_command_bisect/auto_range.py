@@ -15,7 +15,7 @@ from perfcore.repository import Repository
 
 
 @attrs.frozen
-class Ends:
+class HistoryEnds:
     """Full ids of a version before a change and of one after it, and the series that shows it. `step` is by how much
     the amounts of the two differ (a ratio), where no check says that it is a change."""
 
@@ -30,7 +30,7 @@ class Ends:
         return "degradation" if self.step is None else "step"
 
 
-def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Ends | None:
+def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> HistoryEnds | None:
     """The last degradation that stands; where no check found one, the largest step for the worse between two versions
     that were measured one after the other. What was made good since is no end."""
     known = [
@@ -41,7 +41,7 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Ends |
     ]
     if known:
         _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
-        return Ends(_before(repository, one, change.earliest), change.latest, one)
+        return HistoryEnds(_before(repository, one, change.earliest), change.latest, one)
     steps = [
         (step, one, before, after)
         for one in found
@@ -51,7 +51,7 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Ends |
     if not steps:
         return None
     step, one, before, after = max(steps, key=lambda item: item[0])
-    return Ends(before, after, one, math.exp(step if one.series.better == "lower" else -step))
+    return HistoryEnds(before, after, one, math.exp(step if one.series.better == "lower" else -step))
 
 
 def _before(repository: Repository, one: ScannedSeries, version: str) -> str:

@@ -26,7 +26,7 @@ from perfcore_command_bisect import drift
 from perfcore_command_bisect.drift import Group, Settled
 from perfcore_command_bisect.information import best_runs, most_informative, runs_of_end
 from perfcore_command_bisect.posterior import LEAST, PRIOR_NOTHING, Levels, Posterior
-from perfcore_command_bisect.search import Belief, Evidence, Measurement, Question, answer
+from perfcore_command_bisect.search import Belief, Measurement, Observation, Question, answer
 
 # Runs of each end before anything is believed. Of fewer, the scale of the noise was learnt too small, and a stated 98 %
 # was right less often.
@@ -46,7 +46,7 @@ _ENDS_SHARE = 0.5
 class BayesianSearch:
     """The search of `perf bisect`: measures the version whose run is expected to tell most, until one is sure."""
 
-    def believe(self, question: Question, evidence: Sequence[Evidence], smallest: float = SMALLEST) -> Belief:
+    def believe(self, question: Question, evidence: Sequence[Observation], smallest: float = SMALLEST) -> Belief:
         return believe(question, evidence, smallest)
 
     def choose(
@@ -62,7 +62,7 @@ class BayesianSearch:
         return "found" if found(question, belief, confidence) else None
 
 
-def believe(question: Question, evidence: Sequence[Evidence], smallest: float = SMALLEST) -> Belief:
+def believe(question: Question, evidence: Sequence[Observation], smallest: float = SMALLEST) -> Belief:
     """What the evidence says, whatever its order. Amounts that are no finite numbers are no evidence; `smallest` is the
     smallest relative change that matters."""
     shares = question.shares()
@@ -76,7 +76,7 @@ def believe(question: Question, evidence: Sequence[Evidence], smallest: float = 
         return Belief(probabilities=tuple(left * p for p in shares), nothing=PRIOR_NOTHING, logarithmic=logarithmic)
     levels = Levels.of(groups, {0: 0.0, ends[1]: 1.0})
     belief = _of_settled(question, drift.still(groups), smallest, logarithmic)
-    seen = drift.seen(groups, drift.Ends(ends, levels.centres, levels.scale))
+    seen = drift.seen(groups, drift.Endpoints(ends, levels.centres, levels.scale))
     if seen.probability > _UNHEARD:
         moving = _of_settled(question, drift.settle(groups, seen), smallest, logarithmic)
         belief = _mixed(belief, moving, seen.probability)
@@ -107,13 +107,13 @@ def _mixed(still: Belief, moving: Belief, share: float) -> Belief:
     assert still.gap is not None
     assert moving.gap is not None
     likelier = attrs.evolve(moving, drifts=True) if share > 0.5 else still
-    beyond = (1 - share) * still.gap.beyond + share * moving.gap.beyond
+    p_exceeds_threshold = (1 - share) * still.gap.p_exceeds_threshold + share * moving.gap.p_exceeds_threshold
     both = zip(still.probabilities, moving.probabilities, strict=True)
     return attrs.evolve(
         likelier,
         probabilities=tuple((1 - share) * one + share * other for one, other in both),
         nothing=(1 - share) * still.nothing + share * moving.nothing,
-        gap=attrs.evolve(moving.gap if share > 0.5 else still.gap, beyond=beyond),
+        gap=attrs.evolve(moving.gap if share > 0.5 else still.gap, p_exceeds_threshold=p_exceeds_threshold),
     )
 
 
@@ -128,14 +128,14 @@ def alike(belief: Belief, most: int, sure: float = SURE) -> bool:
     runs, gap = min(belief.runs[:2]), belief.gap
     if gap is None or runs < FIRST_RUNS:
         return False
-    return gap.negligible or (gap.beyond < sure and gap.hopeless(runs, int(most * _ENDS_SHARE / 2), sure))
+    return gap.negligible or (gap.p_exceeds_threshold < sure and gap.hopeless(runs, int(most * _ENDS_SHARE / 2), sure))
 
 
 def found(question: Question, belief: Belief, sure: float = SURE) -> bool:
     """Whether the likeliest answer is sure, and that there is anything to answer."""
     if belief.gap is None or min(belief.runs[:2]) < FIRST_RUNS:
         return False
-    return belief.gap.beyond >= sure and answer(question, belief).probability >= sure
+    return belief.gap.p_exceeds_threshold >= sure and answer(question, belief).probability >= sure
 
 
 def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float = SURE) -> Measurement | None:
@@ -145,7 +145,7 @@ def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float =
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
     more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
-    if belief.gap is None or belief.gap.beyond < sure:
+    if belief.gap is None or belief.gap.p_exceeds_threshold < sure:
         return Measurement(0, more, ends[1], more)
     place = most_informative(question, belief)
     if place is None:
@@ -159,7 +159,7 @@ def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float =
     return Measurement(place, times, end, runs_of_end(times, belief.drifts))
 
 
-def _groups(evidence: Sequence[Evidence]) -> tuple[list[Group], float | None]:
+def _groups(evidence: Sequence[Observation]) -> tuple[list[Group], float | None]:
     """The evidence in one order. Amounts are logarithms now, or else in this unit."""
     finite = [(e, tuple(a for a in e.amounts if math.isfinite(a))) for e in evidence]
     kept = sorted((e.place, e.session, sorted(amounts), e.apart) for e, amounts in finite if amounts)

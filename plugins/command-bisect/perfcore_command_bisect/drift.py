@@ -14,8 +14,8 @@ import attrs
 
 from perfcore_command_bisect import noise
 
-# Ratios of the variance between sessions to that of a run. Below half, a drift changes no answer; powers of two are fine
-# enough, because the likelihood changes slowly with the ratio.
+# Ratios of the variance between sessions to that of a run. Below half, a drift changes no answer; powers of two are
+# fine enough, because the likelihood changes slowly with the ratio.
 _RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 # The prior that sessions differ more than runs do. With more, one bisection in eight under steady noise was taken for a
 # drift, and a quarter of those were wrong at a stated 98 %.
@@ -47,7 +47,7 @@ class Settled:
 
 
 @attrs.frozen
-class Ends:
+class Endpoints:
     """The places of the ends, where their levels are, and the scale of the noise."""
 
     places: tuple[int, int]
@@ -69,7 +69,7 @@ class Drift:
 
     probability: float
     ratio: float
-    ends: Ends
+    ends: Endpoints
 
 
 def still(groups: Sequence[Group]) -> Settled:
@@ -100,7 +100,7 @@ def settle(groups: Sequence[Group], found: Drift) -> Settled:
     return Settled(tuple(settled), tuple(weights))
 
 
-def seen(groups: Sequence[Group], ends: Ends) -> Drift:
+def seen(groups: Sequence[Group], ends: Endpoints) -> Drift:
     """By Bayes' rule, for normal noise of unknown size; `ends` is a first guess."""
     sessions: dict[str, list[list[float]]] = {}
     groups = _without_spikes(groups, ends.scale)

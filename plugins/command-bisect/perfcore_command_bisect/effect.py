@@ -21,22 +21,22 @@ Row = Sequence[float]
 
 
 @attrs.frozen
-class Gap:
-    """The bad end's level less the good one's, with its interval, whichever sign it has. `beyond` is the probability
-    that the ends differ by more than `smallest`, in the likelier direction."""
+class EndDifference:
+    """The bad end's level less the good one's, with its interval, whichever sign it has. `p_exceeds_threshold` is the
+    probability that the ends differ by more than `smallest`, in the likelier direction."""
 
     value: float
     low: float
     high: float
     smallest: float
-    beyond: float
+    p_exceeds_threshold: float
 
     @property
     def negligible(self) -> bool:
         """Whether the whole interval is of differences that do not matter."""
         return max(-self.low, self.high) <= self.smallest * (1 + _WITHIN)
 
-    def scaled(self, unit: float) -> Gap:
+    def scaled(self, unit: float) -> EndDifference:
         return attrs.evolve(
             self, value=self.value * unit, low=self.low * unit, high=self.high * unit, smallest=self.smallest * unit
         )
@@ -50,7 +50,7 @@ class Gap:
         return abs(self.value) + _HOPE * error < wanted
 
 
-def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smallest: float) -> Gap:
+def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smallest: float) -> EndDifference:
     """From the log likelihoods of the good end's runs at its levels, and of the bad end's at its own, for each kind of
     noise. Levels are `width` apart; the first good one is `offset` of them above the first bad one."""
     known = [(max(good) + max(bad), good, bad) for good, bad in kinds]
@@ -65,8 +65,10 @@ def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smalles
             for b, other in enumerate(others, -a - offset):
                 steps[b] = steps.get(b, 0.0) + one * other
     middle, low, high = (width * quantile(steps, share) for share in (0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2))
-    beyond = max(_above(steps, smallest / width), _above({-b: p for b, p in steps.items()}, smallest / width))
-    return Gap(middle, low, high, smallest, beyond)
+    p_exceeds_threshold = max(
+        _above(steps, smallest / width), _above({-b: p for b, p in steps.items()}, smallest / width)
+    )
+    return EndDifference(middle, low, high, smallest, p_exceeds_threshold)
 
 
 def quantile(weights: dict[int, float], share: float) -> float:

@@ -13,8 +13,8 @@ from perfcore.config.trust import command_digest
 from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Job, Step
 from perfcore.text import printable
-from perfcore_command_bisect.ancestry import Range
-from perfcore_command_bisect.search import Evidence, Question
+from perfcore_command_bisect.ancestry import VersionRange
+from perfcore_command_bisect.search import Observation, Question
 
 NAME = "bisect.json"
 FORMAT = 1
@@ -64,7 +64,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """A bisection: what is asked, and all that was learnt. `versions` are ids from the good end to the bad one;
-    `contains` as in `ancestry.Range`, in hexadecimal digits. `ends_from` is the `degradation` of a history
+    `contains` as in `ancestry.VersionRange`, in hexadecimal digits. `ends_from` is the `degradation` of a history
     or its largest `step`, where the ends were taken from one."""
 
     format: int = FORMAT
@@ -108,9 +108,9 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def evidence(self) -> list[Evidence]:
+    def evidence(self) -> list[Observation]:
         places = {version: place for place, version in enumerate(self.versions)}
-        return [Evidence(places[r.version], r.amounts, r.session, r.apart) for r in self.readings]
+        return [Observation(places[r.version], r.amounts, r.session, r.apart) for r in self.readings]
 
     def asks_the_same(self, other: Journal) -> bool:
         """Whether what was learnt for one answers the other."""
@@ -124,7 +124,7 @@ def digest(home: Path, journal: Journal) -> str:
     return command_digest(home, of="bisection", versions=journal.versions, command=command)
 
 
-def bits_of(found: Range) -> tuple[str, ...]:
+def bits_of(found: VersionRange) -> tuple[str, ...]:
     return tuple(f"{bits:x}" for bits in found.contains)
 
 

@@ -19,7 +19,7 @@ import attrs
 from perfcore_command_bisect import effect as gaps
 from perfcore_command_bisect import noise
 from perfcore_command_bisect.drift import Group, Settled
-from perfcore_command_bisect.effect import LEVEL, Gap
+from perfcore_command_bisect.effect import LEVEL, EndDifference
 from perfcore_command_bisect.search import Belief, Question, cases_of
 
 # The prior that the ends do not differ at all: whoever bisects has seen a difference, but one in twenty sightings may
@@ -126,7 +126,7 @@ class Posterior:
             return [(1 - PRIOR_NOTHING) * share for share in shares], PRIOR_NOTHING
         return [weight / whole for weight in weights], none / whole
 
-    def gap(self, smallest: float, logarithmic: bool) -> Gap:
+    def gap(self, smallest: float, logarithmic: bool) -> EndDifference:
         """By how much the ends differ, by their own runs."""
         whole = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
         return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(whole, _SAME))

@@ -22,7 +22,7 @@ from perfcore.model.listener import Listener
 from perfcore.repository import Repository
 from perfcore.text import percent, printable
 from perfcore_command_bisect import ancestry, auto_range, consent, journal, prior
-from perfcore_command_bisect.auto_range import Ends
+from perfcore_command_bisect.auto_range import HistoryEnds
 from perfcore_command_bisect.consent import Confirm
 from perfcore_command_bisect.journal import Command, Journal
 from perfcore_command_bisect.options import BisectOptions
@@ -34,7 +34,7 @@ _MAX_CHANGED_FILES = 300
 
 def new_journal(repository: Repository, options: BisectOptions, listener: Listener, confirm: Confirm) -> Journal:
     """The journal of the bisection that the options ask for, without any measurement."""
-    ends: Ends | None = None
+    ends: HistoryEnds | None = None
     if options.auto:
         ends = _history_ends(repository, options, listener)
         good, bad = ends.good, ends.bad
@@ -60,7 +60,7 @@ def new_journal(repository: Repository, options: BisectOptions, listener: Listen
     )
 
 
-def _note_step(ends: Ends, listener: Listener) -> None:
+def _note_step(ends: HistoryEnds, listener: Listener) -> None:
     """The note that the ends are a guess, unless a check found a change between them."""
     if ends.step is None:
         return
@@ -75,7 +75,7 @@ def _note_step(ends: Ends, listener: Listener) -> None:
 def _command(
     repository: Repository,
     versions: Sequence[MinorVersion],
-    ends: Ends | None,
+    ends: HistoryEnds | None,
     options: BisectOptions,
     listener: Listener,
     confirm: Confirm,
@@ -137,7 +137,7 @@ def _with_options(
     )
 
 
-def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> Ends:
+def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> HistoryEnds:
     """The ends of the last degradation in the history. NotFoundError if nothing became worse."""
     label = matrix.command(list(options.command), shell=options.shell).label if options.command else None
     candidates = [

@@ -15,11 +15,11 @@ from typing import Literal, Protocol
 
 import attrs
 
-from perfcore_command_bisect.effect import Gap
+from perfcore_command_bisect.effect import EndDifference
 
 
 @attrs.frozen
-class Evidence:
+class Observation:
     """Amounts of the version at a place. What was measured in turn shares a session; `apart` says that no end was
     measured in it, as in profiles that were there before."""
 
@@ -76,7 +76,7 @@ class Belief:
     nothing: float
     runs: tuple[int, int, int] = (0, 0, 0)
     sessions: tuple[int, int] = (0, 0)
-    gap: Gap | None = None
+    gap: EndDifference | None = None
     logarithmic: bool = True
     good: float = 0.0
     step: float = 0.0
@@ -114,7 +114,7 @@ class Search(Protocol):
     """A method of searching. Every method is a pure function of its arguments, so that a bisection that was interrupted
     goes on from its journal."""
 
-    def believe(self, question: Question, evidence: Sequence[Evidence], smallest: float) -> Belief:
+    def believe(self, question: Question, evidence: Sequence[Observation], smallest: float) -> Belief:
         """The belief after these observations, whatever their order; without any, that of the prior. `smallest` is the
         smallest relative change that matters."""
         ...

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from perfcore_command_bisect import bayes as bisection
 from perfcore_command_bisect import drift, search
 from perfcore_command_bisect.bayes import FIRST_RUNS
-from perfcore_command_bisect.drift import Ends, Group
-from perfcore_command_bisect.search import Belief, Candidates, Evidence, Question
+from perfcore_command_bisect.drift import Endpoints, Group
+from perfcore_command_bisect.search import Belief, Candidates, Observation, Question
 
 COMMITS, STEP, NOISE = 64, 0.05, 0.03
 SHAPE = 0.6
@@ -49,7 +49,7 @@ def simulate(seed: str, commits: int = COMMITS, step: float = STEP, drift: float
     chance = random.Random(seed)
     culprit = chance.randrange(1, commits)
     question = Question(places=commits)
-    evidence: list[Evidence] = []
+    evidence: list[Observation] = []
     while True:
         belief = bisection.believe(question, evidence)
         answer = search.answer(question, belief)
@@ -62,7 +62,7 @@ def simulate(seed: str, commits: int = COMMITS, step: float = STEP, drift: float
         for place, times in ((chosen.place, chosen.times), (chosen.end, chosen.end_times)):
             level = machine * (1 + step if place >= culprit else 1.0)
             amounts = tuple(skewed(chance, level) for _ in range(times))
-            evidence.append(Evidence(place, amounts, session))
+            evidence.append(Observation(place, amounts, session))
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,13 @@ def offsets(sizes: list[float], first: list[Group] = SESSIONS) -> list[Group]:
 
 
 def test_sessions_that_differ_more_than_runs_are_seen() -> None:
-    ends = Ends((0, 8), (0.0, 0.3), 0.01)
+    ends = Endpoints((0, 8), (0.0, 0.3), 0.01)
     assert drift.seen(offsets([0.01, -0.01, 0.0, 0.01, -0.01, 0.0]), ends).probability < 0.05
     assert drift.seen(offsets(DRIFTING), attrs.evolve(ends, scale=0.1)).probability > 0.5
 
 
 def test_how_high_a_spike_within_a_session_is_hides_no_drift() -> None:
-    ends = Ends((0, 8), (0.0, 0.3), 0.1)
+    ends = Endpoints((0, 8), (0.0, 0.3), 0.1)
     spiky = [[SESSIONS[0], Group(8, "first", (0.3, 0.31, 0.29, height))] for height in (0.4, 0.8, 8.0)]
     seen = [drift.seen(offsets(DRIFTING, first), ends).probability for first in spiky]
     assert seen == pytest.approx([seen[0]] * 3)
@@ -133,14 +133,14 @@ def test_how_high_a_spike_within_a_session_is_hides_no_drift() -> None:
 
 def test_only_the_ends_tell_of_a_drift() -> None:
     """A version whose amounts contradict what is believed of it would be explained away by it."""
-    ends, steady = Ends((0, 8), (0.0, 0.3), 0.01), offsets([0.01, -0.01, 0.0, 0.01, -0.01, 0.0])
+    ends, steady = Endpoints((0, 8), (0.0, 0.3), 0.01), offsets([0.01, -0.01, 0.0, 0.01, -0.01, 0.0])
     odd = [Group(4, f"{n}", (0.3 * (n % 3),)) for n in range(6)]
     assert drift.seen(steady + odd, ends) == drift.seen(steady, ends)
 
 
 def test_what_a_session_did_is_taken_out() -> None:
     groups = [*offsets(DRIFTING), Group(4, "0", (0.1,)), Group(4, "1", (-0.1,))]
-    seen = drift.seen(groups, Ends((0, 8), (0.0, 0.3), 0.1))
+    seen = drift.seen(groups, Endpoints((0, 8), (0.0, 0.3), 0.1))
     *_, one, other = (group.amounts[0] for group in drift.settle(groups, seen).groups)
     assert abs(one - other) < 0.05
 
@@ -166,7 +166,7 @@ def test_only_the_ends_are_measured_where_they_take_the_same(nothing) -> None:
 
 
 def ends(good: tuple[float, ...], bad: tuple[float, ...], smallest: float = 0.01) -> Belief:
-    evidence = [Evidence(0, good, "one"), Evidence(8, bad, "one")]
+    evidence = [Observation(0, good, "one"), Observation(8, bad, "one")]
     return bisection.believe(Question(places=9), evidence, smallest)
 
 
@@ -174,7 +174,7 @@ def ends(good: tuple[float, ...], bad: tuple[float, ...], smallest: float = 0.01
 def test_ends_without_noise_that_differ_are_known_to(level) -> None:
     belief = ends((level,) * FIRST_RUNS, (1.03 * level,) * FIRST_RUNS)
     assert belief.gap is not None
-    assert belief.gap.beyond > 0.999
+    assert belief.gap.p_exceeds_threshold > 0.999
     assert math.exp(belief.gap.value) == pytest.approx(1.03, abs=0.001)
     assert not bisection.alike(belief, 120)
     chosen = bisection.choose(Question(places=9), belief)
@@ -200,7 +200,7 @@ def test_amounts_of_nothing_differ_from_some(good, bad) -> None:
     belief = ends((good,) * 3, (bad,) * 3)
     assert belief.gap is not None
     assert not belief.logarithmic
-    assert belief.gap.beyond > 0.999
+    assert belief.gap.p_exceeds_threshold > 0.999
     assert belief.gap.value == pytest.approx(bad - good, rel=0.1)
 
 
@@ -216,7 +216,7 @@ def test_one_run_of_each_end_is_not_enough() -> None:
 def test_two_versions_with_one_run_of_each_are_not_answered() -> None:
     """There is one version only that can have made a change; whether there is one is still not known."""
     question = Question(places=2)
-    belief = bisection.believe(question, [Evidence(0, (100.0,), "one"), Evidence(1, (103.0,), "one")])
+    belief = bisection.believe(question, [Observation(0, (100.0,), "one"), Observation(1, (103.0,), "one")])
     assert search.answer(question, belief).probability > 0.9
     assert not bisection.found(question, belief)
 
@@ -229,14 +229,14 @@ def test_a_coarse_clock_is_noise(good, bad) -> None:
     """Most amounts are one number, the others tell how far the next is."""
     belief = ends(good, bad)
     assert belief.gap is not None
-    assert belief.gap.beyond < 0.95
+    assert belief.gap.p_exceeds_threshold < 0.95
     assert belief.gap.low < 0 < belief.gap.high
 
 
 def test_a_spike_among_equal_amounts_hides_no_step() -> None:
     belief = ends((100.0,) * 3, (103.0, 103.0, 130.0))
     assert belief.gap is not None
-    assert belief.gap.beyond > 0.99
+    assert belief.gap.p_exceeds_threshold > 0.99
 
 
 def test_what_is_credible_of_the_ends_has_both_signs() -> None:
@@ -247,10 +247,10 @@ def test_what_is_credible_of_the_ends_has_both_signs() -> None:
     assert one.gap.value == pytest.approx(-other.gap.value, abs=0.003)
 
 
-def readings(levels: dict[int, float], times: int = 6, noise: float = 0.01, seed: int = 1) -> list[Evidence]:
+def readings(levels: dict[int, float], times: int = 6, noise: float = 0.01, seed: int = 1) -> list[Observation]:
     chance = random.Random(seed)
     return [
-        Evidence(place, tuple(skewed(chance, level, noise) for _ in range(times)), "one")
+        Observation(place, tuple(skewed(chance, level, noise) for _ in range(times)), "one")
         for place, level in levels.items()
     ]
 
@@ -273,7 +273,7 @@ def test_a_unit_changes_nothing() -> None:
 def test_more_good_runs_move_the_suspicion_on() -> None:
     question = Question(places=9)
     ends = readings({0: 1.0, 8: 1.05}, noise=0.02)
-    good = [Evidence(4, amounts, f"{n}") for n, amounts in enumerate([(1.0, 1.003)] * 4)]
+    good = [Observation(4, amounts, f"{n}") for n, amounts in enumerate([(1.0, 1.003)] * 4)]
     later = [sum(bisection.believe(question, ends + good[:count]).probabilities[5:]) for count in range(5)]
     assert all(after > before - 0.02 for before, after in itertools.pairwise(later))
     assert later[-1] > 0.95 > 0.6 > later[0]
@@ -316,7 +316,7 @@ def test_ends_that_are_alike_are_measured_again() -> None:
     question = Question(places=9)
     belief = bisection.believe(question, readings({0: 1.0, 8: 1.0}, times=12))
     assert belief.gap is not None
-    assert belief.gap.beyond < 0.5
+    assert belief.gap.p_exceeds_threshold < 0.5
     chosen = bisection.choose(question, belief)
     assert chosen is not None
     assert (chosen.place, chosen.end, chosen.times) == (0, 8, chosen.end_times)
@@ -324,7 +324,7 @@ def test_ends_that_are_alike_are_measured_again() -> None:
 
 def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> None:
     question, random_ = Question(places=2), random.Random(5)
-    evidence: list[Evidence] = []
+    evidence: list[Observation] = []
     belief = bisection.believe(question, evidence)
     while search.answer(question, belief).probability < 0.999:
         assert len(evidence) < 200
@@ -332,7 +332,7 @@ def test_where_one_version_is_left_its_ends_are_measured_until_it_is_sure() -> N
         assert chosen is not None
         for place, times in ((chosen.place, chosen.times), (chosen.end, chosen.end_times)):
             amounts = tuple(skewed(random_, 1 + STEP * (place == 1)) for _ in range(times))
-            evidence.append(Evidence(place, amounts, f"session {len(evidence) // 2}"))
+            evidence.append(Observation(place, amounts, f"session {len(evidence) // 2}"))
         belief = bisection.believe(question, evidence)
     assert belief.runs[2] > 2 * FIRST_RUNS
     assert search.answer(question, belief).places == (1,)
@@ -356,8 +356,8 @@ def test_a_side_line_does_not_contain_its_neighbours_change() -> None:
 def test_profiles_of_another_session_count_as_two_runs_at_most() -> None:
     question = Question(places=3)
     ends = readings({0: 1.0, 2: 1.1}, times=6, noise=0.05)
-    many = [Evidence(1, (1.0, 1.001) * 20, "old", apart=True)]
-    few = [Evidence(1, (1.0, 1.001), "new")]
+    many = [Observation(1, (1.0, 1.001) * 20, "old", apart=True)]
+    few = [Observation(1, (1.0, 1.001), "new")]
     old, new = (bisection.believe(question, ends + some).probabilities[2] for some in (many, few))
     assert 0.5 < old < new + 0.1
 
@@ -385,7 +385,7 @@ AMOUNTS = st.lists(
     ),
     max_size=4,
 ).map(tuple)
-EVIDENCE = st.builds(Evidence, st.integers(0, 5), AMOUNTS, st.sampled_from(("a", "b", "c", "d", "e")), st.booleans())
+EVIDENCE = st.builds(Observation, st.integers(0, 5), AMOUNTS, st.sampled_from(("a", "b", "c", "d", "e")), st.booleans())
 
 
 @given(
@@ -412,7 +412,7 @@ def test_whatever_was_measured_the_belief_is_one(evidence, broken, alike, prior)
 def test_constant_amounts_are_told_apart_at_once() -> None:
     question = Question(places=9)
     constant = [
-        Evidence(place, (level,) * 3, "one") for place, level in ((0, 100.0), (8, 101.0), (4, 100.0), (5, 101.0))
+        Observation(place, (level,) * 3, "one") for place, level in ((0, 100.0), (8, 101.0), (4, 100.0), (5, 101.0))
     ]
     belief = bisection.believe(question, constant)
     assert search.answer(question, belief).places == (5,)

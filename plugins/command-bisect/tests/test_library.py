@@ -13,7 +13,7 @@ import jsonschema
 import pytest
 from perfcore_command_bisect.driver import Bisect
 from perfcore_command_bisect.result import BisectResult
-from perfcore_command_bisect.search import Belief, Evidence, Measurement, Question
+from perfcore_command_bisect.search import Belief, Measurement, Observation, Question
 from perfcore_testing.command import CommandContract
 from perfcore_testing.output import FakeContext
 from perfcore_testing.project import Project, empty_project, project  # noqa: F401
@@ -63,7 +63,7 @@ def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:  # no
 class BinarySearch:
     """A plain bisection: each version is measured three times, and its median decides its side."""
 
-    def believe(self, question: Question, evidence: Sequence[Evidence], smallest: float) -> Belief:
+    def believe(self, question: Question, evidence: Sequence[Observation], smallest: float) -> Belief:
         medians = {seen.place: statistics.median(seen.amounts) for seen in evidence if not seen.apart}
         last = question.places - 1
         first_bad, good = last, 0
