@@ -22,6 +22,11 @@ dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=Im
 distributed = pytest.importorskip("distributed", reason="distributed cannot be imported", exc_type=ImportError)
 
 
+pytestmark = pytest.mark.filterwarnings("ignore")  # of ports and sockets of the cluster, which are not ours
+# A busy machine is no failure: workers may take minutes to start.
+SETTINGS = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.timeouts.connect": "300s"}
+
+
 def answers_of(plan: bytes, cancellation: str) -> list[bytes]:
     """A task of the cluster: one session, measured by a process that ends with the task."""
     cancelled = distributed.Event(cancellation, client=distributed.get_client())
@@ -70,11 +75,15 @@ class Dask:
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A cluster of two worker processes in a directory of their own, where a lost worker loses its task at once."""
     elsewhere = tmp_path_factory.mktemp("workers")
-    with pytest.MonkeyPatch.context() as patch, dask.config.set({"distributed.scheduler.allowed-failures": 0}):
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(SETTINGS):
         patch.setenv("XDG_CACHE_HOME", str(elsewhere / "cache"))
         with (
             distributed.LocalCluster(
-                n_workers=2, threads_per_worker=1, dashboard_address=None, local_directory=str(elsewhere)
+                n_workers=2,
+                threads_per_worker=1,
+                dashboard_address=":0",
+                local_directory=str(elsewhere),
+                death_timeout="600s",
             ) as cluster,
             distributed.Client(cluster) as connected,
         ):
