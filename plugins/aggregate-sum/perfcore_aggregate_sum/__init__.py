@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
-
-from perfcore.profile.grouping import Number, group, together
+from perfcore_table_kit.grouping import Number, group, together
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from perfcore_table_kit.grouping import Key
+
     from perfcore.model import Profile
-    from perfcore.profile.grouping import Key
     from perfcore.profile.table import Table
 
 __all__ = ["Sum"]

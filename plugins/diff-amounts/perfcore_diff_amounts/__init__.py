@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_table_kit.grouping import Number, difference, group
 
-from perfcore.profile.grouping import Number, difference, group
 from perfcore.profile.table import ColumnSpec
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from perfcore_table_kit.grouping import Key
+
     from perfcore.model import Profile
-    from perfcore.profile.grouping import Key
 
 __all__ = ["Amounts"]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_table_kit.expression import matching, parse
+from perfcore_table_kit.wildcards import matcher
 
 from perfcore.errors import FormatError, NotFoundError, UsageError, nearest
-from perfcore.profile.expression import matching, parse
 from perfcore.profile.stacks import referring
-from perfcore.profile.wildcards import matcher
 from perfcore.settings import option
 from perfcore.text import printable
 from perfcore_postprocess_filter import ranking, stacks

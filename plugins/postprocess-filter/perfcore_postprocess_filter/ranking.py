@@ -12,8 +12,9 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+from perfcore_table_kit.expression import main_value
+
 from perfcore.errors import UsageError, nearest
-from perfcore.profile.expression import main_value
 from perfcore.text import printable
 from perfcore_postprocess_filter.selection import there
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_postprocess_filter import Filter, FilterSettings
+from perfcore_table_kit.wildcards import matcher
 from perfcore_testing import hostile, profiles
 
 from perfcore.errors import FormatError, NotFoundError, UsageError
 from perfcore.profile.table import column, table
-from perfcore.profile.wildcards import matcher
 
 if TYPE_CHECKING:
     from perfcore.model import Profile

@@ -6,10 +6,10 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_table_kit.expression import matching, parse
 
 from perfcore.errors import UsageError, nearest
 from perfcore.profile import bitmap
-from perfcore.profile.expression import matching, parse
 from perfcore.profile.table import Table
 from perfcore.text import printable
 from perfcore_view_table.functions import with_functions

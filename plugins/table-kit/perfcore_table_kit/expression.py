@@ -35,7 +35,8 @@ import attrs
 
 from perfcore.errors import nearest
 from perfcore.profile import bitmap, units
-from perfcore.profile.grammar import (
+from perfcore.text import printable
+from perfcore_table_kit.grammar import (
     Among,
     And,
     Compare,
@@ -52,14 +53,13 @@ from perfcore.profile.grammar import (
     parse,
     wrong,
 )
-from perfcore.profile.wildcards import matcher
-from perfcore.text import printable
+from perfcore_table_kit.wildcards import matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from perfcore.profile.grammar import Constant, Node, Sign
     from perfcore.profile.table import Column, Table
+    from perfcore_table_kit.grammar import Constant, Node, Sign
 
 __all__ = ["Expression", "main_value", "matching", "parse"]
 

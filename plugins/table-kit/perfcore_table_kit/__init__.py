@@ -1,0 +1,1 @@
+"""What plugins over tables share: conditions that choose rows, patterns, and rows of several profiles side by side."""
