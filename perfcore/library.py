@@ -254,6 +254,17 @@ class History(MeasureCalls):
         result is stored, for `perf status`."""
         return calibration.calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
 
+    def compare(self, first: Command | None = None, second: Command | None = None, **options: Any) -> Any:
+        """Whether one program is slower than another, as `perf compare` measures it: interleaved, until it is decided
+        or `max_pairs` or `budget` seconds are spent.
+
+        Two commands are compared in the working tree; one command, in two `versions` (None: the working tree). Without
+        a command, the versions are names of stored profiles, and nothing is measured. The result has `kind`, `changes`
+        and `as_json()`; `CompareOptions` of perfcore-command-compare has all options. PluginError if that is not
+        installed.
+        """
+        return self.command("compare", first=first, second=second, **options)
+
     def bisect(
         self,
         good: str = "",

@@ -91,7 +91,9 @@ def options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code."""
-    debug = "--debug" in takewhile(lambda word: word not in VERBS, arguments) or bool(os.environ.get("PERF_DEBUG"))
+    debug = "--debug" in takewhile(lambda word: word not in VERBS and word != "--", arguments) or bool(
+        os.environ.get("PERF_DEBUG")
+    )
     return finished(lambda: _run(arguments), debug=debug)
 
 

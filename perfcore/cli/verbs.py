@@ -31,7 +31,6 @@ VERBS: Mapping[str, Verb] = {
     "history": Verb("history", "Look", "A metric or a function over the versions."),
     "show": Verb("show", "Look", "Show profiles in a view."),
     "diff": Verb("diff", "Look", "What differs between two profiles, by function."),
-    "compare": Verb("compare", "Look", "Measure two versions or programs in turn until one is known to be slower."),
     "check": Verb("check", "Look", "Find what became slower or faster."),
     "config": Verb("config", "Tend", "Read, change and trust the configuration."),
     "plugins": Verb("plugins", "Tend", "What is installed, and whether it works."),

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from perfcore.measure import matrix as matrices
 from perfcore.measure.collect_result import CollectResult
 from perfcore.measure.collection import collect
-from perfcore.measure.host import Host
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Step
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.repository.repository import Repository
 
-if TYPE_CHECKING:
-    from perfcore.measure.comparison.result import ComparisonResult
-
 Command = str | Sequence[str]
 Revisions = str | Sequence[str] | None
 
 
 class MeasureCalls:
-    """Collect, run and compare in `repository`."""
+    """Collect and run in `repository`."""
 
     repository: Repository
 
@@ -119,59 +115,6 @@ class MeasureCalls:
             executor=executor,
         )
         return self._run(request, strict, listener)
-
-    def compare(
-        self,
-        first: Command | None = None,
-        second: Command | None = None,
-        *,
-        versions: tuple[str | None, str | None] = (None, None),
-        collector: str = "time",
-        metric: str | None = None,
-        threshold: float | None = None,
-        max_pairs: int = 200,
-        budget: float = 60.0,
-        inputs: Sequence[str] = (),
-        build: bool = True,
-        again: bool = False,
-        save: bool = False,
-        shell: bool = False,
-        env: Mapping[str, str] | None = None,
-        cwd: str | Path | None = None,
-        listener: Listener | None = None,
-    ) -> ComparisonResult:
-        """Whether one program is slower than another, as `perf compare` measures it: interleaved, until it is decided
-        or `max_pairs` or `budget` seconds are spent.
-
-        Two commands are compared in the working tree; one command, in two `versions` (None: the working tree). Without
-        a command, the versions are names of stored profiles, and nothing is measured.
-        """
-        from perfcore.measure.comparison import engine
-
-        host, listener = Host.of(self.repository), listener or SilentListener()
-        if first is None:
-            names = str(versions[0]), str(versions[1])
-            refs = self.repository.find(names[0]), self.repository.find(names[1])
-            return engine.compare_profiles(
-                host, self.repository, names, refs, listener, metric=metric, threshold=threshold
-            )
-        directory = working_directory(self.repository, None if cwd is None else Path(cwd))
-        common: dict[str, Any] = {"env": dict(env or {}), "cwd": directory, "collector": Step(name=collector)}
-        jobs = [attrs.evolve(command_job(command, "", shell), **common) for command in (first, second or first)]
-        first_program, second_program = (
-            engine.program(self.repository, job, revision) for job, revision in zip(jobs, versions, strict=True)
-        )
-        request = engine.CompareRequest(
-            programs=(first_program, second_program),
-            metric=metric,
-            threshold=threshold,
-            budget=engine.Budget(pairs=max_pairs, seconds=budget),
-            inputs=tuple(inputs),
-            build=build,
-            again=again,
-            save=save,
-        )
-        return engine.compare(host, request, listener)
 
     def _run(self, request: MeasureRequest, strict: bool, listener: Listener | None) -> CollectResult:
         result = collect(self.repository, request, listener or SilentListener())

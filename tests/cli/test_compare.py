@@ -59,14 +59,16 @@ def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
     assert (here.path / "ran").exists()
 
 
-def test_a_comparison_is_reported_like_a_check(here) -> None:
+def test_a_comparison_is_reported_like_a_check(here, follow_schema) -> None:
     names = [here.save(measured(noisy(1e6, seed)), created=seed) for seed in (1, 2)]
     words = ("compare", *names)
     table = here.perf(*words, code=None)
     done = here.perf(*words, "--report", "junit=out.xml", "--report", "json=out.json", code=table.code)
     assert done.out == table.out
     assert ElementTree.parse(here.path / "out.xml").getroot().tag == "testsuites"
-    assert json.loads((here.path / "out.json").read_text()) == here.perf(*words, "--json", code=table.code).json
+    document = here.perf(*words, "--json", code=table.code).json
+    follow_schema("compare", document)
+    assert json.loads((here.path / "out.json").read_text()) == document
     assert here.perf(*words, "--format", "markdown", code=table.code).out.startswith("### Performance: ")
     assert "there is no format 'xml'" in here.perf(*words, "--format", "xml", code=2).err
 

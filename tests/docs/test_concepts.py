@@ -6,10 +6,10 @@ import json
 import re
 from pathlib import Path
 
+from perfcore_command_compare.command import UNDECIDED
 from perfcore_testing.project import Project
 
 from perfcore import environment, errors
-from perfcore.cli.compare import UNDECIDED
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
 from perfcore.measure.preparation import DEFAULT_VERSIONS, MAX_VERSIONS

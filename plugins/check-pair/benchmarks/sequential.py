@@ -22,12 +22,12 @@ from typing import Any
 import attrs
 from measure import Columns, Program, busy, calibrated, compiled, in_turn
 from perfcore_check_pair import PairCheck, PairSettings
+from perfcore_command_compare.batches import Look, Samples, interim_looks
+from perfcore_command_compare.judge import DEFAULT_THRESHOLD
+from perfcore_command_compare.request import Budget
 from perfcore_testing.check import pairing
 from report import ANSWERS, profiles
 
-from perfcore.measure.comparison.batches import Look, Samples, interim_looks
-from perfcore.measure.comparison.judge import DEFAULT_THRESHOLD
-from perfcore.measure.comparison.request import Budget
 from perfcore.model import Change, Job, Measured, Profile
 from perfcore.profile.table import column
 from perfcore.text import align

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_check_pair.verdict import Question, decide
+from perfcore_command_compare.sequential import looks, settles, shares
 from perfcore_testing.check import measured, noisy, pairing
 
-from perfcore.analysis.sequential import looks, settles, shares
 from perfcore.model import Change
 
 TRIALS, MOST = 1000, 42

@@ -5,41 +5,43 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import attrs
 import typer
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
-from perfcore.cli import comparison_table
 from perfcore.cli.console import Console
 from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variables
 from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import matrix
-from perfcore.measure.comparison import engine
-from perfcore.measure.comparison.engine import compare_profiles
-from perfcore.measure.comparison.request import Budget, CompareRequest, Program
-from perfcore.measure.comparison.result import ComparisonResult
-from perfcore.measure.host import Host
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
+from perfcore_command_compare import engine, table
+from perfcore_command_compare.host import Host
+from perfcore_command_compare.request import Budget, CompareRequest, Program
+from perfcore_command_compare.result import ComparisonResult
 
 SLOWER, UNDECIDED = 1, 8
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(cls=WithCommand)(compare)
+    return app
 
 
-@app.command(cls=WithCommand)
 def compare(
     ctx: typer.Context,
-    what: Annotated[
-        Optional[list[str]],
+    operands: Annotated[
+        list[str] | None,
         typer.Argument(
             metavar="[A [B]] [-- COMMAND [ARG]...]",
             help="Two versions for a command (default: the head, the working tree); or two profiles.",
@@ -47,20 +49,20 @@ def compare(
         ),
     ] = None,
     command: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--command", "-c", metavar="TEXT", help="A program as one text; give two of them."),
     ] = None,
     collector: Annotated[
         str, typer.Option("--collector", metavar="NAME", help="Measure with this one, with its configured options.")
     ] = "time",
     metric: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(
             "--metric", "-m", metavar="NAME", help="Decide on this one (default: CPU time, where there is any)."
         ),
     ] = None,
     threshold: Annotated[
-        Optional[float],
+        float | None,
         typer.Option(
             "--threshold",
             min=0,
@@ -80,7 +82,7 @@ def compare(
         ),
     ] = 200,
     inputs: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--inputs",
             metavar="PATTERN",
@@ -92,16 +94,16 @@ def compare(
     keep: Annotated[bool, typer.Option("--keep", help="Keep the runs as pending profiles.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
     cwd: Annotated[
-        Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
+        Path | None, typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
     ] = None,
     env: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
     ] = None,
     no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
     format: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(
             "--format",
             metavar="NAME",
@@ -110,7 +112,7 @@ def compare(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     reports: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--report", metavar="NAME=FILE", help="Also write a report to FILE (-: stdout). Repeatable."),
     ] = None,
 ) -> None:
@@ -120,7 +122,7 @@ def compare(
     same or faster, 1 if it is slower, and 8 if nobody can tell.
     """
     console: Console = ctx.obj
-    words, argv, texts = what or [], ctx.meta.get(COMMAND), command or []
+    words, argv, texts = operands or [], ctx.meta.get(COMMAND), command or []
     check_threshold(threshold)
     outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
     limits = Budget(pairs=most, seconds=_seconds(budget))
@@ -131,7 +133,7 @@ def compare(
         if texts:
             programs = _of_texts(console, words, argv, texts, common, shell, cwd)
         else:
-            programs = _of_versions(console.repository, words, _job(argv or [], common, shell), cwd)
+            programs = _of_versions(console.history.repository, words, _job(argv or [], common, shell), cwd)
         request = CompareRequest(
             programs=programs,
             metric=metric,
@@ -142,7 +144,7 @@ def compare(
             again=again,
             save=keep,
         )
-        host = Host.of(console.repository) if keep else _host(console)
+        host = Host.of(console.history.repository) if keep else _host(console)
         result = engine.compare(host, request, console)
     _print(console, result, outputs, verbose=verbose)
     if result.kind in ("degradation", "cannot tell"):
@@ -171,10 +173,10 @@ def _of_texts(
     empty = next((number for number, text in enumerate(texts, 1) if not text.strip()), None)
     if empty is not None:
         raise UsageError(f"--command {empty} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
-    repository = console.repository_if_any
-    place = (cwd or Path()) if repository is None else working_directory(repository, cwd)
+    repository = _repository_if_any(console)
+    directory = (cwd or Path()) if repository is None else working_directory(repository, cwd)
     first, second = (
-        Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=place))
+        Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=directory))
         for text, words in zip(texts, commands, strict=True)
     )
     return first, second
@@ -199,8 +201,8 @@ def _of_version(repository: Repository, revision: str | None, job: Job) -> Progr
 
 
 def _job(words: list[str], common: Job, shell: bool) -> Job:
-    made = matrix.command(words, shell=shell)
-    return attrs.evolve(common, argv=made.argv, cmd=made.cmd, args=made.args, shell=shell)
+    job = matrix.command(words, shell=shell)
+    return attrs.evolve(common, argv=job.argv, cmd=job.cmd, args=job.args, shell=shell)
 
 
 def _of_profiles(
@@ -212,9 +214,10 @@ def _of_profiles(
             "say what is compared: a command behind `--`, two --command, or two profiles",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
-    refs = _find(console, words[0]), _find(console, words[1])
-    return compare_profiles(
-        _host(console), console.repository, (words[0], words[1]), refs, console, metric=metric, threshold=threshold
+    repository, names = console.history.repository, (words[0], words[1])
+    refs = _find(console, names[0]), _find(console, names[1])
+    return engine.compare_profiles(
+        Host.of(repository), repository, names, refs, console, metric=metric, threshold=threshold
     )
 
 
@@ -224,7 +227,7 @@ def _find(console: Console, word: str) -> list[Ref]:
         return console.find(word)
     except NotFoundError:
         with contextlib.suppress(VersionError):
-            version = console.repository.version(word)
+            version = console.history.repository.version(word)
             raise UsageError(
                 f"{printable(word)} is version {version[:10]}, and there is no command to measure",
                 hint="perf compare A B -- COMMAND measures; perf check A..B compares what was measured",
@@ -232,8 +235,16 @@ def _find(console: Console, word: str) -> list[Ref]:
         raise
 
 
+def _repository_if_any(console: Console) -> Repository | None:
+    """None outside of one."""
+    try:
+        return console.history.repository
+    except NotFoundError:
+        return None
+
+
 def _host(console: Console) -> Host:
-    repository = console.repository_if_any
+    repository = _repository_if_any(console)
     if repository is not None:
         return Host.of(repository)
     return Host(directory=console.directory, plugins=console.plugins, config=console.config)
@@ -253,18 +264,18 @@ def _verdicts(result: ComparisonResult) -> CheckResult:
     return CheckResult(
         changes=result.changes,
         rules=parse_rules(["cannot-tell"]),
-        conclusion=comparison_table.conclusion(result),
+        conclusion=table.conclusion(result),
         compared=1 if result.identical else sum(change.primary for change in result.changes),
     )
 
 
 def _print_table(console: Console, result: ComparisonResult, *, verbose: bool) -> None:
-    for line in comparison_table.lines(result, everything=verbose):
+    for line in table.lines(result, everything=verbose):
         console.line(_painted(console, line))
-    for line in comparison_table.evidence(result.changes) if verbose else ():
+    for line in table.evidence(result.changes) if verbose else ():
         console.line(line)
     console.line()
-    console.line(comparison_table.conclusion(result))
+    console.line(table.conclusion(result))
 
 
 def _painted(console: Console, line: str) -> str:

@@ -12,13 +12,7 @@ import attrs
 
 from perfcore.analysis import pairing, target
 from perfcore.errors import UsageError
-from perfcore.measure.comparison.batches import Look, interim_looks, stop_reason
-from perfcore.measure.comparison.judge import Judge
-from perfcore.measure.comparison.programs import PreparedProgram, prepare, programs_are_identical
-from perfcore.measure.comparison.request import Budget, CompareRequest, Program
-from perfcore.measure.comparison.result import ComparisonResult, Side, interval
 from perfcore.measure.execution import submit
-from perfcore.measure.host import Host
 from perfcore.measure.run_errors import run_error
 from perfcore.measure.runner import Context, metrics
 from perfcore.model import Job, Measured, Plan, Profile, Sample
@@ -26,6 +20,12 @@ from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
+from perfcore_command_compare.batches import Look, interim_looks, stop_reason
+from perfcore_command_compare.host import Host
+from perfcore_command_compare.judge import Judge
+from perfcore_command_compare.programs import PreparedProgram, prepare, programs_are_identical
+from perfcore_command_compare.request import Budget, CompareRequest, Program
+from perfcore_command_compare.result import ComparisonResult, Side, interval
 
 
 def compare(host: Host, request: CompareRequest, listener: Listener) -> ComparisonResult:

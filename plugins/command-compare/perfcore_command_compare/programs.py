@@ -11,8 +11,6 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import Building
-from perfcore.measure.comparison.request import CompareRequest, Program
-from perfcore.measure.host import Host
 from perfcore.measure.identity import is_identical
 from perfcore.measure.request import configured_build
 from perfcore.measure.run_errors import named_error
@@ -21,6 +19,8 @@ from perfcore.measure.trees import Trees
 from perfcore.model import Job
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
+from perfcore_command_compare.host import Host
+from perfcore_command_compare.request import CompareRequest, Program
 
 
 @attrs.frozen(kw_only=True)
@@ -90,13 +90,7 @@ def programs_are_identical(
 ) -> bool:
     """Whether both sides run the same command in the same state."""
     first, second = programs
-    jobs = [
-        attrs.evolve(
-            prepared.job, cwd=Path(os.path.relpath(prepared.job.cwd, prepared.tree)), version=None, dirty=False
-        )
-        for prepared in programs
-    ]
-    if jobs[0] != jobs[1]:
+    if _job_in_tree(first) != _job_in_tree(second):
         return False
     vcs = None if host.repository is None else host.repository.vcs
     return is_identical(vcs, (first.version, first.tree), (second.version, second.tree), inputs)

@@ -10,12 +10,12 @@ import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_command_compare.batches import Look, Samples, interim_looks, stop_reason
+from perfcore_command_compare.request import Budget
+from perfcore_command_compare.sequential import looks, settles, shares
 from perfcore_testing.check import measured
 
-from perfcore.analysis.sequential import looks, settles, shares
 from perfcore.errors import CommandFailedError
-from perfcore.measure.comparison.batches import Look, Samples, interim_looks, stop_reason
-from perfcore.measure.comparison.request import Budget
 from perfcore.model import Change, Job, Measured
 
 SAME = Change(id="1", kind="same", metric="cpu", ratio=1.0, low=0.99, high=1.01)

@@ -8,11 +8,11 @@ import attrs
 
 from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
 from perfcore.errors import PluginError, UsageError
-from perfcore.measure.comparison.batches import Samples
-from perfcore.measure.host import Host
 from perfcore.model import Change, Pairing
 from perfcore.plugins.phases import Phases
 from perfcore.text import printable
+from perfcore_command_compare.batches import Samples
+from perfcore_command_compare.host import Host
 
 # 1 %: smaller differences appear between builds of the same source, by the layout of code and environment in memory
 # (Mytkowicz, Diwan, Hauswirth, Sweeney: Producing wrong data without doing anything obviously wrong, ASPLOS 2009).

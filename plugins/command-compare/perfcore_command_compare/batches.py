@@ -11,12 +11,12 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis import sequential
 from perfcore.analysis.pairing import measured_runs
 from perfcore.errors import CommandFailedError
-from perfcore.measure.comparison.request import Budget
-from perfcore.measure.comparison.result import Reason
 from perfcore.model import Change, Job, Measured, Profile, Sample
+from perfcore_command_compare import sequential
+from perfcore_command_compare.request import Budget
+from perfcore_command_compare.result import Reason
 
 Measure = Callable[[Mapping[str, Any]], Sequence[Measured]]
 Samples = tuple[Sample, Sample]

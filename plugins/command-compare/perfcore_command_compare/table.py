@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from perfcore.analysis import verdict_text
-from perfcore.measure.comparison.result import ComparisonResult, Side, interval
 from perfcore.model import Change
 from perfcore.text import align, percent, plural, printable, quantity
+from perfcore_command_compare.result import ComparisonResult, Side, interval
 
 _ALWAYS = ("cpu", "wall")  # the metrics that users expect in every table
 _CHANGED = ("degradation", "optimization")

@@ -1,1 +1,0 @@
-"""Two programs or versions compared until one is known to be slower."""

@@ -1,0 +1,1 @@
+"""Comparison: two programs or versions, measured interleaved until one is known to be slower."""

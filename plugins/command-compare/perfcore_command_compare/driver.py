@@ -1,0 +1,28 @@
+"""The driver of `perf compare`. The command line and the engine are imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import typer
+
+    from perfcore.library import History
+    from perfcore_command_compare.result import ComparisonResult
+
+
+class Compare:
+    """Measure two versions or programs in turn until one is known to be slower."""
+
+    def app(self) -> typer.Typer:
+        from perfcore_command_compare.command import new_app
+
+        return new_app()
+
+    def call(self, history: History, arguments: Mapping[str, Any]) -> ComparisonResult:
+        """The result of `History.compare(...)`. The arguments are the fields of `CompareOptions`. UsageError for an
+        unknown one."""
+        from perfcore_command_compare.library import compare
+
+        return compare(history, arguments)
