@@ -27,10 +27,10 @@ SHORTEST = 4  # points: two levels of two points each are the fewest that have n
 
 @attrs.frozen
 class Step:
-    """The window moved on to the point `start`; `seen` is the digest of the points it was the first to show."""
+    """The window moved on to the point `start`; `digest` is that of the points it was the first to show."""
 
     start: int
-    seen: str
+    digest: str
 
 
 @attrs.frozen
@@ -46,8 +46,8 @@ class Settled:
         return self.steps[-1].start if self.steps else 0
 
     @property
-    def seen(self) -> int:
-        """The points that decided it."""
+    def decided(self) -> int:
+        """How many points decided it."""
         return (self.steps[-2].start if len(self.steps) > 1 else 0) + WINDOW if self.steps else 0
 
 
@@ -56,53 +56,53 @@ def detect(values: Sequence[Point], *, penalty: float, confidence: float) -> lis
     return resume(Runs.of(values), Settled(), penalty, confidence)[0]
 
 
-def resume(given: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:
+def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:
     """The change points of a series of which some were settled, and what is settled then. What was settled by points
     that are others now is looked at again."""
-    settled = _still(settled, given)
+    settled = _still(settled, runs)
     steps, changes = list(settled.steps), list(settled.changes)
-    start, seen = settled.start, settled.seen
-    while len(given) - start > WINDOW:
+    start, decided = settled.start, settled.decided
+    while len(runs) - start > WINDOW:
         end = start + WINDOW
-        moved, kept = _settle(given, start, penalty, confidence)
-        steps.append(Step(moved, given.digest(seen, end)))
-        changes += kept
-        start, seen = moved, end
-    last = _region(given, start, len(given), penalty, confidence)
+        moved, settled_changes = _settle(runs, start, penalty, confidence)
+        steps.append(Step(moved, runs.digest(decided, end)))
+        changes += settled_changes
+        start, decided = moved, end
+    last = _region(runs, start, len(runs), penalty, confidence)
     return sizes.undone([*changes, *last]), Settled(tuple(steps), tuple(changes))
 
 
-def _still(settled: Settled, given: Runs) -> Settled:
+def _still(settled: Settled, runs: Runs) -> Settled:
     """What is still settled: all steps up to the first one that saw other points than there are."""
-    start = seen = count = 0
+    start = decided = count = 0
     for step in settled.steps:
         end = start + WINDOW
-        if end >= len(given) or given.digest(seen, end) != step.seen:
+        if end >= len(runs) or runs.digest(decided, end) != step.digest:
             break
-        start, seen, count = step.start, end, count + 1
+        start, decided, count = step.start, end, count + 1
     if count == len(settled.steps):
         return settled
     return Settled(settled.steps[:count], tuple(change for change in settled.changes if change.index <= start))
 
 
-def _settle(given: Runs, start: int, penalty: float, confidence: float) -> tuple[int, list[ChangePoint]]:
+def _settle(runs: Runs, start: int, penalty: float, confidence: float) -> tuple[int, list[ChangePoint]]:
     """Where the window moves on to, and the changes that it leaves behind."""
     sure = start + WINDOW - HINDSIGHT
-    found = _region(given, start, start + WINDOW, penalty, confidence)
-    kept = [change for change in found if change.index <= sure]
-    return max([sure - CONTEXT, *(change.latest for change in kept)]), kept
+    changes = _region(runs, start, start + WINDOW, penalty, confidence)
+    settled_changes = [change for change in changes if change.index <= sure]
+    return max([sure - CONTEXT, *(change.latest for change in settled_changes)]), settled_changes
 
 
-def _region(given: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
-    earlier = max(0, start - WINDOW)
-    aligned = sessions.align(given.part(earlier, end), start - earlier) if given.sessions is not None else None
-    points = read(aligned.runs if aligned is not None else given.part(start, end))
+def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
+    context_start = max(0, start - WINDOW)
+    aligned = sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
+    points = read(aligned.runs if aligned is not None else runs.part(start, end))
     if points is None or len(points) < SHORTEST:
         return []
-    found = sizes.changes(points, model.fit(points, penalty), penalty, confidence)
+    changes = sizes.changes(points, model.fit(points, penalty), penalty, confidence)
     if aligned is not None:
-        found = aligned.believed(found, penalty, confidence)
-    return [_moved(change, start) for change in found]
+        changes = aligned.believed(changes, penalty, confidence)
+    return [_moved(change, start) for change in changes]
 
 
 def _moved(change: ChangePoint, by: int) -> ChangePoint:

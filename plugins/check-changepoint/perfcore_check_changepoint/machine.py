@@ -69,60 +69,60 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
     count, versions = centers.shape
     rows = centers[voting]
     enough = np.isfinite(rows).sum(axis=0) >= min(FEWEST, max(_NEEDED, math.ceil(len(rows) / 2)))
-    known = np.flatnonzero(enough)
-    if len(rows) < FEWEST or len(known) < detection.SHORTEST:
+    measured = np.flatnonzero(enough)
+    if len(rows) < FEWEST or len(measured) < detection.SHORTEST:
         return Common(np.zeros(versions), np.zeros(centers.shape), np.zeros(count), np.zeros(count, dtype=bool))
-    seen = rows[:, known]
-    factor, others, spreads = _estimated(seen, penalty)
-    found = _levels_changed(factor, penalty, confidence)
-    judged = [_judged(seen, spreads, change, start, end) for change, start, end in _between(found, len(known))]
-    kept = [moved for moved in judged if moved is not None]
-    for change, moved in zip(found, judged, strict=True):
+    voters = rows[:, measured]
+    factor, others, spreads = _estimated(voters, penalty)
+    steps = _levels_changed(factor, penalty, confidence)
+    judged = [_judged(voters, spreads, change, start, end) for change, start, end in _between(steps, len(measured))]
+    machine_steps = [moved for moved in judged if moved is not None]
+    for change, moved in zip(steps, judged, strict=True):
         if moved is None:
             factor[change.index :] -= change.size
             others[:, change.index :] -= change.size
     shares, moves = np.zeros(count), np.zeros(count)
-    shares[voting], moves[voting] = _shares(seen, others)
+    shares[voting], moves[voting] = _shares(voters, others)
     numbers = np.flatnonzero(voting)
-    levels = _regimes(factor, [moved.change for moved in kept])
-    filled = _filled(factor, levels, known, versions)
+    levels = _regimes(factor, [moved.change for moved in machine_steps])
+    filled = _filled(factor, levels, measured, versions)
     factors = np.broadcast_to(filled, centers.shape).copy()
-    factors[np.ix_(voting, known)] = others
+    factors[np.ix_(voting, measured)] = others
     return Common(
         factor=filled,
         parts=shares[:, None] * factors,
         shares=shares,
         sure=moves >= _MOVES,
-        steps=tuple(_placed(moved, known, numbers) for moved in kept),
-        disturbed=tuple(known[_disturbed(factor, levels)].tolist()),
+        steps=tuple(_placed(moved, measured, numbers) for moved in machine_steps),
+        disturbed=tuple(measured[_disturbed(factor, levels)].tolist()),
     )
 
 
 def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
     """The machine in versions in which it can be told, what all others say of it for each of the series, and the noise
     of every series."""
-    own = np.array([middle(row) for row in rows])[:, None]
-    factor = _weighted_medians(rows - own, np.ones(len(rows)))
+    medians = np.array([middle(row) for row in rows])[:, None]
+    factor = _weighted_medians(rows - medians, np.ones(len(rows)))
     others = np.broadcast_to(factor, rows.shape)
     spreads = np.ones(len(rows))
     for _ in range(_ROUNDS):
         shares = _shares(rows, others)[0]
-        left = rows - shares[:, None] * others
-        levels = np.array([_levels(row, penalty) for row in left])
-        spreads = _spreads(left - levels)
+        residuals = rows - shares[:, None] * others
+        levels = np.array([_levels(row, penalty) for row in residuals])
+        spreads = _spreads(residuals - levels)
         factor, others = _shared(rows - levels, shares, spreads)
     return factor, others, spreads
 
 
 def _shares(rows: Floats, others: Floats) -> tuple[Floats, Floats]:
-    told = [_share(row, factor) for row, factor in zip(rows, others, strict=True)]
-    return np.array([share for share, _ in told]), np.array([moves for _, moves in told])
+    estimates = [_share(row, factor) for row, factor in zip(rows, others, strict=True)]
+    return np.array([share for share, _ in estimates]), np.array([moves for _, moves in estimates])
 
 
 def middle(row: Floats) -> float:
     """The median of what is there."""
-    there = row[np.isfinite(row)]
-    return median(there) if len(there) else 0.0
+    finite = row[np.isfinite(row)]
+    return median(finite) if len(finite) else 0.0
 
 
 def _share(row: Floats, factor: Floats) -> tuple[float, float]:
@@ -130,18 +130,18 @@ def _share(row: Floats, factor: Floats) -> tuple[float, float]:
     less, and how many moves of the machine tell it. Series are much alike, so that a share of 1 is believed until
     several moves say another; or a change of code in a version in which the machine changed as well would make its own
     share. No series moves against the machine."""
-    known = np.flatnonzero(np.isfinite(row))
-    own, common = np.diff(row[known]), np.diff(factor[known])
+    measured = np.flatnonzero(np.isfinite(row))
+    differences, common = np.diff(row[measured]), np.diff(factor[measured])
     if not common.any():
         return 1.0, 0.0
     power, largest = float(common @ common), float((common**2).max())
     share, moves = 1.0, power / largest
     for _ in range(3):
-        left = np.abs(own - share * common)
-        spread = NORMAL * median(left)
-        weight = np.minimum(1.0, 3 * spread / np.maximum(left, 1e-300))
+        residuals = np.abs(differences - share * common)
+        spread = NORMAL * median(residuals)
+        weight = np.minimum(1.0, 3 * spread / np.maximum(residuals, 1e-300))
         prior = (spread / _ALIKE) ** 2 + largest / moves
-        share = (float((weight * own) @ common) + prior) / (float((weight * common) @ common) + prior)
+        share = (float((weight * differences) @ common) + prior) / (float((weight * common) @ common) + prior)
     return min(max(share, 0.0), 3.0), moves
 
 
@@ -150,7 +150,7 @@ def _levels(row: Floats, penalty: float) -> Floats:
     points = read(Runs.of(row.tolist()))
     if points is None or len(points) < detection.SHORTEST:
         return np.full(len(row), middle(row))
-    starts = points.where[model.quick(points, penalty)]
+    starts = points.indexes[model.quick(points, penalty)]
     return _stepped(row, starts.tolist())
 
 
@@ -172,34 +172,34 @@ def _shared(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floa
     its own noise in it."""
     shares = np.maximum(shares, 1e-3)
     factor = _weighted_medians(left / shares[:, None], shares / spreads)
-    there = np.isfinite(left)
-    known = np.where(there, left, 0.0)
+    is_finite = np.isfinite(left)
+    values = np.where(is_finite, left, 0.0)
     for _ in range(3):
-        off = np.abs(known - shares[:, None] * factor) / spreads[:, None]
-        weight = there * np.minimum(1.0, _HUBER / np.maximum(off, 1e-300)) * (off < 6)
+        off = np.abs(values - shares[:, None] * factor) / spreads[:, None]
+        weight = is_finite * np.minimum(1.0, _HUBER / np.maximum(off, 1e-300)) * (off < 6)
         parts = weight * (shares / spreads**2)[:, None]
         powers = parts * shares[:, None]
-        sums, total = (parts * known).sum(axis=0), powers.sum(axis=0)
+        sums, total = (parts * values).sum(axis=0), powers.sum(axis=0)
         factor = np.where(total > 0, sums / np.maximum(total, 1e-300), factor)
-    rest = total - powers
-    others = np.where(rest > 0, (sums - parts * known) / np.maximum(rest, 1e-300), factor)
+    other_powers = total - powers
+    others = np.where(other_powers > 0, (sums - parts * values) / np.maximum(other_powers, 1e-300), factor)
     return factor, others
 
 
 def _weighted_medians(values: Floats, weights: Floats) -> Floats:
     """The median of every column, of what is there."""
-    there = np.isfinite(values)
-    known = np.where(there, values, np.inf)
-    order = known.argsort(axis=0)
-    sums = np.take_along_axis(there * weights[:, None], order, axis=0).cumsum(axis=0)
-    place = (sums >= sums[-1] / 2).argmax(axis=0)
-    medians = np.take_along_axis(known, np.take_along_axis(order, place[None], axis=0), axis=0)[0]
+    is_finite = np.isfinite(values)
+    filled = np.where(is_finite, values, np.inf)
+    order = filled.argsort(axis=0)
+    sums = np.take_along_axis(is_finite * weights[:, None], order, axis=0).cumsum(axis=0)
+    middle_row = (sums >= sums[-1] / 2).argmax(axis=0)
+    medians = np.take_along_axis(filled, np.take_along_axis(order, middle_row[None], axis=0), axis=0)[0]
     return np.where(np.isfinite(medians), medians, 0.0)
 
 
 def _levels_changed(factor: Floats, penalty: float, confidence: float) -> list[ChangePoint]:
-    found = detection.detect(factor.tolist(), penalty=penalty, confidence=confidence)
-    return [_located(factor, change) for change in found if change.kind == "level"]
+    changes = detection.detect(factor.tolist(), penalty=penalty, confidence=confidence)
+    return [_located(factor, change) for change in changes if change.kind == "level"]
 
 
 def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
@@ -207,8 +207,8 @@ def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
     strange to both levels tells the detection nothing, though it is far from one of them only."""
     middle = (change.before + change.after) / 2
     span = factor[change.earliest : change.latest + 1]
-    there = np.flatnonzero(span > middle if change.size > 0 else span < middle)
-    return attrs.evolve(change, index=change.earliest + int(there[0])) if len(there) else change
+    offsets = np.flatnonzero(span > middle if change.size > 0 else span < middle)
+    return attrs.evolve(change, index=change.earliest + int(offsets[0])) if len(offsets) else change
 
 
 def _between(found: Sequence[ChangePoint], versions: int) -> Iterator[tuple[ChangePoint, int, int]]:
@@ -221,18 +221,18 @@ def _judged(rows: Floats, spreads: Floats, change: ChangePoint, start: int, end:
     """The step with the series that moved; None where most of them did not."""
     before, after = rows[:, max(start, change.index - _NEAR) : change.index], rows[:, change.index : end][:, :_NEAR]
     counts = np.array([np.isfinite(before).sum(axis=1), np.isfinite(after).sum(axis=1)])
-    both = np.flatnonzero(counts.all(axis=0))
-    if len(both) < _NEEDED:
+    measured_rows = np.flatnonzero(counts.all(axis=0))
+    if len(measured_rows) < _NEEDED:
         return None
     sign, size = math.copysign(1.0, change.size), abs(change.size)
-    steps = np.array([sign * (middle(after[row]) - middle(before[row])) for row in both])
-    errors = 1.25 * spreads[both] * np.sqrt((1 / counts[:, both]).sum(axis=0))
+    steps = np.array([sign * (middle(after[row]) - middle(before[row])) for row in measured_rows])
+    errors = 1.25 * spreads[measured_rows] * np.sqrt((1 / counts[:, measured_rows]).sum(axis=0))
     typical = float(_weighted_medians(steps[:, None], 1 / np.maximum(errors, size / 4))[0])
-    doubt = 1.25 * median(errors) / math.sqrt(len(both))
-    moved = both[steps >= _MOVED * size]
-    if typical < max(_MOVED * size, _SURE * doubt) or 2 * len(moved) <= len(both):
+    doubt = 1.25 * median(errors) / math.sqrt(len(measured_rows))
+    moved = measured_rows[steps >= _MOVED * size]
+    if typical < max(_MOVED * size, _SURE * doubt) or 2 * len(moved) <= len(measured_rows):
         return None
-    return Moved(change, tuple(moved.tolist()), len(both))
+    return Moved(change, tuple(moved.tolist()), len(measured_rows))
 
 
 def _placed(moved: Moved, known: Indexes, numbers: Indexes) -> Moved:

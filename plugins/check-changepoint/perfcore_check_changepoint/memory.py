@@ -19,12 +19,12 @@ _FIELDS = tuple(field.name for field in attrs.fields(ChangePoint) if field.name 
 
 @attrs.frozen
 class Reported:
-    """A change as it was first reported: `anchor` is the version that was its first one then, at `place`."""
+    """A change as it was first reported: `anchor` is the version that was its first one then, at `position`."""
 
     environment: str
     kind: str
     anchor: str
-    place: int
+    position: int
 
 
 @attrs.frozen
@@ -39,12 +39,12 @@ def encode(memory: Memory, key: str) -> bytes:
         "key": key,
         "environments": {
             environment: {
-                "steps": [(step.start, step.seen) for step in settled.steps],
+                "steps": [(step.start, step.digest) for step in settled.steps],
                 "changes": [[getattr(change, name) for name in _FIELDS] for change in settled.changes],
             }
             for environment, settled in memory.settled.items()
         },
-        "reported": [(r.environment, r.kind, r.anchor, r.place) for r in memory.reported],
+        "reported": [(r.environment, r.kind, r.anchor, r.position) for r in memory.reported],
     }
     return json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
 
@@ -67,21 +67,21 @@ def decode(state: bytes | None, key: str) -> Memory:
         return Memory()
 
 
-def _reported(environment: str, kind: str, anchor: str, place: int) -> Reported:
-    if not all(isinstance(text, str) for text in (environment, kind, anchor)) or type(place) is not int:
+def _reported(environment: str, kind: str, anchor: str, position: int) -> Reported:
+    if not all(isinstance(text, str) for text in (environment, kind, anchor)) or type(position) is not int:
         raise ValueError("no change of a history")
-    return Reported(environment, kind, anchor, place)
+    return Reported(environment, kind, anchor, position)
 
 
 def _settled(entry: Mapping[str, Any]) -> Settled:
     settled = Settled(
-        tuple(Step(start, seen) for start, seen in entry["steps"]),
+        tuple(Step(start, digest) for start, digest in entry["steps"]),
         tuple(ChangePoint(**dict(zip(_FIELDS, change, strict=True))) for change in entry["changes"]),
     )
     starts = [0, *(step.start for step in settled.steps)]
     if not all(type(start) is int for start in starts) or not all(map(_is_step, pairwise(starts))):
         raise ValueError("no window moves so")
-    if not all(isinstance(step.seen, str) for step in settled.steps):
+    if not all(isinstance(step.digest, str) for step in settled.steps):
         raise ValueError("no digest")
     if not all(_is_sound(change, settled.start) for change in settled.changes):
         raise ValueError("no change of a history")
@@ -94,11 +94,11 @@ def _is_step(starts: tuple[int, int]) -> bool:
 
 
 def _is_sound(change: ChangePoint, start: int) -> bool:
-    places = (change.earliest, change.index, change.latest)
-    numbers = (change.before, change.after, change.low, change.high, change.gain, change.p_value)
+    indexes = (change.earliest, change.index, change.latest)
+    figures = (change.before, change.after, change.low, change.high, change.gain, change.p_value)
     return (
-        all(type(place) is int for place in places)
+        all(type(index) is int for index in indexes)
         and 0 < change.earliest <= change.index <= change.latest <= start
-        and all(isinstance(number, int | float) and math.isfinite(number) for number in numbers)
+        and all(isinstance(figure, int | float) and math.isfinite(figure) for figure in figures)
         and change.kind in ("level", "noise")
     )

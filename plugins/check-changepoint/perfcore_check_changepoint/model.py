@@ -77,16 +77,16 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
     a part of it: it is looked for again in what those of the first attempt leave."""
     residuals, starts = bounded(best.point_residuals(points)), best.starts
     for _ in range(_ATTEMPTS):
-        found = wave(residuals, starts)
-        if found is None:
+        fitted_wave = wave(residuals, starts)
+        if fitted_wave is None:
             break
-        level = attrs.evolve(points, values=points.values - found[points.point], centers=points.centers - found)
+        level = attrs.evolve(points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave)
         fitted = _calm(level, penalty)
         if fitted.total + WAVE < best.total:
-            best = attrs.evolve(fitted, wave=found, total=fitted.total + WAVE)
+            best = attrs.evolve(fitted, wave=fitted_wave, total=fitted.total + WAVE)
         if fitted.starts == starts:
             break
-        residuals, starts = bounded(fitted.point_residuals(level)) + found, fitted.starts
+        residuals, starts = bounded(fitted.point_residuals(level)) + fitted_wave, fitted.starts
     return best
 
 
@@ -109,8 +109,8 @@ def _calm(points: Points, penalty: float) -> Fit:
 def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
     density = _density(points, first.residuals, penalty)
     expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
-    again = first if expected else _independent(points, centers, density, penalty)
-    best = min(again, _unchanged(points, penalty), key=_total) if len(again.starts) > 1 else again
+    refitted = first if expected else _independent(points, centers, density, penalty)
+    best = min(refitted, _unchanged(points, penalty), key=_total) if len(refitted.starts) > 1 else refitted
     if not best.starts:
         # A level that a quarter of the points has nothing to do with is none, however well it explains the others.
         far = np.abs(best.point_residuals(points)) > _ELSEWHERE
@@ -217,12 +217,12 @@ def _sloping(points: Points, best: Fit, slope: float, time: Floats, price: float
 
 
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
-    found = partition(stay, move, penalty)
-    expected = np.repeat(grid[found.levels], np.diff([0, *found.starts, len(points)]))
+    cut = partition(stay, move, penalty)
+    expected = np.repeat(grid[cut.levels], np.diff([0, *cut.starts, len(points)]))
     residuals = points.values - expected[points.point]
     if move is not None:
-        stay[found.starts] = move[found.starts]
-    return Fit(found.starts, found.levels, stay, residuals, found.cost + density.floor * points.total_weight)
+        stay[cut.starts] = move[cut.starts]
+    return Fit(cut.starts, cut.levels, stay, residuals, cut.cost + density.floor * points.total_weight)
 
 
 def _costs(points: Points, density: Density, costs: Floats) -> Floats:

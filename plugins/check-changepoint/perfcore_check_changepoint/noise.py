@@ -96,8 +96,8 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
     # Every residual is left out of what predicts it; a normal density hardly notices.
     others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
-    seen = np.flatnonzero(counts)
-    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals), seen], others[:, seen]]))) @ counts[seen]
+    occupied = np.flatnonzero(counts)
+    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals), occupied], others[:, occupied]]))) @ counts[occupied]
     likelihoods[: len(normals)] += _PREFERENCE
     best = int(likelihoods.argmax())
     if best >= len(normals):
@@ -111,8 +111,8 @@ def _typical(residuals: Floats, quantum: float) -> float:
     else all of that would be strays, which no level explains."""
     sizes = np.sort(np.abs(residuals - median(residuals)))
     spread = max(median(sizes) * NORMAL, 0.05, 0.3 * quantum)
-    rest = float(sizes[3 * len(sizes) // 4]) / 2
-    return rest if rest > _CALM * spread else spread
+    quarter_spread = float(sizes[3 * len(sizes) // 4]) / 2
+    return quarter_spread if quarter_spread > _CALM * spread else spread
 
 
 def _normals(scaled: Floats) -> list[tuple[float, float]]:

@@ -47,15 +47,15 @@ def _forward(least: Floats, stay: Floats, move: Floats | None, penalty: float) -
     last = least[0]
     last[:] = stay[0]
     lowest = last.item(last.argmin())
-    found = [lowest]
+    minima = [lowest]
     for row, cost in zip(list(least)[1:], list(stay)[1:], strict=True):
         bound[()] = lowest + penalty
         minimum(last, bound, out=row)
         add(row, cost, row)
         last = row
         lowest = row.item(row.argmin())
-        found.append(lowest)
-    return found
+        minima.append(lowest)
+    return minima
 
 
 def _forward_moving(least: Floats, stay: Floats, move: Floats | None, penalty: float) -> list[float]:
@@ -65,7 +65,7 @@ def _forward_moving(least: Floats, stay: Floats, move: Floats | None, penalty: f
     last = least[0]
     last[:] = move[0]
     lowest = last.item(last.argmin())
-    found = [lowest]
+    minima = [lowest]
     for row, cost, fresh in zip(list(least)[1:], list(stay)[1:], list(move)[1:], strict=True):
         bound[()] = lowest + penalty
         add(last, cost, row)
@@ -73,8 +73,8 @@ def _forward_moving(least: Floats, stay: Floats, move: Floats | None, penalty: f
         minimum(row, moved, out=row)
         last = row
         lowest = row.item(row.argmin())
-        found.append(lowest)
-    return found
+        minima.append(lowest)
+    return minima
 
 
 def _backward(least: Floats, moved: Floats, stay: Floats, move: Floats | None, cost: float) -> Partition:

@@ -33,13 +33,13 @@ class Runs:
     def of(cls, values: Sequence[Point], sessions: Sessions = ()) -> Runs:
         """Of points that are amounts, or the amounts of several runs; what is no finite number is left out. `sessions`
         are those of every point's runs in order, each with how many of them it has."""
-        given, lengths = _flat(values)
-        if set(map(type, given)) <= {float}:
-            amounts = np.array(given, dtype=float)
+        flat, lengths = _flat(values)
+        if set(map(type, flat)) <= {float}:
+            amounts = np.array(flat, dtype=float)
             finite = np.isfinite(amounts)
             shared = _shared(sessions, lengths)
-            known = shared[finite] if shared is not None else None
-            return cls(amounts[finite], _sums(finite)[_sums(lengths)], known)
+            finite_sessions = shared[finite] if shared is not None else None
+            return cls(amounts[finite], _sums(finite)[_sums(lengths)], finite_sessions)
         points = [[run for run in _runs(value) if is_finite(run)] for value in values]
         return cls(list(chain.from_iterable(points)), _sums(_lengths(points)))
 
@@ -82,16 +82,16 @@ class Runs:
 
     def digest(self, start: int, end: int) -> str:
         """The same for the same runs of the points from `start` on that come before `end`."""
-        part = self.part(start, end)
-        amounts = part.amounts.tobytes() if isinstance(part.amounts, np.ndarray) else repr(part.amounts).encode()
-        sessions = part.sessions.tobytes() if part.sessions is not None and (part.sessions >= 0).any() else b""
-        return hashlib.blake2b(part.ends.tobytes() + amounts + sessions, digest_size=_DIGEST).hexdigest()
+        window = self.part(start, end)
+        amounts = window.amounts.tobytes() if isinstance(window.amounts, np.ndarray) else repr(window.amounts).encode()
+        sessions = window.sessions.tobytes() if window.sessions is not None and (window.sessions >= 0).any() else b""
+        return hashlib.blake2b(window.ends.tobytes() + amounts + sessions, digest_size=_DIGEST).hexdigest()
 
     def _taken(self, places: Indexes) -> Sequence[float]:
         if isinstance(self.amounts, np.ndarray):
-            taken: Sequence[float] = self.amounts[places]
-            return taken
-        return [self.amounts[place] for place in places]
+            selected: Sequence[float] = self.amounts[places]
+            return selected
+        return [self.amounts[position] for position in places]
 
 
 def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:

@@ -40,31 +40,31 @@ class _Measured:
     version that was measured before the first of them in any environment, None where there is none."""
 
     environment: str
-    places: Indexes
+    positions: Indexes
     runs: Runs
     base: int | None
 
 
 @attrs.frozen(eq=False)
-class _Found:
-    """A change among the versions of one environment: `places` are their indexes in the series."""
+class _LocatedChange:
+    """A change among the versions of one environment: `positions` are the indexes of these versions in the series."""
 
     environment: str
-    places: Indexes
+    positions: Indexes
     change: ChangePoint
 
     @property
-    def place(self) -> int:
-        return int(self.places[self.change.index])
+    def position(self) -> int:
+        return int(self.positions[self.change.index])
 
     @property
     def base(self) -> int:
-        return int(self.places[self.change.index - 1])
+        return int(self.positions[self.change.index - 1])
 
     @property
     def span(self) -> tuple[int, int]:
         """The versions that may have brought the change: the first and the last."""
-        return int(self.places[self.change.earliest - 1]) + 1, int(self.places[self.change.latest])
+        return int(self.positions[self.change.earliest - 1]) + 1, int(self.positions[self.change.latest])
 
     @property
     def direction(self) -> str:
@@ -76,7 +76,7 @@ class _Moved:
     """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
     both sides."""
 
-    found: _Found
+    located: _LocatedChange
     series: int
     measured: int
 
@@ -86,18 +86,18 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
     _check(series)
     measured, key = _measured(series), _key(series, settings)
     remembered = memory.decode(state, key)
-    found: list[_Found] = []
+    located: list[_LocatedChange] = []
     settled: dict[str, detection.Settled] = {}
-    for one in measured:
-        changes, settled[one.environment] = detection.resume(
-            one.runs,
-            remembered.settled.get(one.environment, detection.Settled()),
+    for history in measured:
+        changes, settled[history.environment] = detection.resume(
+            history.runs,
+            remembered.settled.get(history.environment, detection.Settled()),
             settings.penalty + math.log(series.comparisons),
             settings.confidence,
         )
-        found += [_Found(one.environment, one.places, c) for c in changes if _matters(c, series, settings)]
-    shown, reported = _shown(series, _once(found), remembered.reported, settings)
-    return _in_order([*shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
+        located += [_LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)]
+    changes_shown, reported = _shown(series, _once(located), remembered.reported, settings)
+    return _in_order([*changes_shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
 
 
 def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
@@ -113,17 +113,17 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
             )
     many = [_in_one_session(series) for series in many]
     measured = [_measured(series) for series in many]
-    found: list[list[_Found]] = [[] for _ in many]
+    located: list[list[_LocatedChange]] = [[] for _ in many]
     moved: list[_Moved] = []
-    for environment in dict.fromkeys(one.environment for some in measured for one in some):
-        places = [one.places for some in measured for one in some if one.environment == environment]
-        some = np.unique(np.concatenate(places))
-        values = [[_values(series, place, environment) for place in some.tolist()] for series in many]
+    for environment in dict.fromkeys(history.environment for histories in measured for history in histories):
+        measured_positions = [history.positions for histories in measured for history in histories if history.environment == environment]
+        positions = np.unique(np.concatenate(measured_positions))
+        values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
-        for series, mine, changes in zip(many, found, result.changes, strict=True):
-            mine += [_Found(environment, some, change) for change in changes if _matters(change, series, settings)]
+        for series, mine, changes in zip(many, located, result.changes, strict=True):
+            mine += [_LocatedChange(environment, positions, change) for change in changes if _matters(change, series, settings)]
         steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
-        moved += [_Moved(_Found(environment, some, c), len(which), count) for c, which, count in steps]
+        moved += [_Moved(_LocatedChange(environment, positions, c), len(which), count) for c, which, count in steps]
     return [
         _in_order(
             [
@@ -132,19 +132,19 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 *_moved(series, parts, moved, settings),
             ]
         )
-        for series, parts, mine in zip(many, measured, found, strict=True)
+        for series, parts, mine in zip(many, measured, located, strict=True)
     ]
 
 
 def _in_one_session(series: Series) -> Series:
     """The series without what the machine did between sessions: else it would do so in every version anew."""
     values = list(series.values)
-    for one in _measured(series):
-        aligned = sessions.align(one.runs, 0)
+    for history in _measured(series):
+        aligned = sessions.align(history.runs, 0)
         if aligned is not None:
             amounts = np.split(np.asarray(aligned.runs.amounts), aligned.runs.ends[1:-1])
-            for place, some in zip(one.places.tolist(), amounts, strict=True):
-                values[place] = tuple(some.tolist())
+            for position, amounts_of_version in zip(history.positions.tolist(), amounts, strict=True):
+                values[position] = tuple(amounts_of_version.tolist())
     return attrs.evolve(series, values=tuple(values), sessions=())
 
 
@@ -160,22 +160,22 @@ def _check(series: Series) -> None:
 def _measured(series: Series) -> list[_Measured]:
     """The versions that were measured, by environment, in the order in which these first appear."""
     runs = Runs.of(series.values, series.sessions)
-    places = np.flatnonzero(runs.counts)
+    positions = np.flatnonzero(runs.counts)
     numbers: dict[str, int] = {}
     if len(set(series.environments)) == 1:
-        numbers, owners = {series.environments[0]: 0}, np.zeros(len(places), dtype=np.int64)
+        numbers, owners = {series.environments[0]: 0}, np.zeros(len(positions), dtype=np.int64)
     else:
-        names = (series.environments[place] for place in places.tolist())
-        owners = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(places))
+        names = (series.environments[position] for position in positions.tolist())
+        owners = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(positions))
     return [
-        _Measured(environment, places[where], part, int(places[where[0] - 1]) if where[0] else None)
-        for environment, (where, part) in zip(numbers, runs.chosen(places).groups(owners, len(numbers)), strict=True)
-        if len(where)
+        _Measured(environment, positions[chosen_points], environment_runs, int(positions[chosen_points[0] - 1]) if chosen_points[0] else None)
+        for environment, (chosen_points, environment_runs) in zip(numbers, runs.chosen(positions).groups(owners, len(numbers)), strict=True)
+        if len(chosen_points)
     ]
 
 
-def _values(series: Series, place: int, environment: str) -> tuple[float, ...]:
-    return series.values[place] if series.environments[place] == environment else ()
+def _values(series: Series, position: int, environment: str) -> tuple[float, ...]:
+    return series.values[position] if series.environments[position] == environment else ()
 
 
 def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings) -> bool:
@@ -183,96 +183,96 @@ def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings)
     return change.kind != "level" or abs(change.size) >= threshold * abs(change.before)
 
 
-def _once(found: list[_Found]) -> list[_Found]:
+def _once(located: list[_LocatedChange]) -> list[_LocatedChange]:
     """Every change once: what several machines show at the same place is told by the one that shows it best."""
-    same, kept = _same(found), set[int]()
-    for number in sorted(range(len(found)), key=lambda number: (-found[number].change.gain, found[number].place)):
-        if kept.isdisjoint(same.get(number, ())):
-            kept.add(number)
-    return sorted((found[number] for number in kept), key=lambda one: one.place)
+    same, selected = _same(located), set[int]()
+    for index in sorted(range(len(located)), key=lambda index: (-located[index].change.gain, located[index].position)):
+        if selected.isdisjoint(same.get(index, ())):
+            selected.add(index)
+    return sorted((located[index] for index in selected), key=lambda change: change.position)
 
 
-def _same(found: Sequence[_Found]) -> dict[int, list[int]]:
+def _same(located: Sequence[_LocatedChange]) -> dict[int, list[int]]:
     """The changes, by number, that other machines show in the same direction at places that may be the same."""
     same: dict[int, list[int]] = {}
-    beside: dict[str, list[int]] = {}
-    spans = [one.span for one in found]
-    for number in sorted(range(len(found)), key=spans.__getitem__):
-        one = found[number]
-        near = [other for other in beside.get(one.direction, ()) if spans[other][1] >= spans[number][0]]
-        for other in near:
-            if found[other].environment != one.environment:
-                same.setdefault(number, []).append(other)
-                same.setdefault(other, []).append(number)
-        beside[one.direction] = [*near, number]
+    open_changes: dict[str, list[int]] = {}
+    spans = [change.span for change in located]
+    for index in sorted(range(len(located)), key=spans.__getitem__):
+        change = located[index]
+        near = [candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]]
+        for candidate in near:
+            if located[candidate].environment != change.environment:
+                same.setdefault(index, []).append(candidate)
+                same.setdefault(candidate, []).append(index)
+        open_changes[change.direction] = [*near, index]
     return same
 
 
 def _shown(
-    series: Series, found: Sequence[_Found], before: Sequence[Reported], settings: ChangepointSettings
+    series: Series, located: Sequence[_LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
 ) -> tuple[list[_Placed], tuple[Reported, ...]]:
     """The changes for people, and the names they were given."""
-    reported, gone = _anchors(series, found, before)
+    reported, gone = _anchors(series, located, before)
     changes = [
-        (one.place, _change(series, one, name.anchor, settings)) for one, name in zip(found, reported, strict=True)
+        (change.position, _change(series, change, name.anchor, settings)) for change, name in zip(located, reported, strict=True)
     ]
     return changes, (*reported, *gone[:_GONE])
 
 
 def _anchors(
-    series: Series, found: Sequence[_Found], before: Sequence[Reported]
+    series: Series, located: Sequence[_LocatedChange], before: Sequence[Reported]
 ) -> tuple[list[Reported], list[Reported]]:
     """The versions that changes are named after: those under which they were reported first, though more data may
     have moved them since; and what was reported and is not seen now, but may be again."""
-    there = _there(series, before)
+    previous = _still_listed(series, before)
     free: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for place, number in sorted((one.place, number) for number, one in enumerate(there)):
-        free.setdefault((there[number].environment, there[number].kind), []).append((place, number))
-    taken = set[int]()
+    for position, index in sorted((change.position, index) for index, change in enumerate(previous)):
+        free.setdefault((previous[index].environment, previous[index].kind), []).append((position, index))
+    matched = set[int]()
     named = []
-    for one in found:
-        some = free.get((one.environment, one.direction), [])
-        first, last = one.span[0] - _MOVES, one.span[1] + _MOVES
-        near = some[bisect_left(some, (first, -1)) : bisect_left(some, (last + 1, -1))]
-        left = [(abs(place - one.place), number) for place, number in near if number not in taken]
-        if left:
-            taken.add(min(left)[1])
-        anchor = there[min(left)[1]] if left else None
-        named.append(anchor or Reported(one.environment, one.direction, series.versions[one.place], one.place))
-    return named, [one for number, one in enumerate(there) if number not in taken]
+    for change in located:
+        candidates = free.get((change.environment, change.direction), [])
+        first, last = change.span[0] - _MOVES, change.span[1] + _MOVES
+        near = candidates[bisect_left(candidates, (first, -1)) : bisect_left(candidates, (last + 1, -1))]
+        distances = [(abs(position - change.position), index) for position, index in near if index not in matched]
+        if distances:
+            matched.add(min(distances)[1])
+        anchor = previous[min(distances)[1]] if distances else None
+        named.append(anchor or Reported(change.environment, change.direction, series.versions[change.position], change.position))
+    return named, [change for index, change in enumerate(previous) if index not in matched]
 
 
-def _there(series: Series, before: Sequence[Reported]) -> list[Reported]:
+def _still_listed(series: Series, before: Sequence[Reported]) -> list[Reported]:
     """What was reported of versions that the history still has, each where it is now."""
-    if all(0 <= one.place < len(series.versions) and series.versions[one.place] == one.anchor for one in before):
+    if all(0 <= reported.position < len(series.versions) and series.versions[reported.position] == reported.anchor for reported in before):
         return list(before)
-    order = {version: place for place, version in enumerate(series.versions)}
-    return [attrs.evolve(one, place=order[one.anchor]) for one in before if one.anchor in order]
+    order = {version: position for position, version in enumerate(series.versions)}
+    return [attrs.evolve(reported, position=order[reported.anchor]) for reported in before if reported.anchor in order]
 
 
-def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSettings) -> Change:
-    change, versions = one.change, series.versions
+def _change(series: Series, located: _LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:
+    change, versions = located.change, series.versions
     ratio, low, high = _ratios(change)
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
-    what = wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
-    span = [versions[place] for place in one.places[[change.earliest - 1, change.earliest, change.latest]].tolist()]
-    undone = None if change.undone is None else versions[one.places[change.undone]]
+    description = wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
+    span = [versions[position] for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()]
+    undone = None if change.undone is None else versions[located.positions[change.undone]]
     parts = [
-        what,
-        wording.where(span, one.place - one.base - 1),
+        description,
+        wording.where(span, located.position - located.base - 1),
         wording.strength(change),
         wording.undone(undone),
     ]
     return Change(
-        id=_identity(series, one.environment, one.direction, anchor),
+        id=_identity(series, located.environment, located.direction, anchor),
         kind=_kind(change, series),
         metric=series.metric,
         unit=series.unit,
         resource=series.resource,
         config_id=series.config_id,
         label=series.label,
-        baseline=versions[one.base][:10],
-        target=versions[one.place][:10],
+        baseline=versions[located.base][:10],
+        target=versions[located.position][:10],
         baseline_value=change.before,
         target_value=change.after,
         ratio=ratio,
@@ -281,7 +281,7 @@ def _change(series: Series, one: _Found, anchor: str, settings: ChangepointSetti
         confidence=settings.confidence if low is not None else None,
         p_value=change.p_value,
         primary=change.kind == "level",
-        evidence="; ".join(part for part in parts if part),
+        evidence="; ".join(text for text in parts if text),
         earliest=span[1],
         latest=span[2],
         undone=undone or "",
@@ -308,16 +308,16 @@ def _kind(change: ChangePoint, series: Series) -> ChangeKind:
 def _machines(series: Series, measured: Sequence[_Measured]) -> list[_Placed]:
     """The versions that were the first to be measured in a new environment."""
     return [
-        (int(one.places[0]), _environment(series, one.environment, one.base, int(one.places[0])))
-        for one in measured
-        if one.base is not None
+        (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
+        for history in measured
+        if history.base is not None
     ]
 
 
-def _environment(series: Series, environment: str, base: int, place: int) -> Change:
+def _environment(series: Series, environment: str, base: int, position: int) -> Change:
     before = series.environments[base]
     return attrs.evolve(
-        _event(series, base, place, _identity(series, environment, _MACHINE, "")),
+        _event(series, base, position, _identity(series, environment, _MACHINE, "")),
         evidence=wording.machine(before, environment),
         environments=(before, environment),
     )
@@ -327,19 +327,19 @@ def _moved(
     series: Series, measured: Sequence[_Measured], moved: Sequence[_Moved], settings: ChangepointSettings
 ) -> list[_Placed]:
     """The versions in which the machine changed without saying so, of those that the series was measured around."""
-    spans = {one.environment: (int(one.places[0]), int(one.places[-1])) for one in measured}
+    spans = {history.environment: (int(history.positions[0]), int(history.positions[-1])) for history in measured}
     return [
-        (one.found.place, _step(series, one, settings))
-        for one in moved
-        if (span := spans.get(one.found.environment)) and span[0] < one.found.place <= span[1]
+        (step.located.position, _step(series, step, settings))
+        for step in moved
+        if (span := spans.get(step.located.environment)) and span[0] < step.located.position <= span[1]
     ]
 
 
-def _step(series: Series, one: _Moved, settings: ChangepointSettings) -> Change:
-    found, (ratio, low, high) = one.found, _ratios(one.found.change)
-    earliest, latest = (series.versions[int(found.places[i])] for i in (found.change.earliest, found.change.latest))
+def _step(series: Series, step: _Moved, settings: ChangepointSettings) -> Change:
+    located, (ratio, low, high) = step.located, _ratios(step.located.change)
+    earliest, latest = (series.versions[int(located.positions[i])] for i in (located.change.earliest, located.change.latest))
     event = _event(
-        series, found.base, found.place, _identity(series, found.environment, _MACHINE, series.versions[found.place])
+        series, located.base, located.position, _identity(series, located.environment, _MACHINE, series.versions[located.position])
     )
     return attrs.evolve(
         event,
@@ -347,16 +347,16 @@ def _step(series: Series, one: _Moved, settings: ChangepointSettings) -> Change:
         low=low,
         high=high,
         confidence=settings.confidence if low is not None else None,
-        evidence=wording.shared(one.series, one.measured, found.change.after / found.change.before),
+        evidence=wording.shared(step.series, step.measured, located.change.after / located.change.before),
         earliest=earliest,
         latest=latest,
-        moved=one.series,
-        measured=one.measured,
-        environments=(found.environment, found.environment),
+        moved=step.series,
+        measured=step.measured,
+        environments=(located.environment, located.environment),
     )
 
 
-def _event(series: Series, base: int, place: int, id: str) -> Change:
+def _event(series: Series, base: int, position: int, id: str) -> Change:
     return Change(
         id=id,
         kind="machine",
@@ -366,10 +366,10 @@ def _event(series: Series, base: int, place: int, id: str) -> Change:
         config_id=series.config_id,
         label=series.label,
         baseline=series.versions[base][:10],
-        target=series.versions[place][:10],
+        target=series.versions[position][:10],
         primary=False,
-        earliest=series.versions[place],
-        latest=series.versions[place],
+        earliest=series.versions[position],
+        latest=series.versions[position],
     )
 
 
@@ -377,9 +377,9 @@ def _in_order(changes: list[_Placed]) -> list[Change]:
     return [change for _, change in sorted(changes, key=lambda placed: (placed[0], placed[1].id))]
 
 
-def _identity(series: Series, environment: str, what: str, version: str) -> str:
+def _identity(series: Series, environment: str, kind: str, version: str) -> str:
     """The same for the same change, whatever is measured later."""
-    subject = [series.config_id, series.metric, series.resource, environment, what, version]
+    subject = [series.config_id, series.metric, series.resource, environment, kind, version]
     return hashlib.sha256(json.dumps(subject).encode()).hexdigest()[:20]
 
 

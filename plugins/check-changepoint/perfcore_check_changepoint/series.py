@@ -25,7 +25,7 @@ NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal 
 @attrs.frozen(eq=False)
 class Points:
     """The points of a series that have a value. `values` are the runs of all points one after the other, `point` says
-    which point each belongs to, `weight` what it counts for, and `centers` are the medians of the points. `where` are
+    which point each belongs to, `weight` what it counts for, and `centers` are the medians of the points. `indexes` are
     the indexes of the points in what was given. `value * unit + origin` leads back to the amounts that were given.
     `quantum` is the smallest distance of two values, `first` are the first runs of the points, and
     `spread`, where it changes, the noise of every run relative to the typical one."""
@@ -34,7 +34,7 @@ class Points:
     point: Indexes
     weight: Floats
     centers: Floats
-    where: Indexes
+    indexes: Indexes
     origin: float
     unit: float
     quantum: float
@@ -61,15 +61,15 @@ class Points:
 def read(given: Runs) -> Points | None:
     """The points; None where there are fewer than two, or all are equal. Those without a run are left out."""
     runs, counts = given.amounts, given.counts
-    where = np.flatnonzero(counts)
-    if len(where) < 2:
+    indexes = np.flatnonzero(counts)
+    if len(indexes) < 2:
         return None
     origin = _middle(runs)
     flat, power = _relative(runs, origin)
-    counts = counts[where]
+    counts = counts[indexes]
     first = np.cumsum(counts) - counts
-    point = np.repeat(np.arange(len(where)), counts)
-    centers = flat if len(flat) == len(where) else medians(flat, first, point)
+    point = np.repeat(np.arange(len(indexes)), counts)
+    centers = flat if len(flat) == len(indexes) else medians(flat, first, point)
     unit = _spread(centers) or _spread(flat)
     if unit == 0:
         return None
@@ -83,7 +83,7 @@ def read(given: Runs) -> Points | None:
         point=point,
         weight=weight,
         centers=centers,
-        where=where,
+        indexes=indexes,
         origin=as_float(origin),
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,

@@ -49,22 +49,22 @@ class Aligned:
         quite known. Those that may as well be the machine are left out."""
         levels = [change for change in found if change.kind == "level"]
         bounds = [0, *(change.index for change in levels), len(self.share)]
-        left = {
+        widened = {
             change: self._doubted(change, start, end, confidence)
             for change, start, end in zip(levels, bounds, bounds[2:], strict=False)
         }
-        told = (left.get(change, change) for change in found)
-        return [change for change in told if change.gain >= penalty]
+        doubted = (widened.get(change, change) for change in found)
+        return [change for change in doubted if change.gain >= penalty]
 
     def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
         """Sessions that were on both sides say the same of both; others bring in what is not known of them."""
         apart = self.share[change.index : end].mean(axis=0) - self.share[start : change.index].mean(axis=0)
         doubt = float(apart @ self.covariance @ apart)
         half, middle = (change.high - change.low) / 2, (change.high + change.low) / 2
-        known = (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
-        if not (doubt > 0 and known > 0 and math.isfinite(known)):
+        variance = (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
+        if not (doubt > 0 and variance > 0 and math.isfinite(variance)):
             return change
-        gain, wider = change.gain * known / (known + doubt), half * math.sqrt(1 + doubt / known)
+        gain, wider = change.gain * variance / (variance + doubt), half * math.sqrt(1 + doubt / variance)
         return attrs.evolve(
             change, gain=gain, p_value=p_value(gain, len(self.share)), low=middle - wider, high=middle + wider
         )
@@ -75,26 +75,26 @@ def align(given: Runs, start: int) -> Aligned | None:
     nothing tells them."""
     if given.sessions is None or not isinstance(given.amounts, np.ndarray) or given.amounts.min(initial=1.0) <= 0:
         return None
-    seen = _seen(given)
-    if seen is None:
+    observations = _observations(given)
+    if observations is None:
         return None
-    names = np.unique(seen.session)
-    offsets, covariance = _offsets(_Meetings.of(seen, names))
-    part = given.part(start, len(given))
-    assert part.sessions is not None
-    column = np.searchsorted(names, part.sessions).clip(max=len(names) - 1)
-    known = names[column] == part.sessions
-    share = np.zeros((len(part), len(names)))
-    np.add.at(share, (part.points[known], column[known]), 1.0)
+    names = np.unique(observations.session)
+    offsets, covariance = _offsets(_Meetings.of(observations, names))
+    tail = given.part(start, len(given))
+    assert tail.sessions is not None
+    column = np.searchsorted(names, tail.sessions).clip(max=len(names) - 1)
+    has_session = names[column] == tail.sessions
+    share = np.zeros((len(tail), len(names)))
+    np.add.at(share, (tail.points[has_session], column[has_session]), 1.0)
     with np.errstate(over="ignore"):
-        amounts = part.amounts / np.where(known, np.exp(offsets)[column], 1.0)
+        amounts = tail.amounts / np.where(has_session, np.exp(offsets)[column], 1.0)
     if not np.isfinite(amounts).all():
         return None
-    return Aligned(attrs.evolve(part, amounts=amounts), share / part.counts[:, None].clip(min=1), covariance)
+    return Aligned(attrs.evolve(tail, amounts=amounts), share / tail.counts[:, None].clip(min=1), covariance)
 
 
 @attrs.frozen(eq=False)
-class _Seen:
+class _Observations:
     """What sessions say, in the order of the history: of each version they measured the logarithm of the amount."""
 
     session: Indexes
@@ -106,7 +106,7 @@ class _Seen:
         return np.flatnonzero(np.diff(self.session, prepend=-1))
 
 
-def _seen(given: Runs) -> _Seen | None:
+def _observations(given: Runs) -> _Observations | None:
     """What is said by sessions that meet others often enough; None where there are none."""
     assert given.sessions is not None
     shared = np.flatnonzero(given.sessions >= 0)
@@ -117,14 +117,14 @@ def _seen(given: Runs) -> _Seen | None:
     point, session = np.divmod(pairs, int(given.sessions.max()) + 1)
     amount = _medians(np.log(np.asarray(given.amounts, dtype=float)[shared]), owner, len(pairs))
     order = np.lexsort((session, -_last(point, session), point))
-    seen = _Seen(session[order], amount[order])
-    while len(seen.session):
-        of = seen.session[seen.starts]
+    observations = _Observations(session[order], amount[order])
+    while len(observations.session):
+        of = observations.session[observations.starts]
         sessions, meetings = np.unique(np.concatenate([of[1:], of[:-1]]), return_counts=True)
-        enough = np.isin(seen.session, sessions[meetings >= _MEETINGS])
+        enough = np.isin(observations.session, sessions[meetings >= _MEETINGS])
         if enough.all():
-            return seen
-        seen = _Seen(seen.session[enough], seen.amount[enough])
+            return observations
+        observations = _Observations(observations.session[enough], observations.amount[enough])
     return None
 
 
@@ -156,7 +156,7 @@ class _Meetings:
     sizes: Floats
 
     @classmethod
-    def of(cls, seen: _Seen, names: Indexes) -> _Meetings:
+    def of(cls, seen: _Observations, names: Indexes) -> _Meetings:
         starts = seen.starts
         bounds = [*starts.tolist(), len(seen.amount)]
         pieces = [seen.amount[start:end] for start, end in pairwise(bounds)]

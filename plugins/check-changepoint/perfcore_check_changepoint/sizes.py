@@ -27,8 +27,8 @@ def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list
     """All changes of a series, in order. Those of the noise have to explain as much as those of the level."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
     noise = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
-    found = [*_level_changes(points, fit, confidence), *noise]
-    return sorted(found, key=lambda change: change.index)
+    all_changes = [*_level_changes(points, fit, confidence), *noise]
+    return sorted(all_changes, key=lambda change: change.index)
 
 
 def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePoint]:
@@ -39,17 +39,17 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
     flat = points.centers - (trend if fit.wave is None else trend + fit.wave)
     stretches = [flat[start:end] for start, end in pairwise(bounds)]
     levels = [_trimmed_mean(stretch) for stretch in stretches]
-    left = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
-    found = []
-    for number, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
-        start, index, end = bounds[number : number + 3]
-        error = _half_interval(left, start, index, end, fit.memory, confidence)
-        size, base = levels[number + 1] - levels[number], levels[number] + trend[index]
-        found.append(
+    residuals = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
+    changes = []
+    for segment, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
+        start, index, end = bounds[segment : segment + 3]
+        error = _half_interval(residuals, start, index, end, fit.memory, confidence)
+        size, base = levels[segment + 1] - levels[segment], levels[segment] + trend[index]
+        changes.append(
             ChangePoint(
-                index=int(points.where[index]),
-                earliest=int(points.where[earliest]),
-                latest=int(points.where[latest]),
+                index=int(points.indexes[index]),
+                earliest=int(points.indexes[earliest]),
+                latest=int(points.indexes[latest]),
                 before=_amount(base, points),
                 after=_amount(base + size, points),
                 low=_bounded((size - error) * points.unit),
@@ -58,23 +58,23 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
                 p_value=p_value(gain, len(points)),
             )
         )
-    return found
+    return changes
 
 
 def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
     """For every change what it gains, against one level for both stretches, and where else it may be: wherever its
     likelihood is not clearly less."""
     sums = np.add.reduceat(fit.costs, bounds[:-1], axis=0)
-    found = []
-    for number, index in enumerate(fit.starts):
-        one, other = fit.chosen[number], fit.chosen[number + 1]
-        apart = sums[number, one] + sums[number + 1, other]
-        gain = max(float((sums[number] + sums[number + 1]).min() - apart), 0.0)
-        start, end = bounds[number], bounds[number + 2]
-        moved = np.cumsum(fit.costs[start:end, one] - fit.costs[start:end, other])[:-1]
+    evidence = []
+    for segment, index in enumerate(fit.starts):
+        level_before, level_after = fit.chosen[segment], fit.chosen[segment + 1]
+        apart = sums[segment, level_before] + sums[segment + 1, level_after]
+        gain = max(float((sums[segment] + sums[segment + 1]).min() - apart), 0.0)
+        start, end = bounds[segment], bounds[segment + 2]
+        moved = np.cumsum(fit.costs[start:end, level_before] - fit.costs[start:end, level_after])[:-1]
         likely = np.flatnonzero(moved <= moved[index - start - 1] + _LIKELY) + start + 1
-        found.append((gain, int(likely[0]), int(likely[-1])))
-    return found
+        evidence.append((gain, int(likely[0]), int(likely[-1])))
+    return evidence
 
 
 def p_value(gain: float, count: int) -> float:
@@ -121,21 +121,21 @@ def _noise_changes(points: Points, fit: Fit, shifts: list[int], confidence: floa
 def _noise_change(points: Points, sizes: Floats, start: int, index: int, confidence: float) -> ChangePoint:
     """The noise of both sides from median absolute deviations, whose logarithms have a variance of 1.35 / n for normal
     noise (0.37 is their efficiency; Huber, 1981)."""
-    place = index - start
+    offset = index - start
     tiny = 1e-9 * float(sizes.sum()) + 1e-300
     before = np.arange(1, len(sizes))
     firsts, total = sizes.cumsum()[:-1], float(sizes.sum())
     costs = before * np.log((firsts + tiny) / before)
     costs += (len(sizes) - before) * np.log((total - firsts + tiny) / (len(sizes) - before))
-    gain = max(len(sizes) * math.log((total + tiny) / len(sizes)) - float(costs[place - 1]), 0.0)
-    likely = before[costs <= costs[place - 1] + _LIKELY]
-    low, high = (max(median(part) * NORMAL, 1e-9) for part in (sizes[:place], sizes[place:]))
-    error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(1.35 * (1 / place + 1 / (len(sizes) - place)))
+    gain = max(len(sizes) * math.log((total + tiny) / len(sizes)) - float(costs[offset - 1]), 0.0)
+    likely = before[costs <= costs[offset - 1] + _LIKELY]
+    low, high = (max(median(side) * NORMAL, 1e-9) for side in (sizes[:offset], sizes[offset:]))
+    error = NormalDist().inv_cdf((1 + confidence) / 2) * math.sqrt(1.35 * (1 / offset + 1 / (len(sizes) - offset)))
     return ChangePoint(
-        index=int(points.where[index]),
+        index=int(points.indexes[index]),
         kind="noise",
-        earliest=int(points.where[start + min(place, int(likely[0]))]),
-        latest=int(points.where[start + max(place, int(likely[-1]))]),
+        earliest=int(points.indexes[start + min(offset, int(likely[0]))]),
+        latest=int(points.indexes[start + max(offset, int(likely[-1]))]),
         before=_bounded(low * points.unit),
         after=_bounded(high * points.unit),
         low=_bounded((high * math.exp(-error) - low) * points.unit),
@@ -170,11 +170,11 @@ def _undone(levels: list[ChangePoint]) -> list[int]:
         return brought_back
     behind = _returns(levels, exactly=False)
     last = {True: 0, False: 0}  # the last return to a level that was left in this direction
-    for number, change in enumerate(levels):
+    for index, change in enumerate(levels):
         up = change.after > change.before
-        if not brought_back[number] and behind[number] <= last[up]:
-            brought_back[number] = behind[number]
-        last[up] = max(last[up], brought_back[number])
+        if not brought_back[index] and behind[index] <= last[up]:
+            brought_back[index] = behind[index]
+        last[up] = max(last[up], brought_back[index])
     return brought_back
 
 
@@ -189,13 +189,13 @@ def _returns(levels: list[ChangePoint], *, exactly: bool) -> list[int]:
     )
     with np.errstate(over="ignore"):
         size, error = after - before, (high - low) / 2
-        found, left = np.zeros(len(levels), dtype=np.int64), np.arange(len(levels))
+        returns, pending = np.zeros(len(levels), dtype=np.int64), np.arange(len(levels))
         for lag in range(1, min(_LATER + 1, len(levels))):
-            left = left[: np.searchsorted(left, len(levels) - lag)]
-            later, own = left + lag, np.abs(size[left])
-            near = np.minimum(own / 4 + np.hypot(error[left], error[later]), own / 2)
-            short = np.sign(size[left]) * (after[later] - before[left])  # how far from the old level it remains
-            back = ((size[later] > 0) != (size[left] > 0)) & (short <= near) & ((short >= -near) | (not exactly))
-            found[left[back]] = later[back]
-            left = left[~back]
-    return [int(number) for number in found]
+            pending = pending[: np.searchsorted(pending, len(levels) - lag)]
+            candidates, sizes = pending + lag, np.abs(size[pending])
+            near = np.minimum(sizes / 4 + np.hypot(error[pending], error[candidates]), sizes / 2)
+            short = np.sign(size[pending]) * (after[candidates] - before[pending])  # how far from the old level it remains
+            is_return = ((size[candidates] > 0) != (size[pending] > 0)) & (short <= near) & ((short >= -near) | (not exactly))
+            returns[pending[is_return]] = candidates[is_return]
+            pending = pending[~is_return]
+    return [int(index) for index in returns]

@@ -34,10 +34,10 @@ def spreads(residuals: Floats, shifts: list[int]) -> Floats:
 
 
 def _within(sizes: Floats, least: float, start: int, end: int) -> list[int]:
-    place = _place(sizes[start:end], least)
-    if place is None:
+    offset = _place(sizes[start:end], least)
+    if offset is None:
         return []
-    middle = start + place
+    middle = start + offset
     return [*_within(sizes, least, start, middle), middle, *_within(sizes, least, middle, end)]
 
 
@@ -55,9 +55,9 @@ def _place(sizes: Floats, least: float) -> int | None:
     scores = np.abs(ranks.cumsum()[before - 1]) / np.sqrt(before * (count - before) / count * variance)
     if scores.max() * ((1 - memory) / (1 + memory)) ** 0.25 < _CLEAR:
         return None
-    place = _likeliest(sizes, before)
-    low, high = sorted((median(sizes[:place]), median(sizes[place:])))
-    return place if high >= RATIO * max(low, least) and high > 0 else None
+    shift = _likeliest(sizes, before)
+    low, high = sorted((median(sizes[:shift]), median(sizes[shift:])))
+    return shift if high >= RATIO * max(low, least) and high > 0 else None
 
 
 def _ranks(sizes: Floats) -> Floats:

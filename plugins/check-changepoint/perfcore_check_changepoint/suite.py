@@ -42,15 +42,15 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     scaled = [_Scaled.of(values) for values in series]
     if not scaled:
         return Suite(changes=(), machine=Machine())
-    centers, voting = np.array([one.centers for one in scaled]), np.array([one.votes for one in scaled])
+    centers, voting = np.array([member.centers for member in scaled]), np.array([member.votes for member in scaled])
     machine = common(centers, voting, penalty, confidence)
-    left = (one.without(part) for one, part in zip(scaled, machine.parts, strict=True))
-    found = [detection.detect(values, penalty=penalty, confidence=confidence) for values in left]
-    parts = zip(found, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
-    own = _credible(
+    remainders = (member.without(machine_part) for member, machine_part in zip(scaled, machine.parts, strict=True))
+    residual_changes = [detection.detect(values, penalty=penalty, confidence=confidence) for values in remainders]
+    parts = zip(residual_changes, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
+    own_changes = _credible(
         [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
     )
-    amounts = (tuple(map(one.amounts, changes)) for one, changes in zip(scaled, own, strict=True))
+    amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
 
 
@@ -67,12 +67,12 @@ class _Scaled:
 
     @classmethod
     def of(cls, values: Sequence[Point]) -> _Scaled:
-        given = Runs.of(values)
-        amounts = _floats(given.amounts)
+        flat = Runs.of(values)
+        amounts = _floats(flat.amounts)
         logarithmic = bool(len(amounts)) and float(amounts.min()) > 0
         typical = 1.0 if logarithmic else _typical(amounts)
         runs = np.log(amounts) if logarithmic else amounts / typical
-        return cls(runs, given.counts, _centers(runs, given.counts), logarithmic, typical)
+        return cls(runs, flat.counts, _centers(runs, flat.counts), logarithmic, typical)
 
     @property
     def votes(self) -> bool:
@@ -94,7 +94,7 @@ class _Scaled:
         """The series as it would be on a machine that is always the same."""
         runs = self.runs - np.repeat(machine, self.counts)
         if self.counts.max(initial=0) > 1:
-            return [tuple(some.tolist()) for some in _split(runs, self.counts)]
+            return [tuple(version_runs.tolist()) for version_runs in _split(runs, self.counts)]
         plain = np.full(len(self.counts), math.nan)
         plain[self.counts > 0] = runs
         return list(plain.tolist())
@@ -122,9 +122,9 @@ def _floats(amounts: Sequence[float]) -> Floats:
 
 def _centers(runs: Floats, counts: Indexes) -> Floats:
     """The medians of the versions, NaN of those that were not measured."""
-    centers, there = np.full(len(counts), math.nan), np.flatnonzero(counts)
-    lengths = counts[there]
-    centers[there] = medians(runs, lengths.cumsum() - lengths, np.repeat(there, lengths))
+    centers, measured = np.full(len(counts), math.nan), np.flatnonzero(counts)
+    lengths = counts[measured]
+    centers[measured] = medians(runs, lengths.cumsum() - lengths, np.repeat(measured, lengths))
     return centers
 
 
@@ -154,14 +154,14 @@ def _exp(logarithm: float) -> float:
 def _own(changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequence[Moved]) -> Iterator[ChangePoint]:
     """What is left when a series' part in the steps of the machine is taken out."""
     for change in changes:
-        own: ChangePoint | None = change
+        remainder: ChangePoint | None = change
         for step in (moved.change for moved in steps if change.kind == "level"):
-            if own is not None and _is_remainder(own, step):
-                own = None
-            elif own is not None and not sure and own.earliest <= step.latest and own.latest >= step.earliest:
-                own = _beyond(own, share * step.size, step.size)
-        if own is not None:
-            yield own
+            if remainder is not None and _is_remainder(remainder, step):
+                remainder = None
+            elif remainder is not None and not sure and remainder.earliest <= step.latest and remainder.latest >= step.earliest:
+                remainder = _beyond(remainder, share * step.size, step.size)
+        if remainder is not None:
+            yield remainder
 
 
 def _is_remainder(change: ChangePoint, step: ChangePoint) -> bool:
@@ -182,8 +182,8 @@ def _beyond(change: ChangePoint, taken: float, step: float) -> ChangePoint | Non
 
 
 def _sized(change: ChangePoint, size: float) -> ChangePoint:
-    more = size - change.size
-    return attrs.evolve(change, after=change.before + size, low=change.low + more, high=change.high + more)
+    difference = size - change.size
+    return attrs.evolve(change, after=change.before + size, low=change.low + difference, high=change.high + difference)
 
 
 def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
@@ -191,7 +191,7 @@ def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
     and Hochberg, 1995, JRSS B 57(1))."""
     p_values = sorted(change.p_value for changes in found for change in changes)
     tests = max(len(found), len(p_values))
-    limits = [p for number, p in enumerate(p_values, 1) if p <= _FALSE * number / tests]
+    limits = [p for rank, p in enumerate(p_values, 1) if p <= _FALSE * rank / tests]
     limit = max(limits, default=-1.0)
     return [[change for change in changes if change.p_value <= limit] for changes in found]
 

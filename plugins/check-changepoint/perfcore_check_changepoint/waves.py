@@ -25,19 +25,19 @@ def wave(residuals: Floats, starts: list[int]) -> Floats | None:
     count = len(residuals)
     if count < FEWEST:
         return None
-    rest = residuals - stretch_means(residuals, starts)
-    power = np.abs(np.fft.rfft(rest, _FINE * count)) ** 2 / count
+    residual_part = residuals - stretch_means(residuals, starts)
+    power = np.abs(np.fft.rfft(residual_part, _FINE * count)) ** 2 / count
     frequencies = np.fft.rfftfreq(_FINE * count)
     power[(frequencies < max(1 / LONGEST, _PERIODS / count)) | (frequencies > 1 / _SHORTEST)] = 0.0
-    place = int(power.argmax())
-    if power[place] <= _CLEAR * float((rest**2).mean()):
+    peak = int(power.argmax())
+    if power[peak] <= _CLEAR * float((residual_part**2).mean()):
         return None
-    angles = 2 * np.pi * frequencies[place] * np.arange(count)
+    angles = 2 * np.pi * frequencies[peak] * np.arange(count)
     parts = np.array([np.cos(angles), np.sin(angles)])
-    inside = np.array([part - stretch_means(part, starts) for part in parts])
-    amplitudes: Floats = np.linalg.lstsq(inside.T, rest, rcond=None)[0]
-    found: Floats = amplitudes @ parts
-    return found
+    inside = np.array([component - stretch_means(component, starts) for component in parts])
+    amplitudes: Floats = np.linalg.lstsq(inside.T, residual_part, rcond=None)[0]
+    fitted: Floats = amplitudes @ parts
+    return fitted
 
 
 def bounded(residuals: Floats) -> Floats:
