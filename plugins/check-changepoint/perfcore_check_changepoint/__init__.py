@@ -55,7 +55,7 @@ def detect_many(
 
 @attrs.frozen
 class ChangepointSettings:
-    """What a change must be to be reported."""
+    """The limits above which a change is reported."""
 
     threshold: float = option(
         0.005, help="Smallest relative change of the level that is reported (0.005 is 0.5 %).", minimum=0
@@ -83,8 +83,8 @@ class ChangepointCheck:
         return scan(series, state, self.settings)
 
     def scan_many(self, series: Sequence[Series]) -> Sequence[Sequence[Change]]:
-        """The changes of series over the same versions, in their order, without what the machine did to all of them.
-        Changes of the machine are told with every series."""
+        """The changes of series over the same versions, in their order, without changes of the machine that all of them
+        share. Those are reported with every series."""
         from perfcore_check_changepoint.scanning import scan_many
 
         return scan_many(series, self.settings)

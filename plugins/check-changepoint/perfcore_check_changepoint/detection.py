@@ -1,6 +1,6 @@
 """The changes of a whole series, at once or as it grows.
 
-A series is looked at through a window. When it has filled, what was found in its first three quarters is settled, and
+A series is scanned in a window. When the window is full, the changes in its first three quarters are settled, and
 the window moves on to where the last settled change is over, or to a stretch before the rest. So the time a series
 takes is in proportion to its length, a new point costs one window whatever came before, and both ways give the same
 answer. Digests of the points that decided tell whether they are still what they were: what was settled by others is
@@ -35,7 +35,7 @@ class Step:
 
 @attrs.frozen
 class Settled:
-    """What of a series is decided: the steps of the window, and the changes that it has left behind."""
+    """The settled part of a series: the steps of the window, and the changes that it has left behind."""
 
     steps: tuple[Step, ...] = ()
     changes: tuple[ChangePoint, ...] = ()
@@ -57,8 +57,8 @@ def detect(values: Sequence[Point], *, penalty: float, confidence: float) -> lis
 
 
 def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> tuple[list[ChangePoint], Settled]:
-    """The change points of a series of which some were settled, and what is settled then. What was settled by points
-    that are others now is looked at again."""
+    """The change points of a series of which a part was settled, and the new settled part. A part that was settled by
+    points with other values is scanned again."""
     settled = _still(settled, runs)
     steps, changes = list(settled.steps), list(settled.changes)
     start, decided = settled.start, settled.decided
@@ -73,7 +73,7 @@ def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> t
 
 
 def _still(settled: Settled, runs: Runs) -> Settled:
-    """What is still settled: all steps up to the first one that saw other points than there are."""
+    """The steps that are still settled: those before the first one whose points have other values now."""
     start = decided = count = 0
     for step in settled.steps:
         end = start + WINDOW
@@ -95,7 +95,9 @@ def _settle(runs: Runs, start: int, penalty: float, confidence: float) -> tuple[
 
 def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float) -> list[ChangePoint]:
     context_start = max(0, start - WINDOW)
-    aligned = sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
+    aligned = (
+        sessions.align(runs.part(context_start, end), start - context_start) if runs.sessions is not None else None
+    )
     points = read(aligned.runs if aligned is not None else runs.part(start, end))
     if points is None or len(points) < SHORTEST:
         return []

@@ -1,4 +1,4 @@
-"""What series share that were measured on the same machines, version by version.
+"""The part that series share which were measured on the same machines, version by version.
 
 The machine is a weighted mean over the series in which those that lie far off count for little (Huber, 1964, Annals of
 Mathematical Statistics 35(1)), so that changes of code in a minority of them stay out of it. Shares come from
@@ -25,7 +25,7 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median, read
 
-FEWEST = 6  # series that are needed to tell the machine from the code
+FEWEST = 6  # series that are needed to separate the machine from the code
 _NEEDED = 3  # of them in one version
 _ROUNDS = 4  # of levels and the machine's part in turn, a fixed number so that the time is bounded
 _HUBER = 1.345  # spreads from which on a series counts less: 95 % efficient for normal noise
@@ -51,8 +51,8 @@ class Moved:
 
 @attrs.frozen(eq=False)
 class Common:
-    """What series share: the logarithm of the machine's factor at every version, NaN where it may be that before or
-    that after a step; its part in every series (rows), as the others tell it; how much of it each has, and whether that
+    """The shared part: the logarithm of the machine's factor at every version, NaN where it may be that before or that
+    after a step; its part in every series (rows), estimated from the others; how much of it each has, and whether that
     is known from many of its moves; its steps, and the versions in which it is far from its level."""
 
     factor: Floats
@@ -99,8 +99,8 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
 
 
 def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
-    """The machine in versions in which it can be told, what all others say of it for each of the series, and the noise
-    of every series."""
+    """The machine's factor in the measured versions, for each series its estimate from all others, and the noise of
+    every series."""
     medians = np.array([middle(row) for row in rows])[:, None]
     factor = _weighted_medians(rows - medians, np.ones(len(rows)))
     others = np.broadcast_to(factor, rows.shape)
@@ -120,16 +120,16 @@ def _shares(rows: Floats, others: Floats) -> tuple[Floats, Floats]:
 
 
 def middle(row: Floats) -> float:
-    """The median of what is there."""
+    """The median of the finite values."""
     finite = row[np.isfinite(row)]
     return median(finite) if len(finite) else 0.0
 
 
 def _share(row: Floats, factor: Floats) -> tuple[float, float]:
-    """The slope of a series' differences over those of the machine, by least squares in which what lies far off counts
-    less, and how many moves of the machine tell it. Series are much alike, so that a share of 1 is believed until
-    several moves say another; or a change of code in a version in which the machine changed as well would make its own
-    share. No series moves against the machine."""
+    """The slope of a series' differences over those of the machine, by least squares in which outliers count less, and
+    the number of moves of the machine that it rests on. Series are much alike, so the prior is a share of 1 until
+    several moves contradict it; else a change of code in a version in which the machine changed as well would make its
+    own share. No series moves against the machine."""
     measured = np.flatnonzero(np.isfinite(row))
     differences, common = np.diff(row[measured]), np.diff(factor[measured])
     if not common.any():
@@ -168,8 +168,8 @@ def _spreads(left: Floats) -> Floats:
 
 
 def _shared(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-    """The machine, from what the levels leave open; and for every series what the others alone say, which does not have
-    its own noise in it."""
+    """The machine's factor from the residuals of the levels; and for every series its estimate from the others, which
+    is free of the series' own noise."""
     shares = np.maximum(shares, 1e-3)
     factor = _weighted_medians(left / shares[:, None], shares / spreads)
     is_finite = np.isfinite(left)
@@ -187,7 +187,7 @@ def _shared(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floa
 
 
 def _weighted_medians(values: Floats, weights: Floats) -> Floats:
-    """The median of every column, of what is there."""
+    """The median of the finite values of every column."""
     is_finite = np.isfinite(values)
     filled = np.where(is_finite, values, np.inf)
     order = filled.argsort(axis=0)
@@ -203,8 +203,8 @@ def _levels_changed(factor: Floats, penalty: float, confidence: float) -> list[C
 
 
 def _located(factor: Floats, change: ChangePoint) -> ChangePoint:
-    """At the first version that is nearer to the level after it, of those that it may have come with: one that is as
-    strange to both levels tells the detection nothing, though it is far from one of them only."""
+    """The change at the first version of its span that is nearer to the level after it. A version that is an outlier of
+    both levels has no weight in the detection, though it is far from one of them only."""
     middle = (change.before + change.after) / 2
     span = factor[change.earliest : change.latest + 1]
     offsets = np.flatnonzero(span > middle if change.size > 0 else span < middle)
@@ -248,7 +248,7 @@ def _regimes(factor: Floats, changes: Sequence[ChangePoint]) -> Floats:
 
 
 def _filled(factor: Floats, levels: Floats, known: Indexes, versions: int) -> Floats:
-    """The machine at every version; where it could not be told, the level that it has before and after."""
+    """The machine's factor at every version; between estimates, the level that it has before and after."""
     before = known.searchsorted(np.arange(versions), side="right") - 1
     after = known.searchsorted(np.arange(versions))
     ends = levels[before.clip(min=0)], levels[after.clip(max=len(known) - 1)]
@@ -258,6 +258,6 @@ def _filled(factor: Floats, levels: Floats, known: Indexes, versions: int) -> Fl
 
 
 def _disturbed(factor: Floats, levels: Floats) -> Indexes:
-    """The versions whose machine is far from what it is in the versions around."""
+    """The versions in which the machine's factor is far from its level."""
     off = np.abs(factor - levels)
     return np.flatnonzero(off > max(_STRAY * NORMAL * median(off), 1e-9))

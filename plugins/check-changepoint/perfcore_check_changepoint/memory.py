@@ -1,4 +1,4 @@
-"""What a scan leaves for the next one: what is settled, and under which names changes were reported."""
+"""The state that a scan stores for the next one: settled changes, and the names of those that were reported."""
 
 from __future__ import annotations
 
@@ -50,8 +50,8 @@ def encode(memory: Memory, key: str) -> bytes:
 
 
 def decode(state: bytes | None, key: str) -> Memory:
-    """What is remembered; nothing where it is of another perfcore, or damaged, and only the names of changes where it
-    is of other settings: then everything is looked at again."""
+    """The stored state; empty where another perfcore wrote it or it is damaged, and only the names of changes where it
+    belongs to other settings: then all versions are scanned again."""
     if state is None:
         return Memory()
     try:

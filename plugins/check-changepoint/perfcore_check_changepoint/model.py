@@ -80,7 +80,9 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
         fitted_wave = wave(residuals, starts)
         if fitted_wave is None:
             break
-        level = attrs.evolve(points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave)
+        level = attrs.evolve(
+            points, values=points.values - fitted_wave[points.point], centers=points.centers - fitted_wave
+        )
         fitted = _calm(level, penalty)
         if fitted.total + WAVE < best.total:
             best = attrs.evolve(fitted, wave=fitted_wave, total=fitted.total + WAVE)

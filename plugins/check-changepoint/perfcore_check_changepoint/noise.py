@@ -1,4 +1,4 @@
-"""What the noise of a series looks like, and what a value costs that is so far from its level.
+"""The noise of a series: its density, and the cost of a value by its distance from the level.
 
 The cost of a value is its negative log likelihood under a density that is estimated from the series itself: normal
 where that explains the residuals, else a kernel estimate, which also fits skewed noise and noise with two modes.
@@ -44,7 +44,7 @@ _TRANSFORMED = np.fft.rfft(_STANDARD)
 @attrs.frozen(eq=False)
 class Density:
     """Costs in a table over distances from the level, in cells of `step`. `excess` is above the cheapest and bounded;
-    `floor` is the cheapest; `resolution` is how fine levels have to be told apart, in cells.
+    `floor` is the cheapest; `resolution` is the distance of neighbouring levels, in cells.
     `deviation` is that of normal noise."""
 
     excess: Floats
@@ -94,10 +94,12 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     smooth = np.fft.irfft(np.fft.rfft(counts, _PADDED) * transformed, _PADDED)[:, : len(counts)]
     normals = _normals(scaled)
     densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
-    # Every residual is left out of what predicts it; a normal density hardly notices.
+    # Every residual is left out of its own prediction; for a normal density the difference is negligible.
     others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
     occupied = np.flatnonzero(counts)
-    likelihoods = np.log(_mixed(np.vstack([densities[: len(normals), occupied], others[:, occupied]]))) @ counts[occupied]
+    likelihoods = (
+        np.log(_mixed(np.vstack([densities[: len(normals), occupied], others[:, occupied]]))) @ counts[occupied]
+    )
     likelihoods[: len(normals)] += _PREFERENCE
     best = int(likelihoods.argmax())
     if best >= len(normals):

@@ -1,4 +1,4 @@
-"""What a detector says: frozen, without NumPy."""
+"""The results of a detector: frozen, without NumPy."""
 
 from __future__ import annotations
 

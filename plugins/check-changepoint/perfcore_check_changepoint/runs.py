@@ -1,4 +1,4 @@
-"""The runs of all points of a series, one after the other: what a window into a long series is cut from."""
+"""The runs of all points of a series in one array, from which a window of a long series is cut without a copy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Runs:
 
     @classmethod
     def of(cls, values: Sequence[Point], sessions: Sessions = ()) -> Runs:
-        """Of points that are amounts, or the amounts of several runs; what is no finite number is left out. `sessions`
+        """Of points that are values, or the values of several runs; values that are not finite are left out. `sessions`
         are those of every point's runs in order, each with how many of them it has."""
         flat, lengths = _flat(values)
         if set(map(type, flat)) <= {float}:
@@ -95,7 +95,7 @@ class Runs:
 
 
 def _flat(values: Sequence[Point]) -> tuple[Sequence[object], Indexes]:
-    """What all points hold, and how much each of them does."""
+    """The runs of all points, and the number of runs of each."""
     if set(map(type, values)) <= {tuple, list}:
         return list(chain.from_iterable(values)), _lengths(values)  # type: ignore[arg-type]  # none is a number
     return values, np.ones(len(values), dtype=np.int64)

@@ -1,7 +1,8 @@
-"""From a history as perfcore keeps it to changes as perfcore shows them.
+"""Converts a stored history to the changes that perfcore reports.
 
-Amounts of different machines are not compared. So a history is cut up by environment, every one of them is a series
-of its own, and a new one is told as such; a machine that comes back goes on where it was.
+Values of different machines are not compared. A history is split by environment, and every environment is a series of
+its own. The first version of a new environment is reported as a change of the machine; a machine that returns
+continues its former series.
 """
 
 from __future__ import annotations
@@ -19,74 +20,29 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import detection, memory, sessions, suite, wording
+from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.runs import Indexes, Runs
+from perfcore_check_changepoint.runs import Runs
 
 if TYPE_CHECKING:
     from perfcore.model import ChangeKind, Series
     from perfcore_check_changepoint import ChangepointSettings
 
+# As far as two detections may be apart and still count as one change (`_BESIDE` of the suite, the benchmarks' margin).
 _MOVES = 3  # versions that the estimate of a change may move
-_GONE = 100  # changes that are remembered though they are not seen any more
+_GONE = 100  # changes that are remembered though a scan no longer reports them; bounds the size of the state
 _MACHINE = "machine"
 
 _Placed: TypeAlias = tuple[int, Change]  # with the index of its version
 
 
-@attrs.frozen(eq=False)
-class _Measured:
-    """The versions that were measured in one environment, by their indexes in the series, and their runs. `base` is the
-    version that was measured before the first of them in any environment, None where there is none."""
-
-    environment: str
-    positions: Indexes
-    runs: Runs
-    base: int | None
-
-
-@attrs.frozen(eq=False)
-class _LocatedChange:
-    """A change among the versions of one environment: `positions` are the indexes of these versions in the series."""
-
-    environment: str
-    positions: Indexes
-    change: ChangePoint
-
-    @property
-    def position(self) -> int:
-        return int(self.positions[self.change.index])
-
-    @property
-    def base(self) -> int:
-        return int(self.positions[self.change.index - 1])
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The versions that may have brought the change: the first and the last."""
-        return int(self.positions[self.change.earliest - 1]) + 1, int(self.positions[self.change.latest])
-
-    @property
-    def direction(self) -> str:
-        return f"{self.change.kind} {'up' if self.change.size > 0 else 'down'}"
-
-
-@attrs.frozen(eq=False)
-class _Moved:
-    """A step of the machine of one environment, and how many series moved with it, of so many that were measured on
-    both sides."""
-
-    located: _LocatedChange
-    series: int
-    measured: int
-
-
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
-    """The changes of a history, oldest first, and what the next scan of it needs."""
+    """The changes of a history, oldest first, and the state for its next scan."""
     _check(series)
     measured, key = _measured(series), _key(series, settings)
     remembered = memory.decode(state, key)
-    located: list[_LocatedChange] = []
+    located: list[LocatedChange] = []
     settled: dict[str, detection.Settled] = {}
     for history in measured:
         changes, settled[history.environment] = detection.resume(
@@ -95,35 +51,43 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
             settings.penalty + math.log(series.comparisons),
             settings.confidence,
         )
-        located += [_LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)]
+        located += [
+            LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
+        ]
     changes_shown, reported = _shown(series, _once(located), remembered.reported, settings)
     return _in_order([*changes_shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
 
 
 def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
-    """The changes of histories over the same versions, without what the machine did to all of them."""
+    """The changes of histories over the same versions, without changes of the machine that all of them share."""
     if not many:
         return []
     for series in many:
         _check(series)
         if series.versions != many[0].versions:
             raise UsageError(
-                "the series are not over the same versions, so what they share cannot be seen",
+                "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
     many = [_in_one_session(series) for series in many]
     measured = [_measured(series) for series in many]
-    located: list[list[_LocatedChange]] = [[] for _ in many]
-    moved: list[_Moved] = []
+    located: list[list[LocatedChange]] = [[] for _ in many]
+    moved: list[MachineStep] = []
     for environment in dict.fromkeys(history.environment for histories in measured for history in histories):
-        measured_positions = [history.positions for histories in measured for history in histories if history.environment == environment]
+        measured_positions = [
+            history.positions for histories in measured for history in histories if history.environment == environment
+        ]
         positions = np.unique(np.concatenate(measured_positions))
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
         for series, mine, changes in zip(many, located, result.changes, strict=True):
-            mine += [_LocatedChange(environment, positions, change) for change in changes if _matters(change, series, settings)]
+            mine += [
+                LocatedChange(environment, positions, change)
+                for change in changes
+                if _matters(change, series, settings)
+            ]
         steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
-        moved += [_Moved(_LocatedChange(environment, positions, c), len(which), count) for c, which, count in steps]
+        moved += [MachineStep(LocatedChange(environment, positions, c), len(which), count) for c, which, count in steps]
     return [
         _in_order(
             [
@@ -137,7 +101,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
 
 
 def _in_one_session(series: Series) -> Series:
-    """The series without what the machine did between sessions: else it would do so in every version anew."""
+    """The series without the offsets of its sessions: with them, the machine would seem to change in every version."""
     values = list(series.values)
     for history in _measured(series):
         aligned = sessions.align(history.runs, 0)
@@ -157,7 +121,7 @@ def _check(series: Series) -> None:
         )
 
 
-def _measured(series: Series) -> list[_Measured]:
+def _measured(series: Series) -> list[MeasuredVersions]:
     """The versions that were measured, by environment, in the order in which these first appear."""
     runs = Runs.of(series.values, series.sessions)
     positions = np.flatnonzero(runs.counts)
@@ -168,8 +132,15 @@ def _measured(series: Series) -> list[_Measured]:
         names = (series.environments[position] for position in positions.tolist())
         owners = np.fromiter((numbers.setdefault(name, len(numbers)) for name in names), np.int64, len(positions))
     return [
-        _Measured(environment, positions[chosen_points], environment_runs, int(positions[chosen_points[0] - 1]) if chosen_points[0] else None)
-        for environment, (chosen_points, environment_runs) in zip(numbers, runs.chosen(positions).groups(owners, len(numbers)), strict=True)
+        MeasuredVersions(
+            environment,
+            positions[chosen_points],
+            environment_runs,
+            int(positions[chosen_points[0] - 1]) if chosen_points[0] else None,
+        )
+        for environment, (chosen_points, environment_runs) in zip(
+            numbers, runs.chosen(positions).groups(owners, len(numbers)), strict=True
+        )
         if len(chosen_points)
     ]
 
@@ -183,8 +154,8 @@ def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings)
     return change.kind != "level" or abs(change.size) >= threshold * abs(change.before)
 
 
-def _once(located: list[_LocatedChange]) -> list[_LocatedChange]:
-    """Every change once: what several machines show at the same place is told by the one that shows it best."""
+def _once(located: list[LocatedChange]) -> list[LocatedChange]:
+    """Every change once: of one that several machines show at the same version, that with the strongest evidence."""
     same, selected = _same(located), set[int]()
     for index in sorted(range(len(located)), key=lambda index: (-located[index].change.gain, located[index].position)):
         if selected.isdisjoint(same.get(index, ())):
@@ -192,14 +163,16 @@ def _once(located: list[_LocatedChange]) -> list[_LocatedChange]:
     return sorted((located[index] for index in selected), key=lambda change: change.position)
 
 
-def _same(located: Sequence[_LocatedChange]) -> dict[int, list[int]]:
+def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
     """The changes, by number, that other machines show in the same direction at places that may be the same."""
     same: dict[int, list[int]] = {}
     open_changes: dict[str, list[int]] = {}
     spans = [change.span for change in located]
     for index in sorted(range(len(located)), key=spans.__getitem__):
         change = located[index]
-        near = [candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]]
+        near = [
+            candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]
+        ]
         for candidate in near:
             if located[candidate].environment != change.environment:
                 same.setdefault(index, []).append(candidate)
@@ -209,21 +182,22 @@ def _same(located: Sequence[_LocatedChange]) -> dict[int, list[int]]:
 
 
 def _shown(
-    series: Series, located: Sequence[_LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
+    series: Series, located: Sequence[LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
 ) -> tuple[list[_Placed], tuple[Reported, ...]]:
     """The changes for people, and the names they were given."""
     reported, gone = _anchors(series, located, before)
     changes = [
-        (change.position, _change(series, change, name.anchor, settings)) for change, name in zip(located, reported, strict=True)
+        (change.position, _change(series, change, name.anchor, settings))
+        for change, name in zip(located, reported, strict=True)
     ]
     return changes, (*reported, *gone[:_GONE])
 
 
 def _anchors(
-    series: Series, located: Sequence[_LocatedChange], before: Sequence[Reported]
+    series: Series, located: Sequence[LocatedChange], before: Sequence[Reported]
 ) -> tuple[list[Reported], list[Reported]]:
     """The versions that changes are named after: those under which they were reported first, though more data may
-    have moved them since; and what was reported and is not seen now, but may be again."""
+    have moved them since; and the reported changes that this scan does not detect, because a later one may."""
     previous = _still_listed(series, before)
     free: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for position, index in sorted((change.position, index) for index, change in enumerate(previous)):
@@ -238,24 +212,34 @@ def _anchors(
         if distances:
             matched.add(min(distances)[1])
         anchor = previous[min(distances)[1]] if distances else None
-        named.append(anchor or Reported(change.environment, change.direction, series.versions[change.position], change.position))
+        named.append(
+            anchor or Reported(change.environment, change.direction, series.versions[change.position], change.position)
+        )
     return named, [change for index, change in enumerate(previous) if index not in matched]
 
 
 def _still_listed(series: Series, before: Sequence[Reported]) -> list[Reported]:
-    """What was reported of versions that the history still has, each where it is now."""
-    if all(0 <= reported.position < len(series.versions) and series.versions[reported.position] == reported.anchor for reported in before):
+    """The reported changes whose versions the history still has, with the present positions of these versions."""
+    if all(
+        0 <= reported.position < len(series.versions) and series.versions[reported.position] == reported.anchor
+        for reported in before
+    ):
         return list(before)
     order = {version: position for position, version in enumerate(series.versions)}
     return [attrs.evolve(reported, position=order[reported.anchor]) for reported in before if reported.anchor in order]
 
 
-def _change(series: Series, located: _LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:
+def _change(series: Series, located: LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:
     change, versions = located.change, series.versions
     ratio, low, high = _ratios(change)
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
-    description = wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
-    span = [versions[position] for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()]
+    description = (
+        wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
+    )
+    span = [
+        versions[position]
+        for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
+    ]
     undone = None if change.undone is None else versions[located.positions[change.undone]]
     parts = [
         description,
@@ -289,7 +273,7 @@ def _change(series: Series, located: _LocatedChange, anchor: str, settings: Chan
 
 
 def _ratios(change: ChangePoint) -> tuple[float | None, float | None, float | None]:
-    """After over before, with its interval; there is none of amounts of zero or less."""
+    """The value after a change over that before, with its interval; None for values of zero or less."""
     if change.before <= 0 or change.after <= 0:
         return None, None, None
     numbers = [change.after / change.before, *(1 + size / change.before for size in (change.low, change.high))]
@@ -305,7 +289,7 @@ def _kind(change: ChangePoint, series: Series) -> ChangeKind:
     return "degradation" if (change.size > 0) == (series.better == "lower") else "optimization"
 
 
-def _machines(series: Series, measured: Sequence[_Measured]) -> list[_Placed]:
+def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> list[_Placed]:
     """The versions that were the first to be measured in a new environment."""
     return [
         (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
@@ -324,7 +308,7 @@ def _environment(series: Series, environment: str, base: int, position: int) -> 
 
 
 def _moved(
-    series: Series, measured: Sequence[_Measured], moved: Sequence[_Moved], settings: ChangepointSettings
+    series: Series, measured: Sequence[MeasuredVersions], moved: Sequence[MachineStep], settings: ChangepointSettings
 ) -> list[_Placed]:
     """The versions in which the machine changed without saying so, of those that the series was measured around."""
     spans = {history.environment: (int(history.positions[0]), int(history.positions[-1])) for history in measured}
@@ -335,11 +319,16 @@ def _moved(
     ]
 
 
-def _step(series: Series, step: _Moved, settings: ChangepointSettings) -> Change:
+def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> Change:
     located, (ratio, low, high) = step.located, _ratios(step.located.change)
-    earliest, latest = (series.versions[int(located.positions[i])] for i in (located.change.earliest, located.change.latest))
+    earliest, latest = (
+        series.versions[int(located.positions[i])] for i in (located.change.earliest, located.change.latest)
+    )
     event = _event(
-        series, located.base, located.position, _identity(series, located.environment, _MACHINE, series.versions[located.position])
+        series,
+        located.base,
+        located.position,
+        _identity(series, located.environment, _MACHINE, series.versions[located.position]),
     )
     return attrs.evolve(
         event,
@@ -384,5 +373,5 @@ def _identity(series: Series, environment: str, kind: str, version: str) -> str:
 
 
 def _key(series: Series, settings: ChangepointSettings) -> str:
-    """What decides about what is settled beside the amounts."""
+    """The inputs, beside the values, that settled changes depend on."""
     return json.dumps([settings.penalty, series.comparisons, settings.confidence, detection.WINDOW])

@@ -128,7 +128,7 @@ def running_medians(values: Floats, width: int) -> Floats:
 
 
 def _standard(values: Floats, unit: float) -> Floats:
-    """In units of the noise. What is farther off than integers of cells can count is as far as they can."""
+    """In units of the noise, clipped to the range in which integers can count cells."""
     with np.errstate(over="ignore"):
         near = np.minimum(np.maximum(values / unit, -_FARTHEST), _FARTHEST)
     standard: Floats = np.round(near, _DIGITS).astype(np.float64, copy=False)
@@ -136,7 +136,7 @@ def _standard(values: Floats, unit: float) -> Floats:
 
 
 def _middle(runs: Sequence[float]) -> float:
-    """A value in the middle; one that was given, so that integers stay what they are."""
+    """A middle value of the input, not a mean of two, so that integers stay integers."""
     half = len(runs) // 2
     if isinstance(runs, np.ndarray):
         return float(np.partition(runs, half)[half])
@@ -176,8 +176,8 @@ def _spread(values: Floats) -> float:
     """The noise, from differences of neighbours, of which a step changes one only.
 
     Their median absolute value is small where most neighbours are equal, their trimmed mean is not; where even that
-    is 0 (a counter that stays what it is), a fraction of the smallest difference makes every step stand out. Where
-    most of a history does not vary at all and a stretch of it does, that stretch tells.
+    is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out. Where most of
+    a history does not vary at all and a segment of it does, the noise is that of the segment.
     """
     differences = np.abs(np.diff(values))
     steps = np.sort(differences)
@@ -194,9 +194,9 @@ def _spread(values: Floats) -> float:
 
 
 def _weights(values: Floats, centers: Floats, point: Indexes) -> Floats:
-    """What a run counts for. The runs of a version share the state of the machine they were measured in, so ten of
-    them tell less than ten versions do. With variances b between and w within versions, r runs have a mean with
-    variance b + w/r and tell as much as (b + w) / (b + w/r) independent ones."""
+    """The weight of every run. The runs of a version share the state of the machine, so ten of them hold less
+    information than ten versions. With variances b between and w within versions, the mean of r runs has the variance
+    b + w/r, as that of (b + w) / (b + w/r) independent runs."""
     if len(values) == len(centers):
         return np.ones(len(values))
     counts = np.bincount(point).astype(float)

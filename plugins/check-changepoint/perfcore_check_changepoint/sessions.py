@@ -1,11 +1,11 @@
-"""What the machine did between sessions, told from the code where sessions take turns.
+"""Offsets of the machine between sessions, separated from changes of the code where sessions are interleaved.
 
 All that was measured in one session shares a state of the machine, so every session has an offset. Where sessions take
 turns along a history, or share versions, they meet again and again, and each time the versions on both sides say by how
 much the two differ. At a few meetings the code changed as well: these are far off, and count for little (Huber, 1964,
 Annals of Mathematical Statistics 35(1)). The offsets are what fits all meetings best.
 
-Two sessions that meet once, as those of two days do, are left as they are: there the machine cannot be told from the
+Two sessions that meet once, as those of two days do, are not aligned: one meeting cannot separate the machine from the
 code.
 """
 
@@ -25,10 +25,10 @@ from perfcore_check_changepoint.series import NORMAL, median
 from perfcore_check_changepoint.sizes import p_value
 
 _MEETINGS = 4  # that a session needs, so that one at which the code changed is outvoted
-_NEAR = 8  # versions on either side of a meeting that tell what changes there
+_NEAR = 8  # versions on either side of a meeting from which its rise is estimated
 _HUBER = 1.345  # spreads from which on a meeting counts less: 95 % efficient for normal noise
 _ROUNDS = 8  # of reweighting, a fixed number so that the time is bounded
-_DIGITS = 9  # of an offset; what is beyond is rounding
+_DIGITS = 9  # of an offset; further digits are rounding errors
 _EXACT = 1e-10  # noise below which amounts are exact
 _TINY = 1e-9  # share of the largest variance under which one is rounding
 # Three standard deviations of chi-squared: 0.1 % where it is close to normal.
@@ -57,11 +57,14 @@ class Aligned:
         return [change for change in doubted if change.gain >= penalty]
 
     def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
-        """Sessions that were on both sides say the same of both; others bring in what is not known of them."""
+        """The offsets of sessions that were on both sides cancel out; those of others add the variance of their
+        estimates."""
         apart = self.share[change.index : end].mean(axis=0) - self.share[start : change.index].mean(axis=0)
         doubt = float(apart @ self.covariance @ apart)
         half, middle = (change.high - change.low) / 2, (change.high + change.low) / 2
-        variance = (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
+        variance = (
+            (half / change.before / NormalDist().inv_cdf((1 + confidence) / 2)) ** 2 if change.before > 0 else 0.0
+        )
         if not (doubt > 0 and variance > 0 and math.isfinite(variance)):
             return change
         gain, wider = change.gain * variance / (variance + doubt), half * math.sqrt(1 + doubt / variance)
@@ -71,8 +74,8 @@ class Aligned:
 
 
 def align(given: Runs, start: int) -> Aligned | None:
-    """The points from `start` on without the offsets of their sessions, which those before may help to tell. None where
-    nothing tells them."""
+    """The points from `start` on without the offsets of their sessions; earlier points contribute to the estimates.
+    None where the offsets cannot be estimated."""
     if given.sessions is None or not isinstance(given.amounts, np.ndarray) or given.amounts.min(initial=1.0) <= 0:
         return None
     observations = _observations(given)
@@ -95,7 +98,7 @@ def align(given: Runs, start: int) -> Aligned | None:
 
 @attrs.frozen(eq=False)
 class _Observations:
-    """What sessions say, in the order of the history: of each version they measured the logarithm of the amount."""
+    """One entry for each session and version in the order of the history: the logarithm of the median value."""
 
     session: Indexes
     amount: Floats
@@ -107,7 +110,7 @@ class _Observations:
 
 
 def _observations(given: Runs) -> _Observations | None:
-    """What is said by sessions that meet others often enough; None where there are none."""
+    """The observations of the sessions that meet others often enough; None where there are none."""
     assert given.sessions is not None
     shared = np.flatnonzero(given.sessions >= 0)
     if not len(shared):
@@ -191,7 +194,7 @@ def _offsets(meetings: _Meetings) -> tuple[Floats, Floats]:
         solve = _inverse(weighted @ design) @ weighted
         offsets = np.round(solve @ meetings.rise, _DIGITS)
     spread = meetings.spread(offsets)[1]
-    pieces = np.zeros((len(offsets), len(meetings.sizes)))  # what each of them adds: its noise is in two meetings
+    pieces = np.zeros((len(offsets), len(meetings.sizes)))  # the weight of each piece: its noise is in two meetings
     pieces[:, 1:] += solve
     pieces[:, :-1] -= solve
     covariance: Floats = (spread if spread > _EXACT else 0.0) ** 2 * (pieces / meetings.sizes) @ pieces.T
@@ -201,6 +204,6 @@ def _offsets(meetings: _Meetings) -> tuple[Floats, Floats]:
 
 
 def _inverse(matrix: Floats) -> Floats:
-    """Of a matrix that says nothing of what sessions share: it is made to say that this is about 0."""
+    """The inverse of a singular matrix: differences of sessions leave their mean open, so a tiny ridge sets it to 0."""
     least = max(_TINY * float(matrix.max()), 1e-200)
     return np.asarray(np.linalg.inv(matrix + least * np.eye(len(matrix))), dtype=np.float64)

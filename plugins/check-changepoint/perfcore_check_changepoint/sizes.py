@@ -62,8 +62,8 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
 
 
 def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
-    """For every change what it gains, against one level for both stretches, and where else it may be: wherever its
-    likelihood is not clearly less."""
+    """For every change its gain in likelihood over one level for both segments, and the first and last index at which
+    its likelihood is not clearly less."""
     sums = np.add.reduceat(fit.costs, bounds[:-1], axis=0)
     evidence = []
     for segment, index in enumerate(fit.starts):
@@ -154,10 +154,10 @@ def _bounded(value: float) -> float:
 
 
 def undone(found: list[ChangePoint]) -> list[ChangePoint]:
-    """The same changes, told which later one in the other direction brought the old level back: to within a quarter of
-    the change, or within half where the sizes are not known so well. Where the first step of a staircase is taken back,
-    so are the others that the level goes behind. What goes behind the old level without that is another change: a gain
-    elsewhere makes no regression good. So is what comes back after very many others."""
+    """The same changes, each with the later change in the other direction that brought the old level back: to within a
+    quarter of the change, or within half where the sizes are less certain. If the first step of a staircase is undone,
+    so is every other step that the level passes on its way back. A change that goes past the old level without that is
+    a new one: an improvement elsewhere does not undo a regression. So is one after `_LATER` other changes."""
     levels = [change for change in found if change.kind == "level"]
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
     return [attrs.evolve(c, undone=levels[undone_by[id(c)]].index) if undone_by.get(id(c)) else c for c in found]
@@ -194,8 +194,12 @@ def _returns(levels: list[ChangePoint], *, exactly: bool) -> list[int]:
             pending = pending[: np.searchsorted(pending, len(levels) - lag)]
             candidates, sizes = pending + lag, np.abs(size[pending])
             near = np.minimum(sizes / 4 + np.hypot(error[pending], error[candidates]), sizes / 2)
-            short = np.sign(size[pending]) * (after[candidates] - before[pending])  # how far from the old level it remains
-            is_return = ((size[candidates] > 0) != (size[pending] > 0)) & (short <= near) & ((short >= -near) | (not exactly))
+            short = np.sign(size[pending]) * (
+                after[candidates] - before[pending]
+            )  # how far from the old level it remains
+            is_return = (
+                ((size[candidates] > 0) != (size[pending] > 0)) & (short <= near) & ((short >= -near) | (not exactly))
+            )
             returns[pending[is_return]] = candidates[is_return]
             pending = pending[~is_return]
     return [int(index) for index in returns]

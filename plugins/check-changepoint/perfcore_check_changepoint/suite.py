@@ -152,13 +152,18 @@ def _exp(logarithm: float) -> float:
 
 
 def _own(changes: Sequence[ChangePoint], share: float, sure: bool, steps: Sequence[Moved]) -> Iterator[ChangePoint]:
-    """What is left when a series' part in the steps of the machine is taken out."""
+    """The changes of a series without its part in the steps of the machine."""
     for change in changes:
         remainder: ChangePoint | None = change
         for step in (moved.change for moved in steps if change.kind == "level"):
             if remainder is not None and _is_remainder(remainder, step):
                 remainder = None
-            elif remainder is not None and not sure and remainder.earliest <= step.latest and remainder.latest >= step.earliest:
+            elif (
+                remainder is not None
+                and not sure
+                and remainder.earliest <= step.latest
+                and remainder.latest >= step.earliest
+            ):
                 remainder = _beyond(remainder, share * step.size, step.size)
         if remainder is not None:
             yield remainder
@@ -171,7 +176,7 @@ def _is_remainder(change: ChangePoint, step: ChangePoint) -> bool:
 
 
 def _beyond(change: ChangePoint, taken: float, step: float) -> ChangePoint | None:
-    """What a series changed by beyond a step of the machine, of which it is not known how much it has, and `taken` is
+    """The change of a series beyond a step of the machine, of which its share is uncertain, and `taken` is
     out of it already. Nothing is its own where it moved as the machine did, by no more than that and some; one that
     moved the other way did all of that itself."""
     moved, doubt = change.size + taken, (change.high - change.low) / 2

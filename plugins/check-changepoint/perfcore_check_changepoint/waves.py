@@ -1,6 +1,6 @@
-"""What comes and goes with a period: a nightly backup, a timer of the machine.
+"""Periodic disturbances, such as a nightly backup or a timer of the machine.
 
-The period is that of the highest peak of the periodogram of what the levels leave open (Schuster, 1898, Terrestrial
+The period is that of the highest peak of the periodogram of the residuals (Schuster, 1898, Terrestrial
 Magnetism 3(1)), if noise alone would hardly have it so high (Fisher, 1929, Proceedings of the Royal Society A
 125(796)). The wave of that period is fitted within the stretches, so that no level is a part of it.
 """
@@ -16,7 +16,7 @@ LONGEST = 30.0  # points of a period
 _SHORTEST = 2.5  # points of a period, above the Nyquist limit of 2
 _PERIODS = 3  # that a series has to show
 _CLEAR = 12.0  # times the mean power: 0.1 % of noise has such a peak among a hundred
-_FINE = 4  # frequencies for each that can be told apart
+_FINE = 4  # frequencies for each that a series of this length resolves
 _FAR = 3.0  # spreads, from which on a residual counts as one of these
 
 

@@ -1,4 +1,4 @@
-"""What a change rests on, in words."""
+"""The evidence for a change, in words."""
 
 from __future__ import annotations
 

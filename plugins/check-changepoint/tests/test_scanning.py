@@ -335,7 +335,7 @@ def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machin
 
 
 def test_series_over_other_versions_are_refused() -> None:
-    with pytest.raises(UsageError, match="not over the same versions"):
+    with pytest.raises(UsageError, match="cover different versions"):
         _check().scan_many([series(VALUES), series(VALUES[1:])])
 
 
