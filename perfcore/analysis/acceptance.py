@@ -65,8 +65,8 @@ def accept(
     results = Results(repository.store, repository.vcs_name).every()
     changes = {change.id: change for result in results for change in result.changes}
     ids = dict.fromkeys(_complete(prefix, changes, listener) for prefix in prefixes)
-    now = time.time_ns()
-    accepted_now = tuple(_acceptance(id, changes.get(id), why=why, author=author, time=now) for id in ids)
+    time_now = time.time_ns()
+    accepted_now = tuple(_acceptance(id, changes.get(id), why=why, author=author, time=time_now) for id in ids)
     return _written(repository.store, accepted_now)
 
 
@@ -74,9 +74,9 @@ def take_back(repository: Repository, prefixes: Sequence[str], why: str, author:
     """Take the acceptances of these changes back."""
     current = accepted(repository.store)
     ids = dict.fromkeys(find(prefix, current) for prefix in prefixes)
-    now = time.time_ns()
+    time_now = time.time_ns()
     revoked = (
-        attrs.evolve(current[id], why=why, author=author, time=max(now, current[id].time + 1), accepted=False)
+        attrs.evolve(current[id], why=why, author=author, time=max(time_now, current[id].time + 1), accepted=False)
         for id in ids
     )
     return _written(repository.store, tuple(revoked))
@@ -100,8 +100,8 @@ def place(change: Change) -> tuple[str, ...]:
 def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> dict[str, Acceptance]:
     """The acceptances that hold for these changes, by the id of the change: those of this very change, and those of
     what was found, by another method or from fewer data, at one of the versions that it may have come with."""
-    found = {change.id: known.get(change.id) or _at(change, known.values()) for change in changes}
-    return {id: each for id, each in found.items() if each is not None}
+    acceptances = {change.id: known.get(change.id) or _at(change, known.values()) for change in changes}
+    return {id: acceptance for id, acceptance in acceptances.items() if acceptance is not None}
 
 
 def _written(store: Store, acceptances: tuple[Acceptance, ...]) -> AcceptanceResult:
@@ -133,9 +133,9 @@ def _at(change: Change, known: Iterable[Acceptance]) -> Acceptance | None:
     if not mine:
         return None
     ends = {mine[-1], *(encodable(version[:10]) for version in (change.earliest, change.latest) if version)}
-    same = [each for each in known if each.place[:4] == mine[:4] and each.place[5] in ends]
+    same = [acceptance for acceptance in known if acceptance.place[:4] == mine[:4] and acceptance.place[5] in ends]
     if not (change.earliest or change.latest):  # of two versions, not of a history
-        same = [each for each in same if each.place == mine]
+        same = [acceptance for acceptance in same if acceptance.place == mine]
     return same[-1] if same else None
 
 
@@ -143,32 +143,32 @@ def accepted(store: Store) -> dict[str, Acceptance]:
     """The acceptances that hold, by the id of the change, oldest first."""
     every = sorted(
         (_decode(note.content) for note in notes.read(store, SUBJECT)),
-        key=lambda each: (each.time, attrs.astuple(each)),
+        key=lambda acceptance: (acceptance.time, attrs.astuple(acceptance)),
     )
-    newest = {each.change: each for each in every}
-    return {id: each for id, each in newest.items() if each.accepted}
+    newest = {acceptance.change: acceptance for acceptance in every}
+    return {id: acceptance for id, acceptance in newest.items() if acceptance.accepted}
 
 
 def find(prefix: str, known: Iterable[str]) -> str:
     """The one id that begins so."""
-    found = sorted({id for id in known if id.startswith(prefix)})
-    if prefix in found:
+    matches = sorted({id for id in known if id.startswith(prefix)})
+    if prefix in matches:
         return prefix
-    if len(found) > 1:
-        listed = ", ".join(found[:5])
-        raise AmbiguousError(f"{len(found)} changes begin with {brief(prefix)}: {listed}", hint="write more of it")
-    if not found or not prefix:
+    if len(matches) > 1:
+        listed = ", ".join(matches[:5])
+        raise AmbiguousError(f"{len(matches)} changes begin with {brief(prefix)}: {listed}", hint="write more of it")
+    if not matches or not prefix:
         raise NotFoundError(
             f"there is no change {brief(prefix)}", hint="`perf check --verbose` prints the id of every change"
         )
-    return found[0]
+    return matches[0]
 
 
 def _decode(content: bytes) -> Acceptance:
     try:
-        found = msgspec.json.decode(content, type=Acceptance)
+        acceptance = msgspec.json.decode(content, type=Acceptance)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"a note on accepted changes cannot be read: {error}") from error
-    if found.format != FORMAT:
-        raise FormatError(f"a note on accepted changes has the format {found.format}", hint="upgrade perfcore")
-    return found
+    if acceptance.format != FORMAT:
+        raise FormatError(f"a note on accepted changes has the format {acceptance.format}", hint="upgrade perfcore")
+    return acceptance

@@ -29,7 +29,7 @@ class CalibrationResult:
     tries_history: bool = True
 
     def as_json(self) -> dict[str, Any]:
-        return {"schema": SCHEMA, "calibration": [attrs.asdict(each) for each in self.calibrated]}
+        return {"schema": SCHEMA, "calibration": [attrs.asdict(result) for result in self.calibrated]}
 
 
 def calibrate(repository: Repository, options: CheckOptions, listener: Listener | None = None) -> CalibrationResult:

@@ -80,8 +80,12 @@ class CheckResult:
         }
 
     def _change_json(self, change: Change) -> dict[str, Any]:
-        found = self.accepted.get(change.id)
-        accepted = None if found is None else {"author": found.author, "why": found.why, "time": found.time}
+        acceptance = self.accepted.get(change.id)
+        accepted = (
+            None
+            if acceptance is None
+            else {"author": acceptance.author, "why": acceptance.why, "time": acceptance.time}
+        )
         return {**_finite(attrs.asdict(change)), "accepted": accepted, "fails": self.fails(change)}
 
 

@@ -32,10 +32,10 @@ class FailRule:
     def fits(self, change: Change) -> bool:
         """Whether this change fails the build."""
         if self.metric:
-            wanted = change.metric == self.metric
+            applies = change.metric == self.metric
         else:
-            wanted = change.primary or self.verdict == "any-degradation"
-        return wanted and change.kind == ("cannot tell" if self.verdict == "cannot-tell" else "degradation")
+            applies = change.primary or self.verdict == "any-degradation"
+        return applies and change.kind == ("cannot tell" if self.verdict == "cannot-tell" else "degradation")
 
     def __str__(self) -> str:
         return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
@@ -47,22 +47,22 @@ DEFAULT = (FailRule("degradation"),)
 def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:
     """The rules in words such as `degradation:wall`, `any-degradation`, `cannot-tell`, which add to the default. With
     `never` there is no default."""
-    said = [_parse(word) for word in words if word != NEVER]
-    return tuple(dict.fromkeys(said if NEVER in words else (*DEFAULT, *said)))
+    rules = [_parse(word) for word in words if word != NEVER]
+    return tuple(dict.fromkeys(rules if NEVER in words else (*DEFAULT, *rules)))
 
 
 def parse_thresholds(words: Iterable[str]) -> dict[str, float]:
     """The smallest changes that matter, by metric, in words such as `0.05` and `cpu=0.03`; the key "" is for all."""
-    found: dict[str, float] = {}
+    thresholds: dict[str, float] = {}
     for word in words:
-        metric, equals, number = word.rpartition("=")
+        metric, equals, share = word.rpartition("=")
         if equals and not metric:
             raise UsageError(f"the threshold {brief(word)} names no metric", hint="such as cpu=0.03")
-        if metric in found:
+        if metric in thresholds:
             which = brief(metric) if metric else "every metric"
             raise UsageError(f"the threshold of {which} is given twice")
-        found[metric] = _share(number)
-    return found
+        thresholds[metric] = _share(share)
+    return thresholds
 
 
 def thresholds_of(repository: Repository) -> dict[str, float]:
@@ -80,10 +80,10 @@ def combined(configured: Mapping[str, float], given: Mapping[str, float]) -> Map
 
 def _parse(word: str) -> FailRule:
     verdict, colon, metric = word.partition(":")
-    known = (*_VERDICTS, NEVER)
+    verdicts = (*_VERDICTS, NEVER)
     if verdict not in _VERDICTS:
         raise UsageError(
-            f"a check cannot fail on {brief(word)}", hint=nearest(verdict, known) or f"one of {', '.join(known)}"
+            f"a check cannot fail on {brief(word)}", hint=nearest(verdict, verdicts) or f"one of {', '.join(verdicts)}"
         )
     if colon and (not metric or verdict == "any-degradation"):
         raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
@@ -92,12 +92,12 @@ def _parse(word: str) -> FailRule:
 
 def _share(text: str) -> float:
     try:
-        number = float(text)
+        share = float(text)
     except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and number >= 0):
+        share = math.nan
+    if not (math.isfinite(share) and share >= 0):
         raise UsageError(
             f"a threshold is a number of 0 or more, got {brief(text)}",
             hint="0.05 is 5 %, for all metrics; cpu=0.03 is for one",
         )
-    return number
+    return share

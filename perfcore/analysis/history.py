@@ -46,8 +46,8 @@ class HistoryCheck:
     def configured(cls, repository: Repository, name: str) -> HistoryCheck | None:
         """The check of this name, with its configured options; None where it does not scan."""
         options = repository.plugin_options("check", name)
-        found, driver = repository.plugins.make("check", name, options)
-        return cls.of(repository.plugins.phases(found, driver), driver, options) if hasattr(driver, "scan") else None
+        plugin, driver = repository.plugins.make("check", name, options)
+        return cls.of(repository.plugins.phases(plugin, driver), driver, options) if hasattr(driver, "scan") else None
 
     @classmethod
     def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> HistoryCheck:
@@ -126,17 +126,17 @@ def discontinued(scanned: Sequence[ScannedSeries]) -> list[tuple[str, str, str]]
     """(command, metric, version) of every primary metric that is missing in the newest version of its command, with
     the last version that has a value of it."""
     missing = []
-    for one in scanned:
-        rows = zip(one.line.versions, one.series.values, strict=True)
+    for history in scanned:
+        rows = zip(history.line.versions, history.series.values, strict=True)
         versions_with_values = [measured.version.id for measured, values in rows if values]
-        if one.primary and versions_with_values and not one.series.values[-1]:
-            missing.append((one.line.label, one.series.metric, versions_with_values[-1]))
+        if history.primary and versions_with_values and not history.series.values[-1]:
+            missing.append((history.line.label, history.series.metric, versions_with_values[-1]))
     return missing
 
 
 def versions(scanned: Sequence[ScannedSeries]) -> int:
     """Over how many versions these series go."""
-    return len({measured.position for one in scanned for measured in one.line.versions})
+    return len({measured.position for series in scanned for measured in series.line.versions})
 
 
 def _prepared(series: Series, thresholds: Mapping[str, float], comparisons: int) -> Series:

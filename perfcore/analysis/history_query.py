@@ -51,15 +51,19 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
     configurations = {line.config_id for line in selection}
     candidates = histories.select_series(repository, branch)
     metric = query.subject
-    series = [each for each in candidates if (each.primary if metric is None else each.series.metric == metric)]
+    series = [
+        candidate
+        for candidate in candidates
+        if (candidate.primary if metric is None else candidate.series.metric == metric)
+    ]
     scanned = _scanned(repository, series, candidates, listener)
-    if selected := [each for each in scanned if each.line.config_id in configurations]:
+    if selected := [candidate for candidate in scanned if candidate.line.config_id in configurations]:
         return selected
     if metric is not None:
         functions = histories.select_series(repository, selection, metric=query.metric, function=metric)
         if functions:
             return _scanned(repository, functions, (), listener)
-    metrics = {each.series.metric for each in candidates}
+    metrics = {candidate.series.metric for candidate in candidates}
     raise NotFoundError(
         f"no profile here has a metric or function {printable(metric or '')!r}",
         hint=nearest(metric or "", metrics) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",

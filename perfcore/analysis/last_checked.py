@@ -16,8 +16,8 @@ _MOST = 256  # versions: the file is rewritten with every check, and `status` as
 
 def remember(repository: Repository, version: str, time: int) -> None:
     """A version was checked (ns since 1970 UTC)."""
-    known = {**_known(_path(repository)), encodable(version): time}
-    newest = sorted(known.items(), key=lambda each: each[1])[-_MOST:]
+    times = {**_known(_path(repository)), encodable(version): time}
+    newest = sorted(times.items(), key=lambda pair: pair[1])[-_MOST:]
     files.cache(_path(repository), msgspec.json.encode(dict(newest)))
 
 

@@ -16,16 +16,16 @@ _Event: TypeAlias = tuple[object, ...]
 def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]:
     """The changes with those of the machine once, for all commands that they are of. Another metric's is the same where
     it may have come with the same version. `numbers` has the place of every version in the branch."""
-    given = list(changes)
+    ordered = list(changes)
     events: dict[_Event, list[Change]] = {}
-    for change in given:
+    for change in ordered:
         if change.kind == "machine":
             events.setdefault(_event(change), []).append(change)
-    kept: list[Change] = []
-    for some in events.values():
-        if not any(_are_one(some[0], other, numbers) for other in kept):
-            kept.append(_joined(some, numbers))
-    return [change for change in given if change.kind != "machine"] + kept
+    merged: list[Change] = []
+    for event in events.values():
+        if not any(_are_one(event[0], earlier_change, numbers) for earlier_change in merged):
+            merged.append(_joined(event, numbers))
+    return [change for change in ordered if change.kind != "machine"] + merged
 
 
 def affected(change: Change) -> str:

@@ -40,39 +40,39 @@ class Facts:
 @attrs.frozen
 class MethodRule:
     method: str
-    wanted: Mapping[str, str]
+    patterns: Mapping[str, str]
 
     def holds(self, facts: Facts) -> bool:
         return all(
             any(fnmatch.fnmatchcase(value, pattern) for value in _values(facts, name))
-            for name, pattern in self.wanted.items()
+            for name, pattern in self.patterns.items()
         )
 
 
 def read(configured: Sequence[Any]) -> list[MethodRule]:
     """The rules as configured. UsageError for what is none."""
-    return [_rule(number, value) for number, value in enumerate(configured, 1)]
+    return [_rule(position, value) for position, value in enumerate(configured, 1)]
 
 
 def methods(rules: Sequence[MethodRule], facts: Facts, apply: str, default: str) -> tuple[str, ...]:
     """The checks for a profile, each once."""
     if apply not in APPLY:
         raise UsageError(f"check.apply is {brief(apply)}", hint=f"it is one of {', '.join(APPLY)}")
-    found = tuple(dict.fromkeys(rule.method for rule in rules if rule.holds(facts)))
-    return (found[:1] if apply == "first" else found) or (default,)
+    names = tuple(dict.fromkeys(rule.method for rule in rules if rule.holds(facts)))
+    return (names[:1] if apply == "first" else names) or (default,)
 
 
 def _rule(number: int, value: Any) -> MethodRule:
-    where = f"rule {number} of check.rules"
+    context = f"rule {number} of check.rules"
     if not isinstance(value, Mapping) or not isinstance(value.get("method"), str):
-        raise UsageError(f"{where} names no method", hint="for example {collector: time, method: pair}")
-    wanted = {str(name): pattern for name, pattern in value.items() if name != "method"}
-    for name, pattern in wanted.items():
+        raise UsageError(f"{context} names no method", hint="for example {collector: time, method: pair}")
+    patterns = {str(name): pattern for name, pattern in value.items() if name != "method"}
+    for name, pattern in patterns.items():
         if name not in _FACTS:
-            raise UsageError(f"{where}: unknown key {brief(name)}", hint=nearest(name, (*_FACTS, "method")))
+            raise UsageError(f"{context}: unknown key {brief(name)}", hint=nearest(name, (*_FACTS, "method")))
         if not isinstance(pattern, str):
-            raise UsageError(f"{where}: {name} is a pattern, not {brief(pattern)}")
-    return MethodRule(value["method"], wanted)
+            raise UsageError(f"{context}: {name} is a pattern, not {brief(pattern)}")
+    return MethodRule(value["method"], patterns)
 
 
 def _values(facts: Facts, name: str) -> tuple[str, ...]:

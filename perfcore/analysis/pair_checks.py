@@ -35,19 +35,19 @@ def run_checks(
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
     aside decides nothing. `thresholds` are beside those that are configured."""
     drivers = {method: _driver(repository, method)} if method else {}
-    made: list[MethodVerdicts] = []
-    for number, pairing in enumerate(pairs):
-        progress(number, len(pairs), pairing.label)
+    verdicts: list[MethodVerdicts] = []
+    for index, pairing in enumerate(pairs):
+        progress(index, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
-        asked = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
+        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
-            found = drivers[name].call("compare", pairing=asked)
+            changes = drivers[name].call("compare", pairing=question)
             if pairing.aside:
-                found = [attrs.evolve(change, primary=False) for change in found]
-            made.append(MethodVerdicts(pairing, name, tuple(found)))
-    return made
+                changes = [attrs.evolve(change, primary=False) for change in changes]
+            verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
+    return verdicts
 
 
 def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...
 
 def _driver(repository: Repository, name: str) -> Phases:
     plugins = repository.plugins
-    found, driver = plugins.make("check", name, repository.plugin_options("check", name))
+    plugin, driver = plugins.make("check", name, repository.plugin_options("check", name))
     if not hasattr(driver, "compare"):
-        raise PluginError(f"{found} does not compare two versions", hint="perf check all looks at histories")
-    return plugins.phases(found, driver)
+        raise PluginError(f"{plugin} does not compare two versions", hint="perf check all looks at histories")
+    return plugins.phases(plugin, driver)

@@ -43,15 +43,15 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
     targets = {key: group for key, group in grouped.items() if config_id in (None, key.config_id)}
     lines = _lines(repository, version, set(targets))
     for key, group in targets.items():
-        baselines = dict(found[key] for found, _ in lines if key in found)
-        elsewhere = [others[key.config_id] for _, others in lines if key.config_id in others]
+        baselines = dict(line_baselines[key] for line_baselines, _ in lines if key in line_baselines)
+        other_environments = [others[key.config_id] for _, others in lines if key.config_id in others]
         target = _sample(repository, version, group) if baselines else None
-        for number, (base_version, base_entries) in enumerate(baselines.items()):
+        for rank, (base_version, base_entries) in enumerate(baselines.items()):
             assert target is not None
             pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
-            yield attrs.evolve(pairing, aside=number > 0)
-        if not baselines and elsewhere:
-            yield _unpaired(group[0], version, _elsewhere(elsewhere[0]))
+            yield attrs.evolve(pairing, aside=rank > 0)
+        if not baselines and other_environments:
+            yield _unpaired(group[0], version, _elsewhere(other_environments[0]))
         elif not baselines:
             yield _unpaired(group[0], version, "no ancestor was measured in this configuration")
 
@@ -59,9 +59,9 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
 def of_release(repository: Repository, version: str, release: str) -> Iterator[Pairing | Unpaired]:
     """A pairing for every configuration of a version with an earlier one, or with what was measured last before it."""
     for key, entries in _grouped(repository.entries(version)).items():
-        found, _ = _nearest(repository, release, version, {key})
-        if key in found:
-            base_version, base_entries = found[key]
+        baselines, _ = _nearest(repository, release, version, {key})
+        if key in baselines:
+            base_version, base_entries = baselines[key]
             base = _sample(repository, base_version, base_entries)
             yield _pair(repository, base, _sample(repository, version, entries))
         else:
@@ -80,8 +80,8 @@ def of_history(
         for key, group in _grouped(entries).items():
             if version in wanted and key in last:
                 before, base = last[key]
-                known = loaded.get(key)
-                baseline = known if known and known.version == before else _sample(repository, before, base)
+                previous = loaded.get(key)
+                baseline = previous if previous and previous.version == before else _sample(repository, before, base)
                 loaded[key] = _sample(repository, version, group)
                 yield _pair(repository, baseline, loaded[key])
             elif version in wanted and key.config_id in measured:
@@ -138,12 +138,12 @@ def of_dirty(repository: Repository, profile: Profile) -> Pairing | Unpaired:
     version = profile.origin or repository.version()
     key = _Key(profile.config_id, profile.environment_id)
     target = Sample(version=version, profiles=(profile,), dirty=profile.dirty)
-    own = _grouped(repository.entries(version)).get(key)
-    if own:
-        return _pair(repository, _sample(repository, version, own), target)
-    found, _ = _nearest(repository, version, version, {key})
-    if key in found:
-        base_version, entries = found[key]
+    dirty_entries = _grouped(repository.entries(version)).get(key)
+    if dirty_entries:
+        return _pair(repository, _sample(repository, version, dirty_entries), target)
+    baselines, _ = _nearest(repository, version, version, {key})
+    if key in baselines:
+        base_version, entries = baselines[key]
         return _pair(repository, _sample(repository, base_version, entries), target)
     return Unpaired(
         label=profile.label,
@@ -176,20 +176,20 @@ def _nearest(
 ) -> tuple[dict[_Key, tuple[str, list[Entry]]], dict[str, str]]:
     """(nearest ancestor of each key with its entries, configurations found only on other machines), from `start` back
     and without the version itself."""
-    found: dict[_Key, tuple[str, list[Entry]]] = {}
-    elsewhere: dict[str, str] = {}
+    baselines: dict[_Key, tuple[str, list[Entry]]] = {}
+    other_environments: dict[str, str] = {}
     configs = {key.config_id for key in wanted}
     for ancestor, entries in repository.walk(start):
         if ancestor.id == version or not entries:
             continue
         for key, group in _grouped(entries).items():
-            if key in wanted and key not in found:
-                found[key] = (ancestor.id, group)
+            if key in wanted and key not in baselines:
+                baselines[key] = (ancestor.id, group)
             elif key.config_id in configs:
-                elsewhere.setdefault(key.config_id, ancestor.id)
-        if len(found) == len(wanted):
+                other_environments.setdefault(key.config_id, ancestor.id)
+        if len(baselines) == len(wanted):
             break
-    return found, elsewhere
+    return baselines, other_environments
 
 
 def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample:
@@ -214,13 +214,13 @@ def _paired(baseline: Sample, target: Sample, thresholds: dict[str, float]) -> P
 
 def _blocks(sample: Sample) -> set[tuple[object, object]]:
     """(session, block) of every measured run of a sample; jobs that took turns share them."""
-    found: set[tuple[object, object]] = set()
+    blocks: set[tuple[object, object]] = set()
     for profile in sample.profiles:
         table = profile.table("runs")
         if table is not None and {"session", "block", "warmup"} <= set(table.names):
             rows = zip(table["session"], table["block"], table["warmup"], strict=True)
-            found |= {(session, block) for session, block, warmup in rows if not warmup and session is not None}
-    return found
+            blocks |= {(session, block) for session, block, warmup in rows if not warmup and session is not None}
+    return blocks
 
 
 def _elsewhere(version: str) -> str:

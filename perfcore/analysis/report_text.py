@@ -62,5 +62,5 @@ def unpaired(missing: Unpaired) -> str:
 def conclusion(result: CheckResult) -> str:
     """What was found, in one line, with what was accepted."""
     count = sum(1 for change in reportable(result.changes) if change.id in result.accepted)
-    more = f", {plural(count, 'change')} accepted" if count else ""
-    return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + more
+    suffix = f", {plural(count, 'change')} accepted" if count else ""
+    return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + suffix

@@ -49,7 +49,7 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
             column.unit or units.get(column.name, ""),
             column.spec.better,
             array("d", values.values()).tobytes(),
-            tuple((name, len(list(some))) for name, some in groupby(taken.get(run, "") for run in values)),
+            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values)),
         )
 
     def __post_init__(self) -> None:
@@ -73,9 +73,9 @@ def of_profile(profile: Profile) -> dict[str, MetricValues]:
     resources = profile.table("resources")
     if resources is None:
         return {}
-    runs, warm, taken = _runs(resources), _warmups(profile), _taken(profile)
+    runs, warm, sessions_by_run = _runs(resources), _warmups(profile), _taken(profile)
     return {
-        column.name: MetricValues.of(column, profile.header.units, _sums(column, runs, warm), taken)
+        column.name: MetricValues.of(column, profile.header.units, _sums(column, runs, warm), sessions_by_run)
         for column in resources.values()
     }
 
@@ -92,22 +92,22 @@ def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
         return {}
     column, runs = resources[metric], profile.table("runs")
     sessions = set(_taken(profile).values())
-    taken: _Taken = {None: sessions.pop()} if len(sessions) == 1 else {}
+    sessions_by_run: _Taken = {None: sessions.pop()} if len(sessions) == 1 else {}
     warm = _warmups(profile)
     count = 1 if runs is None else max(1, runs.rows - len(warm))
     totals: dict[str, float] = {}
     for function in by_function(profile.tables, metric):
         totals[function.name] = totals.get(function.name, 0.0) + function.total
     return {
-        name: MetricValues.of(column, profile.header.units, {None: total / count}, taken)
+        name: MetricValues.of(column, profile.header.units, {None: total / count}, sessions_by_run)
         for name, total in totals.items()
     }
 
 
 def primary(names: Iterable[str]) -> str | None:
     """The metric that decides: CPU time, else wall time, else the first."""
-    known = list(names)
-    return next((name for name in PRIMARY if name in known), known[0] if known else None)
+    ordered = list(names)
+    return next((name for name in PRIMARY if name in ordered), ordered[0] if ordered else None)
 
 
 def _runs(resources: Table) -> list[object]:
@@ -149,7 +149,7 @@ class ValueCache:
     profiles are read again. Each question has a file of its own: all functions are much to read for who wants none."""
 
     path: Path
-    known: dict[str, dict[str, MetricValues]]
+    metrics: dict[str, dict[str, MetricValues]]
     changed: bool = False
 
     @classmethod
@@ -157,21 +157,21 @@ class ValueCache:
         digest = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
         data = files.cached(folder / digest)
         with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            format, known = _DECODER.decode(data or b"")
-            return cls(folder / digest, known if format == _FORMAT else {})
+            format, metrics = _DECODER.decode(data or b"")
+            return cls(folder / digest, metrics if format == _FORMAT else {})
         return cls(folder / digest, {})
 
     def get(self, profile: str) -> dict[str, MetricValues] | None:
-        return self.known.get(profile)
+        return self.metrics.get(profile)
 
     def put(self, profile: str, metrics: dict[str, MetricValues]) -> None:
-        self.known[profile] = metrics
+        self.metrics[profile] = metrics
         self.changed = True
 
     def write(self) -> None:
         """Keep what was learnt."""
         if self.changed:
-            files.cache(self.path, _ENCODER.encode((_FORMAT, self.known)))
+            files.cache(self.path, _ENCODER.encode((_FORMAT, self.metrics)))
 
 
 _ENCODER = msgspec.msgpack.Encoder()

@@ -78,14 +78,15 @@ def keep(store: Store, calibration: Calibration) -> str:
 
 def newest(store: Store) -> list[Calibration]:
     """What was found last of every method, of those that are configured first."""
-    found = [_decode(note.content) for note in notes.read(store, SUBJECT)]
-    last = {each.method: each for each in sorted(found, key=lambda each: (each.time, msgspec.json.encode(each)))}
+    calibrations = [_decode(note.content) for note in notes.read(store, SUBJECT)]
+    ordered = sorted(calibrations, key=lambda result: (result.time, msgspec.json.encode(result)))
+    last = {result.method: result for result in ordered}
     return [last[method] for method in sorted(last)]
 
 
 def decisive(results: Sequence[Calibrated], config_ids: Container[str]) -> list[Calibrated]:
     """The metrics that decide, of these configurations."""
-    return [each for each in results if each.primary and each.config_id in config_ids]
+    return [result for result in results if result.primary and result.config_id in config_ids]
 
 
 def summary(each: Calibrated) -> str:
@@ -117,9 +118,9 @@ def per_thousand(sensitivity: Sensitivity) -> str:
 
 def _decode(content: bytes) -> Calibration:
     try:
-        found = msgspec.json.decode(content, type=Calibration)
+        calibration = msgspec.json.decode(content, type=Calibration)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"a note on calibration cannot be read: {error}") from error
-    if found.format != FORMAT:
-        raise FormatError(f"a note on calibration has the format {found.format}", hint="upgrade perfcore")
-    return found
+    if calibration.format != FORMAT:
+        raise FormatError(f"a note on calibration has the format {calibration.format}", hint="upgrade perfcore")
+    return calibration

@@ -50,14 +50,14 @@ def config_histories(repository: Repository, head: str | None = None) -> list[Co
     first: dict[str, Entry] = {}
     versions: dict[str, list[MeasuredVersion]] = {}
     history = [(version, entries) for version, entries in first_parents(repository.walk(head)) if entries]
-    for number, (version, entries) in enumerate(reversed(history)):
+    for distance, (version, entries) in enumerate(reversed(history)):
         for (config, environment), profiles in _grouped(entries, first).items():
             measured = MeasuredVersion(
-                position=number, version=version, environment=environment, profiles=tuple(profiles)
+                position=distance, version=version, environment=environment, profiles=tuple(profiles)
             )
             versions.setdefault(config, []).append(measured)
     return [
-        ConfigHistory(config_id=config, entry=first[config], versions=tuple(some)) for config, some in versions.items()
+        ConfigHistory(config_id=config, entry=first[config], versions=tuple(line)) for config, line in versions.items()
     ]
 
 
@@ -79,22 +79,25 @@ def first_parents(
     walk: Iterable[tuple[MinorVersion, tuple[Entry, ...]]],
 ) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
     """The versions of a walk that lead from its first one back along first parents."""
-    wanted: str | None = None
+    parent: str | None = None
     for version, entries in walk:
-        if wanted in (None, version.id):
+        if parent in (None, version.id):
             yield version, entries
             if not version.parents:
                 return
-            wanted = version.parents[0]
+            parent = version.parents[0]
 
 
 def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
     """A series for every metric of a line, that which decides first."""
-    found = _read(repository, line, _ALL)
-    names = list(dict.fromkeys(name for known in found for name in known))
+    metrics_of_versions = _read(repository, line, _ALL)
+    names = list(dict.fromkeys(name for version_metrics in metrics_of_versions for name in version_metrics))
     chosen = run_values.primary(names)
     names.sort(key=lambda name: name != chosen)
-    return [_series(line, name, "", [known.get(name) for known in found]) for name in names]
+    return [
+        _series(line, name, "", [version_metrics.get(name) for version_metrics in metrics_of_versions])
+        for name in names
+    ]
 
 
 def functions(repository: Repository, line: ConfigHistory, metric: str | None, name: str) -> Series | None:
@@ -102,8 +105,8 @@ def functions(repository: Repository, line: ConfigHistory, metric: str | None, n
     chosen = metric or _metric_of(repository, line)
     if chosen is None:
         return None
-    found = [known.get(name) for known in _read(repository, line, f"functions of {chosen}")]
-    return _series(line, chosen, name, found) if any(found) else None
+    values = [version_metrics.get(name) for version_metrics in _read(repository, line, f"functions of {chosen}")]
+    return _series(line, chosen, name, values) if any(values) else None
 
 
 def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], dict[str, None]]:
@@ -119,10 +122,12 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
 def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
     """What each place of a line has, its profiles taken together. Profiles are read only once: what they say is kept
     in a cache. One that cannot be read is left out with a warning."""
-    kept = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
-    found = [_joined([_one(repository, kept, id, what) for id in measured.profiles]) for measured in line.versions]
-    kept.write()
-    return found
+    value_cache = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
+    values = [
+        _joined([_one(repository, value_cache, id, what) for id in measured.profiles]) for measured in line.versions
+    ]
+    value_cache.write()
+    return values
 
 
 def cache(repository: Repository) -> Path:
@@ -130,11 +135,11 @@ def cache(repository: Repository) -> Path:
 
 
 def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[str, MetricValues]:
-    known = kept.get(id)
-    if known is None:
+    cached = kept.get(id)
+    if cached is None:
         try:
             profile = repository.store.load(id)
-            known = (
+            cached = (
                 run_values.of_profile(profile)
                 if what == _ALL
                 else run_values.of_functions(profile, what.removeprefix("functions of "))
@@ -142,15 +147,15 @@ def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[s
         except (FormatError, NotFoundError) as error:
             repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
             return {}
-        kept.put(id, known)
-    return known
+        kept.put(id, cached)
+    return cached
 
 
 def _joined(parts: Sequence[dict[str, MetricValues]]) -> dict[str, MetricValues]:
     """Several profiles of one version as one. Those whose unit is another than the last one's are left out."""
     joined: dict[str, MetricValues] = {}
-    for part in parts:
-        for name, new in part.items():
+    for profile_values in parts:
+        for name, new in profile_values.items():
             old = joined.get(name)
             alike = old is not None and (old.unit, old.better) == (new.unit, new.better)
             joined[name] = old.joined(new) if old is not None and alike else new
@@ -166,8 +171,8 @@ def _metric_of(repository: Repository, line: ConfigHistory) -> str | None:
 
 def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[MetricValues | None]) -> Series:
     """The series in the unit of its newest amounts; what was measured in another unit has no values."""
-    last = next(known for known in reversed(found) if known is not None)
-    alike = [known if known is not None and known.unit == last.unit else None for known in found]
+    last = next(values for values in reversed(found) if values is not None)
+    alike = [values if values is not None and values.unit == last.unit else None for values in found]
     return Series(
         config_id=line.config_id,
         metric=metric,
@@ -176,13 +181,13 @@ def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[Met
         label=line.label,
         versions=tuple(measured.version.id for measured in line.versions),
         environments=tuple(measured.environment for measured in line.versions),
-        values=tuple(known.values if known is not None else () for known in alike),
+        values=tuple(values.values if values is not None else () for values in alike),
         better=last.better,
-        sessions=_sessions([known.sessions if known is not None else () for known in alike]),
+        sessions=_sessions([values.sessions if values is not None else () for values in alike]),
     )
 
 
 def _sessions(sessions: Sequence[Sessions]) -> tuple[Sessions, ...]:
     """The sessions of every version, where any of them has several versions."""
-    counted = Counter(name for some in sessions for name in {name for name, _ in some if name})
+    counted = Counter(name for session_runs in sessions for name in {name for name, _ in session_runs if name})
     return tuple(sessions) if any(count > 1 for count in counted.values()) else ()

@@ -15,9 +15,9 @@ MISSING = " "
 def spark(amounts: Sequence[float | None], columns: int, levels: str = BLOCKS) -> str:
     """The amounts (None where there is none) from the lowest level to the highest; where they are more than the
     columns, the median of those that share one."""
-    parts = [_median(part) for part in columns_of(amounts, columns)]
-    known = [amount for amount in parts if amount is not None]
-    low, high = min(known, default=0.0), max(known, default=0.0)
+    parts = [_median(group) for group in columns_of(amounts, columns)]
+    values = [amount for amount in parts if amount is not None]
+    low, high = min(values, default=0.0), max(values, default=0.0)
     return "".join(MISSING if amount is None else levels[_level(amount, low, high, len(levels))] for amount in parts)
 
 
@@ -25,8 +25,8 @@ def marks(places: Mapping[int, str], count: int, columns: int) -> str:
     """A character at the column of each place, and nothing else; of two in one column the later one."""
     width = min(count, columns)
     line = [" "] * width
-    for place, mark in sorted(places.items()):
-        line[column_of(place, count, columns)] = mark
+    for index, mark in sorted(places.items()):
+        line[column_of(index, count, columns)] = mark
     return "".join(line).rstrip()
 
 
@@ -44,8 +44,8 @@ def column_of(place: int, count: int, columns: int) -> int:
 
 
 def _median(part: Sequence[float | None]) -> float | None:
-    known = [amount for amount in part if amount is not None]
-    return statistics.median(known) if known else None
+    values = [amount for amount in part if amount is not None]
+    return statistics.median(values) if values else None
 
 
 def _level(amount: float, low: float, high: float, count: int) -> int:

@@ -77,8 +77,8 @@ class Results:
     def of(self, version: str) -> tuple[Result, ...]:
         """The newest results of every configuration and method for a version, sorted by these."""
         bucket = self._bucket(self._name(version))
-        found = bucket.get(encodable(version)) if bucket else None
-        return tuple(found[key] for key in sorted(found)) if found else ()
+        stored = bucket.get(encodable(version)) if bucket else None
+        return tuple(stored[key] for key in sorted(stored)) if stored else ()
 
     def keep(self, method: str, found: Mapping[Checked, Sequence[Change]], time: int) -> int:
         """Write what a method found and is not known yet; gives of how many versions and configurations. That
@@ -88,7 +88,7 @@ class Results:
             row = _Row(encodable(checked.version), checked.config_id, tuple(found[checked]))
             news.setdefault(self._name(checked.version), []).append(row)
         for bucket, rows in news.items():
-            newest = max((each.time for each in _all(self._read[bucket])), default=0)
+            newest = max((result.time for result in _all(self._read[bucket])), default=0)
             note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
             notes.add(self._store, note_keys.of_bucket(bucket), TYPE, _encode(note))
             self._enter(bucket, note)
@@ -98,8 +98,8 @@ class Results:
         """What is not known with these changes. Mostly nothing is known and nothing found."""
         for checked, changes in found.items():
             bucket = self._bucket(self._name(checked.version))
-            known = bucket.get(encodable(checked.version), {}).get((checked.config_id, method)) if bucket else None
-            before = known.changes if known else ()
+            stored = bucket.get(encodable(checked.version), {}).get((checked.config_id, method)) if bucket else None
+            before = stored.changes if stored else ()
             if (before or changes) and not _says_the_same(before, changes):
                 yield checked
 
@@ -120,14 +120,14 @@ class Results:
         if note.vcs != self._vcs:
             return
         for row in note.results:
-            made = Result(
+            result = Result(
                 version=row.version,
                 config_id=row.config_id,
                 method=note.method,
                 time=note.time,
                 changes=row.changes,
             )
-            self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = made
+            self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = result
 
     def _name(self, version: str) -> str:
         return note_keys.bucket(self._vcs, version)
@@ -136,14 +136,14 @@ class Results:
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
     """What became better or worse, of primary metrics: each once, as the newest method says it; then the contracts that
     are broken. What a later version undid is left out: only a check of histories knows of it, whatever others say."""
-    told = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
-    undone = {_what(change) for change in told if change.undone}
-    found = {
+    reported = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
+    undone = {_what(change) for change in reported if change.undone}
+    headline_changes = {
         _what(change): change
-        for change in told
+        for change in reported
         if change.primary and change.kind in ("degradation", "optimization") and _what(change) not in undone
     }
-    return tuple(sorted(found.values(), key=lambda change: bool(change.contract)))
+    return tuple(sorted(headline_changes.values(), key=lambda change: bool(change.contract)))
 
 
 def _what(change: Change) -> tuple[str, ...]:
@@ -184,9 +184,9 @@ def _encodable(value: Any) -> Any:
 
 def _decode(content: bytes) -> _Note:
     try:
-        found = _DECODER.decode(content)
+        document = _DECODER.decode(content)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
         raise FormatError(f"a result of a check cannot be read: {error}") from error
-    if found.format != FORMAT:
-        raise FormatError(f"a result of a check has the format {found.format}", hint="upgrade perfcore")
-    return found
+    if document.format != FORMAT:
+        raise FormatError(f"a result of a check has the format {document.format}", hint="upgrade perfcore")
+    return document

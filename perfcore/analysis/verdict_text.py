@@ -82,13 +82,13 @@ def history_conclusion(changes: Sequence[Change], series: int, versions: int) ->
     changed = [change for change in changes if change.kind in ("degradation", "optimization")]
     primary = [change for change in changed if change.primary]
     machines = sum(change.kind == "machine" for change in changes)
-    more = f", {plural(machines, 'change')} of the machine" if machines else ""
+    suffix = f", {plural(machines, 'change')} of the machine" if machines else ""
     if not primary:
-        return f"{scanned}: no change" + (" of a primary metric" if changed else "") + more
+        return f"{scanned}: no change" + (" of a primary metric" if changed else "") + suffix
     lasting = [change.kind for change in primary if not change.undone]
     counts = plural(lasting.count("degradation"), "regression"), plural(lasting.count("optimization"), "improvement")
     reverted = len(primary) - len(lasting)
-    return f"{scanned}: {', '.join(counts)}" + (f", {reverted} reverted" if reverted else "") + more
+    return f"{scanned}: {', '.join(counts)}" + (f", {reverted} reverted" if reverted else "") + suffix
 
 
 def machine(change: Change) -> str:

@@ -126,9 +126,9 @@ def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
     whole = kept.path.read_bytes()
     for place in range(len(whole)):
         kept.path.write_bytes(whole[:place])
-        assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}
+        assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}
         kept.path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}
+        assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
@@ -146,4 +146,4 @@ def test_a_cache_of_an_earlier_format_is_not_believed(tmp_path: Path) -> None:
     kept.write()
     data = msgspec.msgpack.encode((2, {"p": {"metrics": {"wall": ["ns", "lower", b"\0" * 8, [["", 1]]]}}}))
     files.cache(kept.path, data)
-    assert ValueCache.read(tmp_path, "1:a", "metrics").known == {}
+    assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}

@@ -49,7 +49,7 @@ def calibrate(task: CalibrationTask) -> list[Calibrated]:
         task.listener.progress(position, len(task.series), f"{scanned.line.label}: {scanned.series.metric}")
         config = scanned.line.config_id
         if config not in singles:
-            of_config = [other for other in task.series if other.line.config_id == config]
+            of_config = [candidate for candidate in task.series if candidate.line.config_id == config]
             singles[config] = _singles(task.repository, of_config, task.method)
         results.append(
             Calibrated(
@@ -89,30 +89,30 @@ def _singles(repository: Repository, scanned: Sequence[ScannedSeries], method: s
 
 
 def _kinds(repository: Repository, pairs: Sequence[Pairing], method: str | None) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    kinds: dict[str, list[str]] = {}
     for pair in pairs:  # one by one: as a single check would see it
-        for each in run_checks(repository, [pair], method=method):
-            for change in each.changes:
-                found.setdefault(change.metric, []).append(change.kind)
-    return found
+        for verdicts in run_checks(repository, [pair], method=method):
+            for change in verdicts.changes:
+                kinds.setdefault(change.metric, []).append(change.kind)
+    return kinds
 
 
 def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterator[tuple[list[Profile], list[Profile]]]:
     """The profiles of neighbouring versions between which the metric that decides did not change, spread over the
     history."""
-    decisive = primary(one.series.metric for one in scanned)
-    (chosen,) = [one for one in scanned if one.series.metric == decisive][:1]
-    moved = {place for change in chosen.changes for place in _span(chosen, change)}
+    decisive = primary(candidate.series.metric for candidate in scanned)
+    (chosen,) = [candidate for candidate in scanned if candidate.series.metric == decisive][:1]
+    moved = {position for change in chosen.changes for position in _span(chosen, change)}
     places = chosen.line.versions
     calm = [
         (before, after)
-        for number, (before, after) in enumerate(itertools.pairwise(places), 1)
-        if number not in moved and before.environment == after.environment
+        for index, (before, after) in enumerate(itertools.pairwise(places), 1)
+        if index not in moved and before.environment == after.environment
     ]
-    for number in range(min(PAIRS, len(calm))):
-        pair = calm[number * len(calm) // min(PAIRS, len(calm))]
+    for index in range(min(PAIRS, len(calm))):
+        pair = calm[index * len(calm) // min(PAIRS, len(calm))]
         try:
-            before, after = ([repository.store.load(id) for id in place.profiles] for place in pair)
+            before, after = ([repository.store.load(id) for id in position.profiles] for position in pair)
         except PerfError:  # a damaged profile: `fsck` tells
             continue
         yield before, after
@@ -120,12 +120,12 @@ def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterato
 
 def _span(one: ScannedSeries, change: Change) -> range:
     """The places at which a change may have come."""
-    numbers = {place.version.id: number for number, place in enumerate(one.line.versions)}
+    numbers = {measured.version.id: position for position, measured in enumerate(one.line.versions)}
     return range(numbers[change.earliest], numbers[change.latest] + 1)
 
 
 def _pair(repository: Repository, before: Sequence[Profile], after: Sequence[Profile]) -> Pairing:
-    sides = [Sample(version=each[0].origin, profiles=tuple(each)) for each in (before, after)]
+    sides = [Sample(version=side[0].origin, profiles=tuple(side)) for side in (before, after)]
     return attrs.evolve(of_profiles(repository, *sides), thresholds=thresholds_of(repository))
 
 
@@ -135,7 +135,7 @@ def _worse(pair: Pairing, step: float) -> Pairing:
         profile.replace_tables(
             resources=attrs.evolve(
                 profile.tables["resources"],
-                columns=tuple(_scaled(each, step) for each in profile.tables["resources"].columns),
+                columns=tuple(_scaled(column, step) for column in profile.tables["resources"].columns),
             )
         )
         for profile in pair.target.profiles
@@ -162,11 +162,11 @@ def _history(one: ScannedSeries, check: HistoryCheck) -> Sensitivity | None:
     places = [draw.randrange(len(calm) // 4, 3 * len(calm) // 4 + 1) for _ in replays]
     for step in STEPS:
         factor = 1 + step if one.series.better == "lower" else 1 / (1 + step)
-        found = sum(
-            _sees(one.series, _stepped(replay, place, factor), place, check)
-            for replay, place in zip(replays, places, strict=True)
+        detected = sum(
+            _sees(one.series, _stepped(replay, position, factor), position, check)
+            for replay, position in zip(replays, places, strict=True)
         )
-        if found >= RATE * len(replays):
+        if detected >= RATE * len(replays):
             return Sensitivity(tried=len(replays) * len(calm), alarms=alarms, sees=step)
     return Sensitivity(tried=len(replays) * len(calm), alarms=alarms, sees=None)
 
@@ -178,30 +178,30 @@ def _levelled(one: ScannedSeries) -> list[_Runs]:
     cuts = {_span(one, change).stop - 1 for change in one.changes if change.kind != "machine"}
     stretches: list[list[_Runs]] = [[]]
     rows = zip(one.series.values, sessions, one.series.environments, strict=True)
-    for number, (values, told, environment) in enumerate(rows):
-        if number in cuts:
+    for position, (values, version_sessions, environment) in enumerate(rows):
+        if position in cuts:
             stretches.append([])
         if environment == newest_environment and values:
-            stretches[-1].append((values, told))
-    known = [stretch for stretch in stretches if stretch]
-    levels = [statistics.median(statistics.median(values) for values, _ in stretch) for stretch in known]
+            stretches[-1].append((values, version_sessions))
+    segments = [stretch for stretch in stretches if stretch]
+    levels = [statistics.median(statistics.median(values) for values, _ in stretch) for stretch in segments]
     if not levels or any(level <= 0 for level in levels):
         return []
     return [
-        (tuple(value * levels[-1] / level for value in values), told)
-        for stretch, level in zip(known, levels, strict=True)
-        for values, told in stretch
+        (tuple(value * levels[-1] / level for value in values), version_sessions)
+        for stretch, level in zip(segments, levels, strict=True)
+        for values, version_sessions in stretch
     ]
 
 
 def _take_turns(series: Series) -> bool:
     """Whether sessions come back along a history. Where each is one stretch, a replay would make them take turns."""
     last: dict[str, int] = {}
-    for place, some in enumerate(series.sessions):
-        for name, _ in some:
-            if name and last.setdefault(name, place) < place - 1:
+    for position, version_sessions in enumerate(series.sessions):
+        for name, _ in version_sessions:
+            if name and last.setdefault(name, position) < position - 1:
                 return True
-            last[name] = place
+            last[name] = position
     return False
 
 
@@ -215,21 +215,28 @@ def _replay(calm: Sequence[_Runs], draw: random.Random) -> list[_Runs]:
 
 
 def _stepped(replay: Sequence[_Runs], place: int, factor: float) -> list[_Runs]:
-    return [*replay[:place], *((tuple(value * factor for value in values), told) for values, told in replay[place:])]
+    return [
+        *replay[:place],
+        *((tuple(value * factor for value in values), version_sessions) for values, version_sessions in replay[place:]),
+    ]
 
 
 def _sees(series: Series, replay: Sequence[_Runs], place: int, check: HistoryCheck) -> bool:
-    wanted = {_version(number) for number in range(place - NEAR, place + NEAR + 1)}
-    return any(change.kind == "degradation" and change.target in wanted for change in _scan(series, replay, check))
+    near_versions = {_version(position) for position in range(place - NEAR, place + NEAR + 1)}
+    return any(
+        change.kind == "degradation" and change.target in near_versions for change in _scan(series, replay, check)
+    )
 
 
 def _scan(series: Series, replay: Sequence[_Runs], check: HistoryCheck) -> list[Change]:
     replayed = attrs.evolve(
         series,
-        versions=tuple(_version(number) for number in range(len(replay))),
+        versions=tuple(_version(position) for position in range(len(replay))),
         environments=("",) * len(replay),
         values=tuple(values for values, _ in replay),
-        sessions=tuple(told for _, told in replay) if any(told for _, told in replay) else (),
+        sessions=tuple(version_sessions for _, version_sessions in replay)
+        if any(version_sessions for _, version_sessions in replay)
+        else (),
     )
     changes, _ = check.phases.call("scan", series=replayed, state=None)
     return [change for change in changes if change.kind in ("degradation", "optimization")]

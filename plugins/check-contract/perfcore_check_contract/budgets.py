@@ -40,13 +40,13 @@ def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
         return verdict("cannot tell", f"it was not measured: up to {bound} it may be that of perf's own helper")
     if not values:
         return verdict("cannot tell", "it was not measured")
-    found = _quantile(sorted(values), budget.quantile)
-    exact = hidden is None or found > hidden.most
+    estimate = _quantile(sorted(values), budget.quantile)
+    exact = hidden is None or estimate > hidden.most
     beyond = sum(value < limit if budget.least else value > limit for value in values)
     chance = _at_least(beyond, len(values), budget.quantile if budget.least else 1 - budget.quantile)
-    within = found >= limit if budget.least else found <= limit
+    within = estimate >= limit if budget.least else estimate <= limit
     evidence = (
-        f"{'' if exact else 'at most '}{quantity(found, series.unit)} of {quantity(limit, series.unit)}; "
+        f"{'' if exact else 'at most '}{quantity(estimate, series.unit)} of {quantity(limit, series.unit)}; "
         f"{beyond} of {plural(len(values), 'run')} beyond it"
     )
     kind: ChangeKind = "same" if within else "degradation" if chance < ALPHA else "cannot tell"
@@ -55,8 +55,8 @@ def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
         evidence,
         unit=series.unit,
         baseline_value=limit,
-        target_value=found if exact else None,
-        ratio=found / limit if exact and limit > 0 and found >= 0 else None,
+        target_value=estimate if exact else None,
+        ratio=estimate / limit if exact and limit > 0 and estimate >= 0 else None,
         p_value=chance,
     )
 
@@ -71,14 +71,14 @@ def _hidden(command: MeasuredCommand, metric: str, measured: int) -> _Hidden | N
     except PerfError:  # a damaged one was told of when the others were read
         return None
     bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]
-    known = [bound for bound in bounds if isinstance(bound, int | float) and math.isfinite(bound)]
-    return _Hidden(runs - measured, max(known)) if known and len(known) == len(bounds) else None
+    finite_bounds = [bound for bound in bounds if isinstance(bound, int | float) and math.isfinite(bound)]
+    return _Hidden(runs - measured, max(finite_bounds)) if finite_bounds and len(finite_bounds) == len(bounds) else None
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
     """The amount that this share of the runs is at or below; where that is so between two amounts, their mean."""
-    place = round(share * len(ordered), 9)
-    low, high = ordered[math.ceil(place) - 1], ordered[min(math.floor(place), len(ordered) - 1)]
+    rank = round(share * len(ordered), 9)
+    low, high = ordered[math.ceil(rank) - 1], ordered[min(math.floor(rank), len(ordered) - 1)]
     return low if low == high else low / 2 + high / 2
 
 

@@ -135,28 +135,28 @@ def parse(data: bytes, where: str) -> list[Contract]:
     if not isinstance(values, Mapping):
         raise UsageError(f"{where} should hold commands, each with a list of sentences", hint=EXAMPLES)
     source, lines = Source(where, data), documents.lines(data)
-    found = []
+    contracts = []
     for command, sentences in values.items():
-        for number, sentence in enumerate(_sentences(sentences, source.at(command))):
-            line = lines.get((str(command), number)) or lines.get((str(command),), 1)
+        for index, sentence in enumerate(_sentences(sentences, source.at(command))):
+            line = lines.get((str(command), index)) or lines.get((str(command),), 1)
             promise = _promise(sentence, f"{where}, line {line}")
-            found.append(Contract(command=str(command), sentence=sentence, promise=promise, line=line))
-    return found
+            contracts.append(Contract(command=str(command), sentence=sentence, promise=promise, line=line))
+    return contracts
 
 
 def metric_of(name: str, metrics: Iterable[str]) -> str:
     """What a metric of a sentence is called in profiles that have these."""
-    known = list(metrics)
-    if name in known:
+    ordered = list(metrics)
+    if name in ordered:
         return name
-    return (primary(known) or name) if name == "time" else _ALIASES.get(name, name)
+    return (primary(ordered) or name) if name == "time" else _ALIASES.get(name, name)
 
 
 def _sentences(values: Any, where: str) -> Sequence[str]:
     listed = [values] if isinstance(values, str) else values
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+    if not isinstance(listed, list) or not all(isinstance(sentence, str) for sentence in listed):
         raise UsageError(f"{where}: a command has a list of sentences", hint=EXAMPLES)
-    return [" ".join(each.split()) for each in listed]
+    return [" ".join(sentence.split()) for sentence in listed]
 
 
 def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
@@ -164,11 +164,11 @@ def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
         _ratio(True, match[2], f"{where}: {brief(sentence)}")
         return Drift(metric=match[1], share=float(match[2]) / 100, since=match[3])
     if match := _GROWTH.fullmatch(sentence):
-        said = f"{where}: {brief(sentence)}"
-        given = (match[4], _ratio(match[5] == "grows", match[6], said)) if match[4] else None
-        if given is not None and given[1] == 1:
-            raise UsageError(f"{said}: a condition of 0 % says nothing", hint=EXAMPLES)
-        return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3], said), given=given)
+        context = f"{where}: {brief(sentence)}"
+        condition = (match[4], _ratio(match[5] == "grows", match[6], context)) if match[4] else None
+        if condition is not None and condition[1] == 1:
+            raise UsageError(f"{context}: a condition of 0 % says nothing", hint=EXAMPLES)
+        return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3], context), given=condition)
     if match := _BUDGET.fullmatch(sentence):
         return Budget(
             metric=match[1],

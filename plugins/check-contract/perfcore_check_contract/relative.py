@@ -24,17 +24,17 @@ def of_growth(command: MeasuredCommand, growth: Growth, metric: str) -> Change:
     """Broken where it got worse by more; and where it got worse at all, as the check has it, though what it is given
     for did not happen. Where nobody knows whether that happened, only what is the same in both cases can be told."""
     pair = command.before
-    found = _against(command, pair, metric, growth.ratio)
-    if growth.given is None or found.kind == "degradation" or isinstance(pair, Unpaired):
-        return found
+    verdict_of_check = _against(command, pair, metric, growth.ratio)
+    if growth.given is None or verdict_of_check.kind == "degradation" or isinstance(pair, Unpaired):
+        return verdict_of_check
     grew = _grew(command, pair, metric)
     if grew is False:
-        return _adding(found, found.kind, ", which the check calls no change for the worse")
-    happened, told = _happened(command, pair, *growth.given)
+        return _adding(verdict_of_check, verdict_of_check.kind, ", which the check calls no change for the worse")
+    happened, remark = _happened(command, pair, *growth.given)
     if happened:
-        return _adding(found, found.kind, f", and {told}")
+        return _adding(verdict_of_check, verdict_of_check.kind, f", and {remark}")
     broken = grew and happened is False
-    return _adding(found, "degradation" if broken else "cannot tell", f", but {told}")
+    return _adding(verdict_of_check, "degradation" if broken else "cannot tell", f", but {remark}")
 
 
 def of_drift(command: MeasuredCommand, drift: Drift, metric: str, place: str) -> Change:
@@ -67,8 +67,8 @@ def _against(command: MeasuredCommand, pair: Pairing | Unpaired, metric: str, al
 
 def _adding(found: Change, kind: ChangeKind, told: str) -> Change:
     """The verdict with something to what it says first."""
-    moved, semicolon, rest = found.evidence.partition("; ")
-    return attrs.evolve(found, kind=kind, evidence=f"{moved}{told}{semicolon}{rest}")
+    moved, semicolon, details = found.evidence.partition("; ")
+    return attrs.evolve(found, kind=kind, evidence=f"{moved}{told}{semicolon}{details}")
 
 
 def _within(change: Change, allowed: float, is_better_higher: bool) -> bool:
@@ -119,5 +119,5 @@ def _release(command: MeasuredCommand, since: str) -> str | None:
         if last is None:
             raise VersionError(f"{repository.vcs_name} does not know releases", hint="name the version it is since")
         return last(command.version)  # type: ignore[no-any-return]
-    tagged = [found for found, entry in repository.everywhere() if since in entry.tags]
+    tagged = [tagged_version for tagged_version, entry in repository.everywhere() if since in entry.tags]
     return tagged[-1] if tagged else repository.version(since)

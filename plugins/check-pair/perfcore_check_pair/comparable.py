@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 def obstacle(pairing: Pairing) -> str | None:
     """Why the two sides have nothing to do with each other, if so."""
-    for what, of in (("types", _type), ("collectors", _collector), ("postprocessors", _postprocessors)):
+    for subject, of in (("types", _type), ("collectors", _collector), ("postprocessors", _postprocessors)):
         values = {of(profile) for side in (pairing.baseline, pairing.target) for profile in side.profiles}
         if len(values) > 1:
-            return f"profiles of different {what} cannot be compared: {wording.listing(values)}"
+            return f"profiles of different {subject} cannot be compared: {wording.listing(values)}"
     return None
 
 
@@ -59,12 +59,12 @@ def _different_ends(baseline: Runs, target: Runs) -> str | None:
 
 
 def _different_environments(pairing: Pairing, settings: PairSettings) -> str | None:
-    known = {
+    environments = {
         profile.environment_id
         for side in (pairing.baseline, pairing.target)
         for profile in side.profiles
         if profile.environment_id
     }
-    if len(known) < 2 or settings.across_environments:
+    if len(environments) < 2 or settings.across_environments:
         return None
     return "the profiles were measured in different environments"

@@ -85,8 +85,8 @@ def rank_sum(baseline: Array, target: Array) -> float:
     statistic = int(ranks[: len(baseline)].sum())
     if len(ranks) <= _EXACT_RUNS:
         return _two_sided(_subset_sums_of_size(ranks, len(baseline)), statistic)
-    first, second, both = len(baseline), len(target), len(ranks)
-    spread = math.sqrt(first * second / (both - 1) * float(ranks.var()))
+    first, second, total = len(baseline), len(target), len(ranks)
+    spread = math.sqrt(first * second / (total - 1) * float(ranks.var()))
     if spread == 0:
         return 1.0
     return _normal_tails((abs(statistic - first * float(ranks.mean())) - 1) / spread)

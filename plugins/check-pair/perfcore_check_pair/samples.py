@@ -59,8 +59,8 @@ class Runs:
 def read(sample: Sample) -> Runs:
     """The runs of all the sample's profiles, one after the other."""
     parts = [_read_profile(profile) for profile in sample.profiles]
-    names = dict.fromkeys(name for part in parts for name in part.metrics)
-    joined = tuple(run for part in parts for run in part.runs)
+    names = dict.fromkeys(name for profile_runs in parts for name in profile_runs.metrics)
+    joined = tuple(run for profile_runs in parts for run in profile_runs.runs)
     return Runs(joined, {name: _join(name, parts) for name in names})
 
 
@@ -79,7 +79,7 @@ def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Ind
         couples = [(i, i) for i in range(min(len(baseline.runs), len(target.runs)))] if interleaved else []
     if not couples:
         return None
-    return [one for one, _ in couples], [other for _, other in couples]
+    return [baseline_index for baseline_index, _ in couples], [target_index for _, target_index in couples]
 
 
 def _sessions(keys: Mapping[Key, Indexes]) -> set[str]:
@@ -99,24 +99,24 @@ def _starts(session: str, runs: Runs) -> list[int]:
 
 
 def _join(name: str, parts: Sequence[Runs]) -> Metric:
-    there = [part.metrics[name] for part in parts if name in part.metrics]
+    metrics = [runs.metrics[name] for runs in parts if name in runs.metrics]
     amounts = [
-        part.metrics[name].amounts if name in part.metrics else np.full(len(part.runs), np.nan) for part in parts
+        runs.metrics[name].amounts if name in runs.metrics else np.full(len(runs.runs), np.nan) for runs in parts
     ]
     return Metric(
         np.concatenate(amounts),
-        frozenset().union(*(metric.units for metric in there)),
-        frozenset().union(*(metric.better for metric in there)),
-        all(metric.exact for metric in there),
+        frozenset().union(*(metric.units for metric in metrics)),
+        frozenset().union(*(metric.better for metric in metrics)),
+        all(metric.exact for metric in metrics),
     )
 
 
 def _by_key(runs: Runs) -> dict[Key, Indexes]:
-    found: dict[Key, Indexes] = {}
+    indexes_by_key: dict[Key, Indexes] = {}
     for index, run in enumerate(runs.runs):
         if run.key is not None:
-            found.setdefault(run.key, []).append(index)
-    return {key: sorted(indexes, key=lambda i: runs.runs[i].position) for key, indexes in found.items()}
+            indexes_by_key.setdefault(run.key, []).append(index)
+    return {key: sorted(indexes, key=lambda i: runs.runs[i].position) for key, indexes in indexes_by_key.items()}
 
 
 def _read_profile(profile: Profile) -> Runs:
@@ -124,24 +124,24 @@ def _read_profile(profile: Profile) -> Runs:
     if table is None or not table.rows:
         return Runs((), {})
     rows, groups, numbers = _rows_of_runs(table)
-    known = _known_runs(profile.table("runs"))
-    kept = [i for i, number in enumerate(numbers) if not known.get(number, {}).get("warmup")]
+    run_rows = _known_runs(profile.table("runs"))
+    measured = [i for i, run_number in enumerate(numbers) if not run_rows.get(run_number, {}).get("warmup")]
     metrics = {}
     for column in table.values():
         if column.dtype != "str":
-            amounts = _sums(column, rows, groups, len(numbers))[kept]
+            amounts = _sums(column, rows, groups, len(numbers))[measured]
             unit = column.unit or profile.header.units.get(column.name, "")
             spec = column.spec
             metrics[spec.name] = Metric(amounts, frozenset([unit]), frozenset([spec.better]), spec.exact)
-    return Runs(tuple(_run(known.get(numbers[i], {})) for i in kept), metrics)
+    return Runs(tuple(_run(run_rows.get(numbers[i], {})) for i in measured), metrics)
 
 
 def _rows_of_runs(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], list[Value]]:
     """The rows that count, the run of each as an index, and the runs' numbers. A profile without runs is one,
     with the number None."""
     column = table.get("run")
-    there = _there(column) if column is not None else np.zeros(table.rows, dtype=bool)
-    rows = np.flatnonzero(there)
+    has_run = _there(column) if column is not None else np.zeros(table.rows, dtype=bool)
+    rows = np.flatnonzero(has_run)
     if column is None or not len(rows):
         return np.arange(table.rows), np.zeros(table.rows, dtype=np.intp), [None]
     first, groups = np.unique(np.asarray(column.data)[rows], return_index=True, return_inverse=True)[1:]
@@ -151,18 +151,18 @@ def _rows_of_runs(table: Table) -> tuple[NDArray[np.intp], NDArray[np.intp], lis
 def _sums(column: Column, rows: NDArray[np.intp], groups: NDArray[np.intp], count: int) -> Array:
     """The sum of each run's values, NaN where it has none or one of them is no number."""
     values = np.asarray(column.data)[rows].astype(np.float64)
-    there = _present(column)[rows]
+    is_present = _present(column)[rows]
     sums: Array = np.zeros(count)
     with np.errstate(over="ignore", invalid="ignore"):
-        np.add.at(sums, groups[there], values[there])
-    sums[np.bincount(groups[there], minlength=count) == 0] = np.nan
+        np.add.at(sums, groups[is_present], values[is_present])
+    sums[np.bincount(groups[is_present], minlength=count) == 0] = np.nan
     sums[~np.isfinite(sums)] = np.nan
     return sums
 
 
 def _there(column: Column) -> Flags:
-    there = _present(column)
-    return there & np.isfinite(np.asarray(column.data)) if column.dtype == "f64" else there
+    is_present = _present(column)
+    return is_present & np.isfinite(np.asarray(column.data)) if column.dtype == "f64" else is_present
 
 
 def _present(column: Column) -> Flags:
@@ -179,8 +179,8 @@ def _known_runs(table: Table | None) -> Mapping[Value, Mapping[str, Value]]:
 
 def _rows(table: Table) -> Iterator[Mapping[str, Value]]:
     """The rows by the names of their columns, for the columns a run is known by."""
-    wanted = ("run", "session", "block", "position", "started", "warmup", "disturbed", "exit")
-    columns = [column for column in table.columns if column.name in wanted]
+    names = ("run", "session", "block", "position", "started", "warmup", "disturbed", "exit")
+    columns = [column for column in table.columns if column.name in names]
     for values in zip(*columns, strict=True):
         yield dict(zip((column.name for column in columns), values, strict=True))
 

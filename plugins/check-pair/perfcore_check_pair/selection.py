@@ -42,35 +42,35 @@ def choose(sides: tuple[Measured, Measured], paired: bool, calm_only: bool, alph
     """
     baseline, target = sides
     paired = paired and len(baseline.amounts) == len(target.amounts)
-    there = _joined((np.isfinite(baseline.amounts), np.isfinite(target.amounts)), paired)
+    usable = _joined((np.isfinite(baseline.amounts), np.isfinite(target.amounts)), paired)
     calm = _joined((~baseline.disturbed, ~target.disturbed), paired)
-    notes, doubt = [wording.without_value(_lost(there), paired)], None
-    undisturbed = there[0] & calm[0], there[1] & calm[1]
-    lost = int((there[0] & ~calm[0]).sum()), int((there[1] & ~calm[1]).sum())
+    notes, doubt = [wording.without_value(_lost(usable), paired)], None
+    undisturbed = usable[0] & calm[0], usable[1] & calm[1]
+    lost = int((usable[0] & ~calm[0]).sum()), int((usable[1] & ~calm[1]).sum())
     if calm_only and any(lost):
-        if _enough(there, undisturbed, paired, alpha):
-            there = undisturbed
+        if _enough(usable, undisturbed, paired, alpha):
+            usable = undisturbed
             notes.append(wording.disturbed_left_out(lost, paired))
         elif paired:
             notes.append(wording.disturbed_kept(lost, paired))
         else:
             doubt = wording.disturbed_kept(lost, paired)
-    kept = baseline.amounts[there[0]], target.amounts[there[1]]
-    return Chosen(*kept, tuple(note for note in notes if note), doubt)
+    selected = baseline.amounts[usable[0]], target.amounts[usable[1]]
+    return Chosen(*selected, tuple(note for note in notes if note), doubt)
 
 
 def _joined(masks: Masks, paired: bool) -> Masks:
     """Of partners both or none."""
-    both = masks[0] & masks[1] if paired else None
-    return masks if both is None else (both, both)
+    partners = masks[0] & masks[1] if paired else None
+    return masks if partners is None else (partners, partners)
 
 
 def _lost(masks: Masks) -> tuple[int, int]:
     return int((~masks[0]).sum()), int((~masks[1]).sum())
 
 
-def _enough(there: Masks, undisturbed: Masks, paired: bool, alpha: float) -> bool:
+def _enough(usable: Masks, undisturbed: Masks, paired: bool, alpha: float) -> bool:
     """Whether the undisturbed runs are at least half of all, and can show a change."""
     fewest = fewest_pairs(alpha) if paired else fewest_runs(alpha)
-    counts = [(int(of.sum()), int(all_of.sum())) for of, all_of in zip(undisturbed, there, strict=True)]
+    counts = [(int(of.sum()), int(all_of.sum())) for of, all_of in zip(undisturbed, usable, strict=True)]
     return all(quiet >= fewest and 2 * quiet >= count for quiet, count in counts)

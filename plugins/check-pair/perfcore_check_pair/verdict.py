@@ -93,7 +93,7 @@ def decide(question: Question, settings: PairSettings) -> Verdict:
     if question.doubt:
         verdict = attrs.evolve(verdict, kind="cannot tell")
         parts.append(wording.doubted(question.doubt))
-    evidence = "; ".join(part for part in parts if part)
+    evidence = "; ".join(text for text in parts if text)
     return attrs.evolve(verdict, evidence=evidence, baseline_value=values[0], target_value=values[1])
 
 
@@ -166,10 +166,10 @@ def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tup
     matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
     nearest = max(low, -high)
-    alone = question.paired and estimate.p_value < settings.alpha / question.comparisons
-    reach = size if alone else nearest
+    significant = question.paired and estimate.p_value < settings.alpha / question.comparisons
+    reach = size if significant else nearest
     if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
-        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, alone), None
+        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, significant), None
     needed = _needed(question, settings, estimate, matters)
     if max(-low, high) > band:
         return "cannot tell", wording.undecided(threshold, needed), needed
@@ -199,8 +199,8 @@ def _needed(question: Question, settings: PairSettings, estimate: Estimate, matt
     margin = size if size > matters else matters - size
     if margin <= half / 100:
         return None
-    more = count + max(2, count // 4) if question.paired else 0
-    needed = max(fewest_pairs(settings.alpha), more, math.ceil(count * (half / margin) ** 2))
+    additional = count + max(2, count // 4) if question.paired else 0
+    needed = max(fewest_pairs(settings.alpha), additional, math.ceil(count * (half / margin) ** 2))
     return needed if needed <= _MOST_PAIRS else None
 
 

@@ -79,8 +79,8 @@ def _would_tell(needed: int | None) -> str:
 
 
 def too_few(paired: bool, fewest: int, alpha: float, constant_runs: int) -> str:
-    what = "interleaved pairs" if paired else "runs of each side"
-    text = f"too few: a change at p<{alpha:g} takes {fewest} {what} or more"
+    pairs_or_runs = "interleaved pairs" if paired else "runs of each side"
+    text = f"too few: a change at p<{alpha:g} takes {fewest} {pairs_or_runs} or more"
     return f"{text} ({constant_runs} where no value ever varies)" if constant_runs < fewest else text
 
 

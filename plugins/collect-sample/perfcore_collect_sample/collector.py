@@ -104,11 +104,11 @@ class SampleCollector:
         session.sampling.update(tool=state.tool.name, version=state.tool.version, rate=self.settings.rate)
         if outcome.status == "ok" and state.samples < _FEW:
             session.note(_too_few(state.samples, state.tool.name))
-        seen = state.samples / self.settings.rate
-        if not self.settings.idle and self._counts_time and seen < _MOST * state.cpu:
+        sampled_seconds = state.samples / self.settings.rate
+        if not self.settings.idle and self._counts_time and sampled_seconds < _MOST * state.cpu:
             session.note(
-                f"{state.tool.name} saw {seen:.2f} s of the {state.cpu:.2f} s of CPU time that the command took: "
-                "the rest, mostly its start, is not in the profile"
+                f"{state.tool.name} saw {sampled_seconds:.2f} s of the {state.cpu:.2f} s of CPU time that the command "
+                "took: the rest, mostly its start, is not in the profile"
             )
         if state.failed:
             session.note(f"{state.failed} samples could not be read by {state.tool.name}")
@@ -122,13 +122,13 @@ class SampleCollector:
         """The command's exit code, unless the tool failed or the command did and may not."""
         from perfcore.programs import exit_status
 
-        what = exit_status.shown(job.argv)
+        command = exit_status.shown(job.argv)
         if ended.timed_out:
-            raise exit_status.too_long(what, run, self.settings.timeout)
+            raise exit_status.too_long(command, run, self.settings.timeout)
         if ended.exitcode is None:
             raise tool.failure(ended.complaint)
         if ended.exitcode and self.settings.on_failure == "fail":
-            raise exit_status.failed(what, run, ended.exitcode, ended.words, shell=job.shell)
+            raise exit_status.failed(command, run, ended.exitcode, ended.words, shell=job.shell)
         return ended.exitcode
 
 

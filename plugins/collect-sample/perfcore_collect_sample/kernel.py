@@ -66,8 +66,8 @@ class KernelPerf:
         argv = [self.path, "script", "--input", str(folder.absolute() / _OUTPUT), "--fields", fields]
         done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
-            said = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
-            raise FormatError(f"perf cannot read what it recorded: {said}")
+            message = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
+            raise FormatError(f"perf cannot read what it recorded: {message}")
         places, starter = Places(job.cwd), starter_pid(folder)
         for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]
@@ -85,21 +85,21 @@ class KernelPerf:
                 f"perf cannot sample the event {printable(self.settings.event)!r} here",
                 hint="`cpu-clock` works everywhere",
             )
-        said = " ".join(complaint.split())
-        return CommandFailedError(f"perf failed before the command ended: {clip(printable(said), 200)}")
+        message = " ".join(complaint.split())
+        return CommandFailedError(f"perf failed before the command ended: {clip(printable(message), 200)}")
 
     def missed(self, complaint: str) -> int:
-        found = _MISSED.search(complaint)
-        return int(found[1]) if found else 0
+        match = _MISSED.search(complaint)
+        return int(match[1]) if match else 0
 
 
 def _candidates(path: str) -> Iterator[str]:
-    seen = set()
-    for place in (*(os.path.join(folder, "perf") for folder in path.split(os.pathsep) if folder), *_PLACES):
-        real = os.path.realpath(place)
-        if real not in seen and os.access(place, os.X_OK) and os.path.isfile(place):
-            seen.add(real)
-            yield place
+    real_paths = set()
+    for path_of_perf in (*(os.path.join(folder, "perf") for folder in path.split(os.pathsep) if folder), *_PLACES):
+        real = os.path.realpath(path_of_perf)
+        if real not in real_paths and os.access(path_of_perf, os.X_OK) and os.path.isfile(path_of_perf):
+            real_paths.add(real)
+            yield path_of_perf
 
 
 def _version(path: str) -> str | None:
@@ -115,8 +115,8 @@ def _version(path: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    found = re.match(r"perf version (\S+)", done.stdout.decode(errors="replace"))
-    return found[1] if found and done.returncode == 0 else None
+    match = re.match(r"perf version (\S+)", done.stdout.decode(errors="replace"))
+    return match[1] if match and done.returncode == 0 else None
 
 
 def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
@@ -130,14 +130,14 @@ def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
         elif line[0].isspace():
             lines.append(line)
         else:
-            found = _SAMPLE.match(line)
-            pid = int(found[1]) if found else -1
+            match = _SAMPLE.match(line)
+            pid = int(match[1]) if match else -1
     if lines:
         yield pid, lines
 
 
 def _frame(line: str, places: Places) -> Frame | None:
-    found = _FRAME.match(line)
-    if found is None:
+    match = _FRAME.match(line)
+    if match is None:
         return None
-    return Frame(encodable(found[2]), encodable(places.file(found[3])))
+    return Frame(encodable(match[2]), encodable(places.file(match[3])))

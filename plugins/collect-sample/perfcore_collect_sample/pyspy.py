@@ -77,7 +77,7 @@ class PySpy:
         return [
             *(self.path, "record", "--format", "speedscope", "--output", str(folder.absolute() / _OUTPUT)),
             *("--rate", str(self.settings.rate), "--subprocesses", "--full-filenames"),
-            *(flag for flag, wanted in options.items() if wanted),
+            *(flag for flag, enabled in options.items() if enabled),
             *("--", *command),
         ]
 
@@ -89,17 +89,17 @@ class PySpy:
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
             raise FormatError(f"what py-spy wrote cannot be read: {error}") from error
         places = Places(job.cwd)
-        known = recording.shared.frames
-        processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in known]
-        frames = [places.frame(encodable(f.name), encodable(f.file or ""), f.line) for f in known]
+        shared_frames = recording.shared.frames
+        processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in shared_frames]
+        frames = [places.frame(encodable(f.name), encodable(f.file or ""), f.line) for f in shared_frames]
         for thread in recording.profiles:
             outer = self._outer(thread.name)
             for sample in thread.samples:
-                if sample and max(sample) >= len(known):
-                    raise FormatError(f"what py-spy wrote names frame {max(sample)} of {len(known)}")
+                if sample and max(sample) >= len(shared_frames):
+                    raise FormatError(f"what py-spy wrote names frame {max(sample)} of {len(shared_frames)}")
                 # A frame for each process stands outermost: the starter's, which is not sampled for itself, then the
                 # command's. Their numbers are of this run alone.
-                stack = [frames[number] for number in sample if not processes[number]]
+                stack = [frames[index] for index in sample if not processes[index]]
                 if stack and len(sample) - len(stack) > 1:
                     yield (*outer, *stack), 1
 
@@ -109,16 +109,16 @@ class PySpy:
                 "py-spy may not look into the command: this system forbids tracing processes",
                 hint="in a container: --cap-add SYS_PTRACE; else see /proc/sys/kernel/yama/ptrace_scope",
             )
-        said = next((line for line in complaint.splitlines() if line.startswith("Error")), complaint.strip())
-        return CommandFailedError(f"py-spy failed before the command ended: {clip(printable(said), 200)}")
+        message = next((line for line in complaint.splitlines() if line.startswith("Error")), complaint.strip())
+        return CommandFailedError(f"py-spy failed before the command ended: {clip(printable(message), 200)}")
 
     def missed(self, complaint: str) -> int:
-        found = _MISSED.search(complaint)
-        return int(found[1]) if found else 0
+        match = _MISSED.search(complaint)
+        return int(match[1]) if match else 0
 
     def _outer(self, thread: str) -> tuple[Frame, ...]:
         """A frame for the thread, where threads are told apart; never its number, which no other run has."""
         if not self.settings.threads:
             return ()
-        found = _THREAD.search(thread)
-        return (Frame(f"thread {encodable(found[1] if found else '') or '(no name)'}"),)
+        match = _THREAD.search(thread)
+        return (Frame(f"thread {encodable(match[1] if match else '') or '(no name)'}"),)

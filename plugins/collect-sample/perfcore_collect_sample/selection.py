@@ -23,10 +23,10 @@ _PYTHON = re.compile(r"(python|pypy)[0-9.]*(-dbg|d)?|uv|pytest")
 def choose(job: Job, settings: SampleSettings) -> Tool:
     """The tool for a command; PluginError says why there is none."""
     program = command.spec(job).path
-    wanted = settings.tool
-    if wanted == "auto":
-        wanted = "py-spy" if not job.shell and _is_python(Path(os.fsdecode(program))) else "perf"
-    return PySpy.find(settings) if wanted == "py-spy" else KernelPerf.find(settings)
+    tool_name = settings.tool
+    if tool_name == "auto":
+        tool_name = "py-spy" if not job.shell and _is_python(Path(os.fsdecode(program))) else "perf"
+    return PySpy.find(settings) if tool_name == "py-spy" else KernelPerf.find(settings)
 
 
 def _is_python(program: Path) -> bool:

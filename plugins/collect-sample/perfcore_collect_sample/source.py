@@ -37,8 +37,8 @@ class Places:
         for folder in _LIBRARIES:
             if folder in path:
                 return path.rpartition(folder)[2]
-        before, found, after = path.rpartition("/lib/python3")
-        return after.partition("/")[2] if found and before else path
+        before, separator, after = path.rpartition("/lib/python3")
+        return after.partition("/")[2] if separator and before else path
 
     def frame(self, name: str, file: str, line: int | None) -> Frame:
         """A frame of Python code, with the first line of its function where the source says it."""
@@ -67,12 +67,12 @@ def _spans(file: str) -> Spans:
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return {}
-    found: Spans = {}
+    spans: Spans = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-            found.setdefault(node.name, []).append((first, node.end_lineno or first))
+            spans.setdefault(node.name, []).append((first, node.end_lineno or first))
         elif type(node) in _COMPREHENSIONS:
             first = node.lineno  # type: ignore[attr-defined]
-            found.setdefault(_COMPREHENSIONS[type(node)], []).append((first, node.end_lineno or first))  # type: ignore[attr-defined]
-    return found
+            spans.setdefault(_COMPREHENSIONS[type(node)], []).append((first, node.end_lineno or first))  # type: ignore[attr-defined]
+    return spans

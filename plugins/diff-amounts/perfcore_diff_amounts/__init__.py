@@ -40,8 +40,8 @@ class Amounts:
         for metric in groups.metrics:
             columns.append((metric, changed))
             for at, name in enumerate(("baseline", "target")):
-                beside = ColumnSpec(f"{name} {metric.name}", metric.dtype, metric.unit)
-                columns.append((beside, side(metric.name, at)))
+                target_spec = ColumnSpec(f"{name} {metric.name}", metric.dtype, metric.unit)
+                columns.append((target_spec, side(metric.name, at)))
         return attrs.evolve(
             target,
             dirty=baseline.dirty or target.dirty,

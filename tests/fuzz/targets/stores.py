@@ -123,7 +123,7 @@ def caches(data: bytes) -> None:
     place = folder() / "cache"
     path = run_values.ValueCache.read(place, "c", "metrics").path
     files.cache(path, data)
-    for metrics in run_values.ValueCache.read(place, "c", "metrics").known.values():
+    for metrics in run_values.ValueCache.read(place, "c", "metrics").metrics.values():
         assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
     path.write_bytes(data)
     run_values.ValueCache.read(place, "c", "metrics")
