@@ -106,7 +106,9 @@ class _Collection:
         """The jobs that have something to measure. With `missing`, those without a registered profile; with `resume`,
         those without a complete one, of which an incomplete one gets only the runs that it lacks."""
         targets = []
-        pending = [each for each in self.repository.pending() if each.profile] if self.request.resume else []
+        pending = (
+            [candidate for candidate in self.repository.pending() if candidate.profile] if self.request.resume else []
+        )
         present = self._present(jobs, pending)
         for job in jobs:
             if (job.version, *_job_key(job)) in present:
@@ -129,7 +131,9 @@ class _Collection:
         if self.request.versions is not None and (self.request.missing or self.request.resume):
             for version in dict.fromkeys(job.version for job in jobs if job.version is not None):
                 present |= {(version, *_entry_key(entry)) for entry in self.repository.entries(version)}
-        complete = [each.profile for each in pending if each.profile and not each.profile.incomplete]
+        complete = [
+            candidate.profile for candidate in pending if candidate.profile and not candidate.profile.incomplete
+        ]
         return present | {(p.origin, *_profile_key(p)) for p in complete if p.origin and not p.dirty}
 
     def _continued(self, job: Job, pending: Pending, profile: Profile) -> _Target:
@@ -204,10 +208,12 @@ class _Collection:
     def _interrupted(self, targets: Sequence[_Target]) -> None:
         """Say what is kept."""
         incomplete = sum(target.pending is not None for target in targets)
-        kept = [plural(len(self.profiles), "complete profile")] if self.profiles else []
-        kept += [f"{plural(incomplete, 'incomplete one')} with the finished runs"] if incomplete else []
-        if kept:
-            self.listener.note(f"kept {' and '.join(kept)}; the same command with --continue measures the missing runs")
+        saved = [plural(len(self.profiles), "complete profile")] if self.profiles else []
+        saved += [f"{plural(incomplete, 'incomplete one')} with the finished runs"] if incomplete else []
+        if saved:
+            self.listener.note(
+                f"kept {' and '.join(saved)}; the same command with --continue measures the missing runs"
+            )
 
     def _fail(self, subject: str, error: PerfError) -> None:
         self.failures.append(Failure(subject, error))

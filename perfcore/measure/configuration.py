@@ -18,7 +18,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
     """What makes two profiles comparable before postprocessing: command, workload by content, collector, and the
     type that the collector gave the profile, where it makes several."""
     collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
-    own = {} if type == collector else {"type": type}
+    type_key = {} if type == collector else {"type": type}
     return environment.config_id(
         {
             "argv": list(job.argv),
@@ -27,7 +27,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
             "workload": _workload_content(job),
             "collector": collector,
             "params": dict(identity),
-            **own,
+            **type_key,
         }
     )
 

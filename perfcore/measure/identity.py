@@ -38,8 +38,8 @@ def is_identical(vcs: Vcs | None, first: _State, second: _State, inputs: Sequenc
 
 def state_key(vcs: Vcs, version: str, tree: Path, inputs: Sequence[str], keys: Mapping[str, str]) -> str:
     """A text that is equal for versions in the same state, among those whose keys are already in `keys`."""
-    for earlier, key in keys.items():
-        if same_tree(vcs, earlier, version):
+    for keyed_version, key in keys.items():
+        if same_tree(vcs, keyed_version, version):
             return key
     digest = inputs_hash(tree, inputs)
     return f"tree {version}" if digest is None else f"inputs {digest}"
@@ -69,8 +69,10 @@ def inputs_hash(tree: Path, patterns: Sequence[str]) -> str | None:
     digest = hashlib.sha256()
     try:
         for path in sorted(paths):
-            for part in _parts(tree, path):
-                digest.update(b"%d:%b" % (len(part), part))  # with its length, so that no two lists of parts are alike
+            for chunk in _parts(tree, path):
+                digest.update(
+                    b"%d:%b" % (len(chunk), chunk)
+                )  # with its length, so that no two lists of parts are alike
     except OSError:
         return None
     return digest.hexdigest()

@@ -93,8 +93,8 @@ def command(argv: Sequence[str], *, workload: Sequence[str] = (), shell: bool = 
         if "\0" in word:
             raise UsageError("a command cannot hold a NUL character")
     cmd, args = (argv[0], shlex.join(argv[1:])) if not shell else (" ".join(argv), "")
-    whole = (" ".join([*argv, *map(shlex.quote, workload)]),) if shell else (*argv, *workload)
-    return Job(argv=whole, cmd=cmd, args=args, workload=shlex.join(workload), shell=shell)
+    full_argv = (" ".join([*argv, *map(shlex.quote, workload)]),) if shell else (*argv, *workload)
+    return Job(argv=full_argv, cmd=cmd, args=args, workload=shlex.join(workload), shell=shell)
 
 
 def split(text: str, where: Source | str) -> list[str]:
@@ -145,14 +145,14 @@ def _of_bin(
     name, argv = _words(entry.get("name"), where, "name", shell)
     if not argv:
         raise UsageError(f"{where}: a command under bins has no name")
-    own = [*_words_list(entry.get("params"), where), *_words_list(entry.get("args"), where)]
+    own_arguments = [*_words_list(entry.get("params"), where), *_words_list(entry.get("args"), where)]
     env = {str(key): str(value) for key, value in _mapping(entry.get("env"), where, "env").items()}
     loads = _words_list(entry.get("workloads"), where) if "workloads" in entry else workloads
-    for params, param_words in own or everywhere:
+    for params, param_words in own_arguments or everywhere:
         for load, load_words in loads or [("", [])]:
             words = (*argv, *param_words, *load_words)
-            whole = (" ".join(part for part in (name, params, load) if part),) if shell else words
-            yield Job(argv=whole, cmd=name, args=params, workload=load, shell=shell, env=env)
+            full_argv = (" ".join(text for text in (name, params, load) if text),) if shell else words
+            yield Job(argv=full_argv, cmd=name, args=params, workload=load, shell=shell, env=env)
 
 
 def _words_list(value: Any, where: Source) -> list[tuple[str, list[str]]]:

@@ -130,18 +130,20 @@ class _Session:
     size: int | None = None
 
     def directories(self, positions: Sequence[int]) -> dict[int, Directory | PerfError | None]:
-        plan, made = self.parent.plan, {}
+        plan, directories = self.parent.plan, {}
         versions = list(dict.fromkeys(plan.jobs[position].version for position in positions))
         ready = [version for version in versions if version not in self.parent.broken]
         for step, version in enumerate(ready):
             self.parent.context.progress(step, len(ready), f"preparing {(version or 'the tree')[:10]}")
-            made[version] = self._made(
+            directories[version] = self._made(
                 version, {plan.jobs[p].cwd for p in positions if plan.jobs[p].version == version}
             )
         return {
-            position: _below(made[plan.jobs[position].version], plan.jobs[position].cwd, plan.jobs[position].version)
+            position: _below(
+                directories[plan.jobs[position].version], plan.jobs[position].cwd, plan.jobs[position].version
+            )
             for position in positions
-            if plan.jobs[position].version in made
+            if plan.jobs[position].version in directories
         }
 
     def _made(self, version: str | None, cwds: Iterable[Path]) -> Directory | PerfError:

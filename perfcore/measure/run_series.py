@@ -50,11 +50,11 @@ def _rows(repository: Repository, metric: str, position: int, version: MinorVers
         raise UsageError(f"a metric called {metric!r} has no place in a series: its columns have other names")
     amounts = per_run(resources, column)
     facts = (position, version.id, version.date, version.subject, entry.label, entry.collector)
-    made = TableBuilder("series", (*_SERIES, attrs.evolve(column.spec, dtype="f64")))
+    builder = TableBuilder("series", (*_SERIES, attrs.evolve(column.spec, dtype="f64")))
     for run, amount in enumerate(amounts):
         row: tuple[Any, ...] = (*facts, entry.environment_id, entry.profile, run, amount)
-        made.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
-    return made.build()
+        builder.add(**dict(zip((*(spec.name for spec in _SERIES), metric), row, strict=True)))
+    return builder.build()
 
 
 def _joined(before: Table | None, after: Table | None, metric: str) -> Table | None:

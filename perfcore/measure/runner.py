@@ -71,7 +71,7 @@ class _JobState:
     phases: Phases
     session: Session | None = None
     runs: TableBuilder = attrs.field(factory=lambda: TableBuilder("runs", RUNS))
-    taken: int = 0
+    finished_runs: int = 0
     counted: int = 0
     disturbed: int = 0
     block: int = 0
@@ -266,7 +266,7 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
     assert state.session is not None
     run = Run(
         state.session,
-        index=state.taken,
+        index=state.finished_runs,
         block=turn.block,
         position=turn.position,
         started=time.time_ns(),
@@ -287,7 +287,7 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
         disturbed=run.disturbed,
         exit=run.exitcode,
     )
-    state.taken += 1
+    state.finished_runs += 1
     state.block = run.block
     if not run.warmup:
         state.counted += 1

@@ -32,7 +32,7 @@ def summarize(profile: Profile) -> list[Summary]:
     table = profile.table("resources")
     if table is None or not table.rows:
         return []
-    return [found for column in table.values() for found in _of_column(table, column)]
+    return [summary for column in table.values() for summary in _of_column(table, column)]
 
 
 def per_run(table: Table, column: Column) -> list[float]:

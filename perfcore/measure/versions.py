@@ -44,9 +44,9 @@ class Versions:
             path = stack.enter_context(Trees(self._repository)).get(version)
             self._building.run(path)
             self._held[version] = stack.pop_all(), path
-        others = [other for other in self._held if other not in self._keep]
-        for other in others[:-ROOM]:
-            self._let_go(other)
+        unprotected = [held for held in self._held if held not in self._keep]
+        for version_id in unprotected[:-ROOM]:
+            self._let_go(version_id)
         return path
 
     def _let_go(self, version: str) -> None:
