@@ -1,1 +1,1 @@
-"""What is compared with what, and how the result is told."""
+"""Selection of profiles to compare, verdicts, and their reports."""

@@ -90,7 +90,7 @@ def keep(store: Store, acceptance: Acceptance) -> str:
 
 
 def place(change: Change) -> tuple[str, ...]:
-    """What a change is of: a configuration, a metric, two versions; nothing for a contract, which is of no two."""
+    """The identity of a change without its method: configuration, metric and two versions; empty for a contract."""
     if change.contract:
         return ()
     texts = (change.config_id, change.metric, change.resource, change.kind, change.baseline, change.target)
@@ -98,8 +98,8 @@ def place(change: Change) -> tuple[str, ...]:
 
 
 def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> dict[str, Acceptance]:
-    """The acceptances that hold for these changes, by the id of the change: those of this very change, and those of
-    what was found, by another method or from fewer data, at one of the versions that it may have come with."""
+    """The acceptances that hold for these changes, by the id of the change: those of the same id, and those of a change
+    that another method, or a scan of fewer data, reported at one of the versions that it may have come with."""
     acceptances = {change.id: known.get(change.id) or _at(change, known.values()) for change in changes}
     return {id: acceptance for id, acceptance in acceptances.items() if acceptance is not None}
 

@@ -1,4 +1,4 @@
-"""What came of a check, with all that a report of it says: verdicts, what was accepted, and what fails the build."""
+"""The result of a check with the data of its reports: verdicts, accepted changes, and rules that fail the build."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ class CheckResult:
 
     @property
     def inconclusive(self) -> bool:
-        """Whether something that had to be told could not be, or was not compared at all."""
+        """Whether a verdict that the rules require is inconclusive, or was not compared at all."""
         missing = self.requires_all and bool(self.unpaired or not self.compared)
         return missing or any(change.kind == "cannot tell" for change in self.failing)
 
     @property
     def unmatched_metrics(self) -> tuple[str, ...]:
-        """The metrics that rules name and nothing that was compared has; where nothing was, nobody knows."""
+        """The metrics that rules name and no compared profile has; empty where nothing was compared."""
         named = (rule.metric for rule in self.rules if rule.metric)
         return tuple(metric for metric in named if self.metrics and metric not in self.metrics)
 

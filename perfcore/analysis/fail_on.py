@@ -24,7 +24,7 @@ _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 @attrs.frozen
 class FailRule:
-    """What fails a build: a verdict on any primary metric, or on the one of this name, primary or not."""
+    """A verdict that fails a build: on any primary metric, or on the one of this name, primary or not."""
 
     verdict: Verdict
     metric: str = ""

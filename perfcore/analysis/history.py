@@ -1,7 +1,7 @@
-"""What changed along a branch: every series of it, scanned by a check.
+"""Changes along a branch: every series of it, scanned by a check.
 
-Where enough configurations were measured, those of one metric are scanned together, so that what the machine did to all
-of them is not taken for their own change.
+Where enough configurations were measured, those of one metric are scanned together, so that a change of the machine,
+which all of them show, is not reported as their own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
-FEWEST = 6  # series of one metric whose shared moves can be told from their own; `changepoint` needs as many
+FEWEST = 6  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
 @attrs.frozen(kw_only=True)
@@ -36,7 +36,7 @@ class ScannedSeries:
 
 @attrs.frozen(kw_only=True)
 class HistoryCheck:
-    """A check that scans: its phases, and what makes its state its own (name, version, options)."""
+    """A check that scans: its phases, and the key of its stored state (name, version, options)."""
 
     phases: Phases
     key: str
@@ -145,7 +145,7 @@ def _prepared(series: Series, thresholds: Mapping[str, float], comparisons: int)
 
 
 def _scan_together(group: Sequence[ScannedSeries], check: HistoryCheck) -> Iterator[Sequence[Change]]:
-    """The changes of each series of a group, without what the machine did to all of them."""
+    """The changes of each series of a group, without changes of the machine that all of them share."""
     positions = {m.version.id[:10]: m.position for scanned in group for m in scanned.line.versions}
     joint = check.phases.call("scan_many", series=_aligned(group))
     for scanned, joint_changes in zip(group, joint, strict=True):

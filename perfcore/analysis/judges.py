@@ -1,4 +1,4 @@
-"""Checks that judge a version as a whole, such as contracts: which of them are asked, and what they say."""
+"""Checks that judge a version as a whole, such as contracts: their selection and their verdicts."""
 
 from __future__ import annotations
 

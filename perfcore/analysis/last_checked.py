@@ -1,4 +1,4 @@
-"""When versions were checked last: in the cache, for a check that says again what is known leaves no note."""
+"""When versions were checked last: in the cache, because a check with the same result as before writes no note."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def remember(repository: Repository, version: str, time: int) -> None:
 
 
 def checked(repository: Repository, version: str) -> int:
-    """When a version was checked last; 0 where nobody knows."""
+    """When a version was checked last (ns since 1970 UTC); 0 if that is unknown."""
     return _known(_path(repository)).get(encodable(version), 0)
 
 

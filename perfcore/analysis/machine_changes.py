@@ -1,4 +1,4 @@
-"""What is told of the machine: each of its changes once, though every series shows it."""
+"""Changes of the machine for reports: each of them once, though every series shows it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def merge(changes: Iterable[Change], numbers: Mapping[str, int]) -> list[Change]
 
 
 def affected(change: Change) -> str:
-    """What changed with a machine: `8 of 10 commands`."""
+    """The commands that changed with a machine: `8 of 10 commands`."""
     if change.measured is None:
         return change.label
     commands = plural(change.measured, "command")
@@ -55,7 +55,7 @@ def _span(change: Change, numbers: Mapping[str, int]) -> tuple[int, int]:
 
 
 def _joined(some: Sequence[Change], numbers: Mapping[str, int]) -> Change:
-    """What the first version that shows it says, for all commands."""
+    """The change at the first version that shows it, for all commands."""
     first = min(some, key=lambda change: numbers[change.latest])
     measured = first.measured or len({change.config_id for change in some})
     joined = attrs.evolve(first, measured=measured, config_id="")

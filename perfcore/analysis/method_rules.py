@@ -1,4 +1,4 @@
-"""Which check is used for what: rules of the configuration, in order.
+"""Rules of the configuration that select the checks of a profile, in order.
 
     check:
       rules:
@@ -29,7 +29,7 @@ APPLY = ("first", "all")
 
 @attrs.frozen
 class Facts:
-    """What rules are about: one profile's."""
+    """The properties of a profile that rules match."""
 
     type: str
     command: str
@@ -50,7 +50,7 @@ class MethodRule:
 
 
 def read(configured: Sequence[Any]) -> list[MethodRule]:
-    """The rules as configured. UsageError for what is none."""
+    """The rules as configured. UsageError for an invalid one."""
     return [_rule(position, value) for position, value in enumerate(configured, 1)]
 
 

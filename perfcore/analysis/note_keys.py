@@ -1,4 +1,4 @@
-"""The subjects on which checks leave notes. A listing asks whether there are any before it imports what reads them."""
+"""The subjects of the notes of checks. A listing looks for such notes before it imports the modules that read them."""
 
 from __future__ import annotations
 

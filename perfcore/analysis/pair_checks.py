@@ -17,7 +17,7 @@ from perfcore.repository.repository import Repository
 
 @attrs.frozen
 class MethodVerdicts:
-    """What one method says of a pairing."""
+    """The verdicts of one method on a pairing."""
 
     pairing: Pairing
     method: str
@@ -56,7 +56,7 @@ def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:
 
 
 def facts_of(pairing: Pairing) -> Facts:
-    """What rules look at in a pairing."""
+    """The properties of a pairing that rules match."""
     profile = pairing.target.profiles[0]
     return Facts(
         profile.header.type,
@@ -67,7 +67,7 @@ def facts_of(pairing: Pairing) -> Facts:
 
 
 def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...]:
-    """The checks for what these facts are of."""
+    """The checks for profiles with these properties."""
     configured = method_rules.read(repository.trusted("check.rules"))
     return method_rules.methods(configured, facts, str(repository.config.get("check.apply")), default)
 

@@ -57,7 +57,7 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
 
 
 def of_release(repository: Repository, version: str, release: str) -> Iterator[Pairing | Unpaired]:
-    """A pairing for every configuration of a version with an earlier one, or with what was measured last before it."""
+    """A pairing for every configuration of a version with an earlier one, or with the last measured one before it."""
     for key, entries in _grouped(repository.entries(version)).items():
         baselines, _ = _nearest(repository, release, version, {key})
         if key in baselines:
@@ -107,7 +107,7 @@ def of_profiles(
 
 
 def configuration_difference(baseline: Profile, target: Profile) -> str | None:
-    """In what two profiles were not measured alike, in words; None where they are of one configuration."""
+    """The difference between the configurations of two profiles, in words; None if they have the same one."""
     if baseline.config_id == target.config_id:
         return None
     if baseline.label != target.label:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def reportable(changes: Sequence[Change]) -> list[Change]:
-    """What people want to know of: primary metrics, and the others where they changed."""
+    """The changes for a report to people: those of primary metrics, and those of others where they changed."""
     return [change for change in changes if change.primary or change.kind not in ("same", "cannot tell")]
 
 
@@ -27,7 +27,7 @@ def size(change: Change) -> str:
 
 
 def interval(change: Change) -> str:
-    """Between what bounds the change lies; nothing where nobody knows."""
+    """The interval of the change in words; empty where it has none."""
     if change.low is None or change.high is None:
         return ""
     return f"{percent(change.low)} to {percent(change.high)}"
@@ -60,7 +60,7 @@ def unpaired(missing: Unpaired) -> str:
 
 
 def conclusion(result: CheckResult) -> str:
-    """What was found, in one line, with what was accepted."""
+    """The conclusion in one line, with the number of accepted changes."""
     count = sum(1 for change in reportable(result.changes) if change.id in result.accepted)
     suffix = f", {plural(count, 'change')} accepted" if count else ""
     return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + suffix

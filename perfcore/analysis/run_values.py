@@ -1,4 +1,4 @@
-"""From a profile to one amount per run and metric, and what a cache keeps of them.
+"""From a profile to one value per run and metric, and a cache of these values.
 
 A run's amount is the sum over its rows, warm-up left out. A profile that does not know runs is one run; where only some
 rows name their run, the others do not count. A value that is missing, NaN or infinite is no amount.
@@ -57,7 +57,7 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
             raise ValueError("numbers and sessions do not go together")
 
     def joined(self, other: MetricValues) -> MetricValues:
-        """With what another profile says of the same."""
+        """These values followed by those of another profile of the same version."""
         return MetricValues(self.unit, self.better, self.data + other.data, self.sessions + other.sessions)
 
     @property
@@ -145,8 +145,9 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
 
 @attrs.define
 class ValueCache:
-    """What was asked of the profiles of one configuration, by profile id. Its file may be removed at any time: then its
-    profiles are read again. Each question has a file of its own: all functions are much to read for who wants none."""
+    """The values of the profiles of one configuration, by profile id. Its file may be removed at any time: then its
+    profiles are read again. Metrics and functions have files of their own, because values of functions are large and
+    most commands need none of them."""
 
     path: Path
     metrics: dict[str, dict[str, MetricValues]]
@@ -169,7 +170,7 @@ class ValueCache:
         self.changed = True
 
     def write(self) -> None:
-        """Keep what was learnt."""
+        """Write the cache if values were added."""
         if self.changed:
             files.cache(self.path, _ENCODER.encode((_FORMAT, self.metrics)))
 

@@ -61,7 +61,7 @@ class Calibration:
 
 @attrs.frozen(kw_only=True)
 class CalibrationTask:
-    """What `calibrate` of a check gets: the series of the branch with their changes, the check of histories to try
+    """The input of `calibrate` of a check: the series of the branch with their changes, the check of histories to try
     (None: only that of two versions), and the check of two versions by name (None: as configured)."""
 
     repository: Repository
@@ -77,7 +77,7 @@ def keep(store: Store, calibration: Calibration) -> str:
 
 
 def newest(store: Store) -> list[Calibration]:
-    """What was found last of every method, of those that are configured first."""
+    """The newest calibrations of all methods, those of the configured checks first."""
     calibrations = [_decode(note.content) for note in notes.read(store, SUBJECT)]
     ordered = sorted(calibrations, key=lambda result: (result.time, msgspec.json.encode(result)))
     last = {result.method: result for result in ordered}

@@ -120,8 +120,8 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
 
 
 def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
-    """What each place of a line has, its profiles taken together. Profiles are read only once: what they say is kept
-    in a cache. One that cannot be read is left out with a warning."""
+    """The values of each version of a line, its profiles joined. Profiles are read only once, because their values are
+    cached. An unreadable profile is skipped with a warning."""
     value_cache = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
     values = [
         _joined([_one(repository, value_cache, id, what) for id in measured.profiles]) for measured in line.versions

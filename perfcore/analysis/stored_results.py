@@ -1,4 +1,4 @@
-"""What checks found, kept as notes on the versions that were checked.
+"""Results of checks, stored as notes on the versions that were checked.
 
 The notes of a version stand in one list with those of all versions whose index keys begin with the same two digits, so
 that a listing of a long history reads at most 256 lists, and not one for every version that has none. A note holds what
@@ -29,7 +29,7 @@ _DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
 
 @attrs.frozen(kw_only=True)
 class Checked:
-    """What was checked: a configuration at a version."""
+    """The subject of a check: a configuration at a version."""
 
     version: str
     config_id: str
@@ -37,7 +37,7 @@ class Checked:
 
 @attrs.frozen(kw_only=True)
 class Result:
-    """What a method found for a configuration at a version, and when (ns since 1970 UTC)."""
+    """The result of a method for a configuration at a version, and its time (ns since 1970 UTC)."""
 
     version: str
     config_id: str
@@ -166,7 +166,7 @@ def _gist(change: Change) -> tuple[object, ...]:
 
 
 def _encode(note: _Note) -> bytes:
-    """JSON without what is as by default."""
+    """JSON without fields that have their default values."""
     rows = [{**attrs.asdict(row, recurse=False), "changes": [*map(_plain, row.changes)]} for row in note.results]
     return msgspec.json.encode({**attrs.asdict(note, recurse=False), "results": rows}, order="deterministic")
 

@@ -1,4 +1,4 @@
-"""What a check is asked to look at, from the words of a command line or of a script."""
+"""The target of a check, parsed from the arguments of a command line or of a script."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Range:
 
 @attrs.frozen
 class Profiles:
-    """Profiles, each against what was measured alike before it."""
+    """Profiles, each against the one before it with the same configuration."""
 
     refs: tuple[Ref, ...]
 
 
 @attrs.frozen
 class ProfilePair:
-    """What the user named against what they named."""
+    """Two profiles or versions that the user named."""
 
     baseline: Sample
     target: Sample

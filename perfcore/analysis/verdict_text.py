@@ -1,4 +1,4 @@
-"""What a verdict and a check say in words: for tables, reports and notes."""
+"""Verdicts and conclusions of checks in words: for tables, reports and notes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WORDS = {
     "variance": "noise",
     "machine": "machine",
     "same": "same",
-    "cannot tell": "cannot tell",
+    "cannot tell": "inconclusive",
 }
 _AGREED = {"degradation": "broken", "same": "kept"}
 CHANGED = ("degradation", "optimization", "variance", "machine")
@@ -22,7 +22,7 @@ _TIMES = {"ns", "us", "ms", "s"}
 
 
 def word(change: Change) -> str:
-    """`slower` for a time; `worse` for what is no time; `broken` and `kept` for contracts."""
+    """`slower` for a time; `worse` for other units; `broken` and `kept` for contracts."""
     if change.contract:
         return _AGREED.get(change.kind, _WORDS[change.kind])
     if change.unit in _TIMES:
@@ -31,7 +31,7 @@ def word(change: Change) -> str:
 
 
 def metric(change: Change) -> str:
-    """What was measured: `cpu`, or `cpu of parse` for one resource; of a contract what it says."""
+    """The name of the metric: `cpu`, or `cpu of parse` for one resource; for a contract its sentence."""
     if change.contract:
         return printable(change.contract)
     return printable(change.metric + (f" of {change.resource}" if change.resource else ""))
@@ -47,7 +47,7 @@ def in_words(change: Change) -> str:
 
 
 def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
-    """One line: what was found. Changes that a contract allows decide nothing, but were compared."""
+    """One line with the number of each verdict. Changes that a contract allows are compared, but decide nothing."""
     primary = [change for change in changes if change.primary and not change.contract]
     if not primary and not allowed:
         return "nothing was compared"
@@ -70,7 +70,7 @@ def comparisons(changes: Sequence[Change]) -> int:
 
 
 def contracts_conclusion(verdicts: Sequence[Change]) -> str:
-    """One line: what became of contracts."""
+    """One line with the number of broken and inconclusive contracts."""
     counts = {kind: sum(verdict.kind == kind for verdict in verdicts) for kind in ("degradation", "cannot tell")}
     inconclusive = f", {counts['cannot tell']} inconclusive" if counts["cannot tell"] else ""
     return f"{plural(len(verdicts), 'contract')}: {counts['degradation']} broken{inconclusive}"
@@ -92,7 +92,7 @@ def history_conclusion(changes: Sequence[Change], series: int, versions: int) ->
 
 
 def machine(change: Change) -> str:
-    """What a change of the machine means for the amounts."""
+    """The effect of a change of the machine on the values."""
     if change.moved is not None:
         return "moved together: not the code"
     names = [printable(name[:_ENVIRONMENT]) or "unknown" for name in change.environments]

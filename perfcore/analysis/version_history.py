@@ -18,7 +18,7 @@ from perfcore.repository.repository import Repository
 
 @attrs.frozen(kw_only=True)
 class VersionHistory:
-    """What `judge` of a check gets. `changes` are the verdicts of the configured checks on the judged version;
+    """The input of `judge` of a check. `changes` are the verdicts of the configured checks on the judged version;
     `repository` gives everything that is not here."""
 
     repository: Repository

@@ -36,9 +36,9 @@ def _change(kind: str = "same", **changes: Any) -> Change:
 
 
 def test_times_are_slower_and_other_things_worse() -> None:
-    assert [verdict_text.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "cannot tell"]
+    assert [verdict_text.word(_change(kind)) for kind in KINDS] == ["slower", "faster", "noise", "same", "inconclusive"]
     of_bytes = [verdict_text.word(_change(kind, unit="B")) for kind in KINDS]
-    assert of_bytes == ["worse", "better", "noise", "same", "cannot tell"]
+    assert of_bytes == ["worse", "better", "noise", "same", "inconclusive"]
 
 
 def test_a_line_tells_both_values_the_change_and_how_sure_it_is() -> None:

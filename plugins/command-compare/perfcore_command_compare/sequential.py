@@ -31,7 +31,7 @@ def looks(most: int) -> tuple[int, ...]:
 
 
 def shares(count: int) -> tuple[float, ...]:
-    """What each of so many looks may spend of the chance of a false alarm; together 1."""
+    """The share of the false-positive rate that each of so many looks may spend; together 1."""
     return (1.0,) if count == 1 else (*[EARLY / (count - 1)] * (count - 1), 1 - EARLY)
 
 

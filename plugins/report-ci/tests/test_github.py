@@ -64,7 +64,7 @@ def test_what_was_accepted_says_by_whom(every_kind: CheckResult) -> None:
 def test_what_has_to_be_told_and_is_not_is_an_error(every_kind: CheckResult) -> None:
     read_again = read(attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"])))
     assert [title for level, title, _ in read_again if level == "error"] == [
-        "cpu cannot tell: +100.0 %",
+        "cpu inconclusive: +100.0 %",
         "not compared",
     ]
 
