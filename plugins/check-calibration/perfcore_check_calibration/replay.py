@@ -1,9 +1,9 @@
-"""What the checks of a project can see: measured on its own history.
+"""The sensitivity of a project's checks, measured on its own history.
 
-Versions between which nothing changed are compared as if something might have: what is called a change there is a
-false alarm. Then the later one is made worse by a known step: the smallest that is found in nine of ten tries is what
-the check sees. Histories are tried in the same way, on replays of blocks of the real one (moving-block bootstrap,
-Künsch 1989), so that noise with memory keeps it.
+Pairs of versions without a change are compared: each reported change is a false alarm. Then the later version is made
+worse by a known step: the sensitivity is the smallest step that the check detects in nine of ten tries. Histories are
+tried in the same way, on replays of blocks of the real one (moving-block bootstrap, Künsch 1989), which keep the
+autocorrelation of its noise.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterato
         pair = calm[index * len(calm) // min(PAIRS, len(calm))]
         try:
             before, after = ([repository.store.load(id) for id in position.profiles] for position in pair)
-        except PerfError:  # a damaged profile: `fsck` tells
+        except PerfError:  # a damaged profile, which `fsck` reports
             continue
         yield before, after
 
@@ -152,7 +152,7 @@ def _scaled(values: Column, step: float) -> Column:
 
 
 def _history(one: ScannedSeries, check: HistoryCheck) -> Sensitivity | None:
-    """The sensitivity of a history, tried on replays of what is left of it without its changes."""
+    """The sensitivity of a history, tried on replays of its values without its changes."""
     calm = _levelled(one)[-LONGEST:]
     if len(calm) < SHORTEST:
         return None

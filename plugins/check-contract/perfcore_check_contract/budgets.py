@@ -1,4 +1,4 @@
-"""Whether what a command takes is within a budget."""
+"""Verdicts on budgets: whether the values of a command are within them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class _Hidden:
 
 def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
     """A budget is broken where more runs are beyond it than its quantile lets pass, by more than chance (binomial
-    test at 5 %); where only the estimate is beyond it, nobody can tell."""
+    test at 5 %); where only the estimate is beyond it, the verdict is inconclusive."""
     series = command.series.get(metric)
     if series is None:
         return verdict("cannot tell", "it was not measured")
@@ -62,13 +62,13 @@ def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
 
 
 def _hidden(command: MeasuredCommand, metric: str, measured: int) -> _Hidden | None:
-    """The runs whose amount a collector hides because it may be its own, where the profiles say up to what amount."""
+    """The runs whose value a collector hides because it may be its own, where the profiles have its upper bound."""
     runs = max(len(series.values[0]) for series in command.series.values())
     if measured >= runs:
         return None
     try:
         profiles = [command.repository.store.load(id) for id in command.profile_ids]
-    except PerfError:  # a damaged one was told of when the others were read
+    except PerfError:  # a damaged profile was reported when the series was read
         return None
     bounds = [profile.collector.sampling.get(f"{metric}_floor") for profile in profiles]
     finite_bounds = [bound for bound in bounds if isinstance(bound, int | float) and math.isfinite(bound)]
@@ -77,11 +77,11 @@ def _hidden(command: MeasuredCommand, metric: str, measured: int) -> _Hidden | N
 
 def _quantile(ordered: Sequence[float], share: float) -> float:
     """The amount that this share of the runs is at or below; where that is so between two amounts, their mean."""
-    rank = round(share * len(ordered), 9)
+    rank = round(share * len(ordered), 9)  # 0.07 * 100 is 7.000000000000001 in binary, whose ceiling is 8
     low, high = ordered[math.ceil(rank) - 1], ordered[min(math.floor(rank), len(ordered) - 1)]
     return low if low == high else low / 2 + high / 2
 
 
 def _at_least(count: int, runs: int, chance: float) -> float:
-    """How likely at least so many of the runs are beyond what each is beyond with this chance."""
+    """The probability that at least so many of the runs are beyond a limit that each exceeds with this chance."""
     return min(1.0, sum(math.comb(runs, k) * chance**k * (1 - chance) ** (runs - k) for k in range(count, runs + 1)))

@@ -1,4 +1,4 @@
-"""What the sentences of contracts need of a measured command, and verdicts before they have a name."""
+"""The metrics of a measured command as contracts name them, and verdicts before they have a name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from perfcore_check_contract.contract import metric_of
 
 
 def metric_name(command: MeasuredCommand, alias: str) -> str:
-    """What a metric of a sentence is called in the profiles of a command."""
+    """The name of a metric of a sentence in the profiles of a command."""
     return metric_of(alias, command.series)
 
 

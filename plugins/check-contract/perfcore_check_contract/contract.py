@@ -1,4 +1,4 @@
-"""What a project promises about its speed: sentences in a versioned file, `.perfcontract.yml`.
+"""The promises of a project about its speed: sentences in a versioned file, `.perfcontract.yml`.
 
     parse *:
       - cpu <= 2 ms at p95
@@ -39,7 +39,7 @@ _BUDGET = re.compile(rf"(\S+)\s*(<=|>=)\s*{_NUMBER}\s*(\S*?)(?:\s+at\s+(\S+))?")
 _GROWTH = re.compile(rf"(\S+) may (grow|fall) {_NUMBER} ?%(?: if (\S+) (falls|grows) {_NUMBER} ?%)?")
 _DRIFT = re.compile(rf"(\S+) may drift {_NUMBER} ?% since (\S.*)")
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
-_COMMON = {"ns": "ms", "B": "MiB"}  # what people say for what profiles have
+_COMMON = {"ns": "ms", "B": "MiB"}  # the usual unit in a sentence, by that of the profiles
 _ALIASES = {"memory": "max_rss"}
 
 
@@ -79,7 +79,7 @@ class Growth:
     given: tuple[str, float] | None = None
 
     def check_direction(self, better: str) -> None:
-        """UsageError where the metric gets better by what it says."""
+        """UsageError where the promised direction is an improvement."""
         if (self.ratio > 1 and better == "higher") or (self.ratio < 1 and better == "lower"):
             worse = "fall" if better == "higher" else "grow"
             raise UsageError(
@@ -128,7 +128,7 @@ def read(root: Path) -> list[Contract]:
 
 
 def parse(data: bytes, where: str) -> list[Contract]:
-    """The contracts in a file. UsageError for what is none, naming the line."""
+    """The contracts in a file. UsageError for an invalid sentence, with its line."""
     values = documents.parse(data, where) if data.strip() else None
     if values is None:
         return []
@@ -145,7 +145,7 @@ def parse(data: bytes, where: str) -> list[Contract]:
 
 
 def metric_of(name: str, metrics: Iterable[str]) -> str:
-    """What a metric of a sentence is called in profiles that have these."""
+    """The name of a metric of a sentence in profiles with these metrics."""
     ordered = list(metrics)
     if name in ordered:
         return name

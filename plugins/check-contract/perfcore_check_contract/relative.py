@@ -1,6 +1,6 @@
 """Whether something grew by more than was agreed: since the version before, or since an earlier one.
 
-The check itself decides, with what was agreed as the smallest change that matters.
+The check itself decides, with the agreed limit as the smallest change that matters.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _LEAST = 1e-12  # smallest allowed ratio, since a limit of 0 for a drift of 100 
 
 
 def of_growth(command: MeasuredCommand, growth: Growth, metric: str) -> Change:
-    """Broken where it got worse by more; and where it got worse at all, as the check has it, though what it is given
-    for did not happen. Where nobody knows whether that happened, only what is the same in both cases can be told."""
+    """Broken where the metric got worse by more than allowed; and where it got worse at all although the condition is
+    not met. If the condition is inconclusive, so is a verdict that depends on it."""
     pair = command.before
     verdict_of_check = _against(command, pair, metric, growth.ratio)
     if growth.given is None or verdict_of_check.kind == "degradation" or isinstance(pair, Unpaired):
@@ -66,7 +66,7 @@ def _against(command: MeasuredCommand, pair: Pairing | Unpaired, metric: str, al
 
 
 def _adding(found: Change, kind: ChangeKind, told: str) -> Change:
-    """The verdict with something to what it says first."""
+    """The verdict with a remark after the first part of its evidence."""
     moved, semicolon, details = found.evidence.partition("; ")
     return attrs.evolve(found, kind=kind, evidence=f"{moved}{told}{semicolon}{details}")
 
@@ -78,7 +78,7 @@ def _within(change: Change, allowed: float, is_better_higher: bool) -> bool:
 
 
 def _happened(command: MeasuredCommand, pair: Pairing, name: str, wanted: float) -> tuple[bool | None, str]:
-    """Whether a metric changed by as much as a ratio says, None where nobody can tell; and the same in words."""
+    """Whether a metric changed by at least a ratio (None if that is inconclusive), and the same in words."""
     metric = metric_name(command, name)
     change = command.compare(pair, metric, _threshold(wanted) * (1 - _ROUNDING))
     if change is None:
@@ -100,7 +100,7 @@ def _happened(command: MeasuredCommand, pair: Pairing, name: str, wanted: float)
 
 
 def _grew(command: MeasuredCommand, pair: Pairing, metric: str) -> bool | None:
-    """Whether the check itself finds it worse than in the version before; None where it cannot tell."""
+    """Whether the check itself finds it worse than in the version before; None if that is inconclusive."""
     mine = (change for change in command.changes if change.metric == metric and change.baseline == pair.baseline.label)
     change = next(mine, None)
     return None if change is None or change.kind == "cannot tell" else change.kind == "degradation"

@@ -1,4 +1,4 @@
-"""Compares two samples of runs of one configuration: same, slower, faster, or cannot tell."""
+"""Compares two samples of runs of one configuration: same, slower, faster, or inconclusive."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @attrs.frozen
 class PairSettings:
-    """What a change must be to count."""
+    """The limits that a change has to exceed to count."""
 
     # With 0.02 and 12 interleaved pairs, none of 60 unchanged programs of 5 ms was called slower, and all of 60 that
     # were 5 % slower (table in README.md, benchmarks/measure.py).

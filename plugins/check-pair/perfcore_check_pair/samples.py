@@ -28,7 +28,7 @@ Indexes: TypeAlias = list[int]
 
 @attrs.frozen
 class Run:
-    """What is known of one run: `key` is its session and block, where it has them."""
+    """One run: `key` is its session and block, where the profile has them."""
 
     key: Key | None = None
     position: int = 0
@@ -67,8 +67,8 @@ def read(sample: Sample) -> Runs:
 def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Indexes] | None:
     """Which runs are partners: those of one session and block. None where the runs were not taken in turn.
 
-    What is recorded counts more than `interleaved`, which is believed, and makes partners of the runs of one
-    number, where a side does not know its blocks.
+    Recorded blocks take precedence over `interleaved`. Where a side has no blocks, `interleaved` makes partners of the
+    runs with the same number.
     """
     first, second = _by_key(baseline), _by_key(target)
     if first and second:
@@ -87,7 +87,7 @@ def _sessions(keys: Mapping[Key, Indexes]) -> set[str]:
 
 
 def _alternate(session: str, baseline: Runs, target: Runs) -> bool:
-    """False where all runs of one side came before all runs of the other, whatever blocks they are said to be in."""
+    """False where all runs of one side came before all runs of the other, even if their blocks claim otherwise."""
     first, second = _starts(session, baseline), _starts(session, target)
     if len(first) < 2 or len(second) < 2:
         return True

@@ -26,7 +26,7 @@ class Measured:
 
 @attrs.frozen(eq=False)
 class Chosen:
-    """The amounts that are left, what the reader should know of the others, and why not to believe these."""
+    """The compared values, notes on the excluded ones, and the reason to doubt the compared ones, if there is any."""
 
     baseline: Array
     target: Array

@@ -1,4 +1,4 @@
-"""The rule: when a difference is a change, when it is none, and when nobody can tell.
+"""The rule: when a difference is a change, when it is none, and when it is inconclusive.
 
 Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold. Of
 many comparisons some look like that by chance: where the change is not significant for all of them together
@@ -64,7 +64,7 @@ class Question:
 
 @attrs.frozen(kw_only=True)
 class Verdict:
-    """What becomes of a question; the fields are those of a Change."""
+    """The answer to a question; the fields are those of a Change."""
 
     kind: ChangeKind
     evidence: str

@@ -1,4 +1,4 @@
-"""What a verdict rests on, in words a person can act on."""
+"""The evidence for a verdict, in words a person can act on."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def drift(threshold: float, needed: int | None) -> str:
 
 
 def undecided(threshold: float, needed: int | None) -> str:
-    """Why nobody can tell yet, and what would help."""
+    """Why the verdict is inconclusive, and which measurement would decide it."""
     return f"a change of more than {share(threshold)} is neither shown nor excluded; {_would_tell(needed)}"
 
 

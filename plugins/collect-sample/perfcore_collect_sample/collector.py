@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from perfcore_collect_sample.tools import Ended, Tool
 
 COLUMNS = (ColumnSpec("stack", "i64"), ColumnSpec("samples", "i64", "", "value"))
-_FEW = 100
-_MOST = 0.8  # of the CPU time: what is seen of a command without a word about the rest
+_FEW = 100  # samples: with fewer, a share of one half has a standard error above 5 % (binomial, sqrt(0.25 / n))
+# Of the CPU time: py-spy sees a program from about a tenth of a second after its start (README.md), which is normal and
+# little of a long run; a note about the rest is for runs of which more is missing.
+_MOST = 0.8
 
 
 @attrs.frozen
 class SampleSettings:
-    """What is sampled, and by which tool. Repeats and order belong to the schedule."""
+    """The event to sample, and the tool. Repeats and order belong to the schedule."""
 
     rate: int = option(100, help="Samples a second.", unit="Hz", minimum=1, identity=True)
     tool: str = option(

@@ -1,4 +1,4 @@
-"""Native programs, by the kernel's perf: a tool of the same name as ours, so it is known by what it answers."""
+"""Native programs, by the kernel's perf: a tool of the same name as ours, so it is recognized by its version line."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _candidates(path: str) -> Iterator[str]:
 
 
 def _version(path: str) -> str | None:
-    """What the kernel's perf answers when it is asked for its version; None for any other program, ours included.
+    """The version that the kernel's perf prints; None for any other program, ours included.
     A script of Python is not even asked."""
     try:
         with open(path, "rb") as file:

@@ -10,7 +10,7 @@ from pathlib import Path
 from perfcore.profile.stacks import Frame
 
 _LIBRARIES = ("/site-packages/", "/dist-packages/")
-_LARGEST = 4 << 20
+_LARGEST = 4 << 20  # bytes: the syntax tree of a source takes many times its size in memory
 _COMPREHENSIONS = {
     ast.ListComp: "<listcomp>",
     ast.SetComp: "<setcomp>",
@@ -56,8 +56,8 @@ class Places:
 
 
 def _spans(file: str) -> Spans:
-    """(first line, last line) of everything in a file that can run as a function, by its name. Empty for what
-    cannot be read."""
+    """(first line, last line) of everything in a file that can run as a function, by its name. Empty for an unreadable
+    file."""
     try:
         path = Path(file)
         if not path.is_file() or path.stat().st_size > _LARGEST:

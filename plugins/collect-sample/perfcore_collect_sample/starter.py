@@ -10,8 +10,8 @@ import os
 import sys
 import time
 
-_PATIENCE = 20.0
-_LOOK = 0.005
+_PATIENCE = 20.0  # seconds: after that the command starts anyway, so that a silent tool cannot hang a collection
+_LOOK = 0.005  # seconds between looks: py-spy needs about a tenth of a second to start
 
 
 def main(folder: str) -> None:

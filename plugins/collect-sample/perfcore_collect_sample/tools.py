@@ -35,7 +35,7 @@ class _Noted(msgspec.Struct):
 
 
 class Tool(Protocol):
-    """A tool that samples one command: what to call, and how to read what it wrote into a folder."""
+    """A tool that samples one command: its command line, and a reader of its output in a folder."""
 
     @property
     def name(self) -> str: ...
@@ -45,7 +45,7 @@ class Tool(Protocol):
 
     @property
     def ready(self) -> str:
-        """What the tool says when it begins to sample; empty if it needs not to be waited for."""
+        """The line that the tool prints when it begins to sample; empty if the command need not wait for it."""
         ...
 
     def argv(self, folder: Path, command: Sequence[str]) -> list[str]: ...
@@ -111,7 +111,7 @@ def starter_pid(folder: Path) -> int | None:
 
 
 def _told(spec: Spec, ready: str) -> dict[str, object]:
-    """What the starter is told of a command: bytes as text that ASCII can hold."""
+    """The description of a command for the starter: bytes as ASCII text."""
     return {
         "path": os.fsdecode(spec.path),
         "argv": list(map(os.fsdecode, spec.argv)),
@@ -137,7 +137,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _ended(path: Path) -> _Noted | None:
-    """What the starter noted; None where it did not come to that."""
+    """The result that the starter wrote; None if it ended before that."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=_Noted)
     except (OSError, msgspec.MsgspecError):

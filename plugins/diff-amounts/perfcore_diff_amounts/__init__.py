@@ -1,4 +1,4 @@
-"""The diff `amounts`: what the target has more than the baseline, row by row."""
+"""The diff `amounts`: target minus baseline, row by row."""
 
 from __future__ import annotations
 
