@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
-from perfcore.measure.scratch import place_of
+from perfcore.measure.scratch import directory_of
 from perfcore.measure.trees import VcsExporter
 from perfcore.model import Measured, Plan
 from perfcore.model.listener import Listener
@@ -27,7 +27,7 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
         machine=repository.facts(),
         schedule=repository.config.get("schedule"),
         progress=listener.progress,
-        place=place_of(repository),
+        directory=directory_of(repository),
         exporter=VcsExporter(repository.vcs),
     )
 

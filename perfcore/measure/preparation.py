@@ -163,8 +163,8 @@ class _Session:
 
 def _directory(source: Source, context: Context) -> Path:
     """Where the trees stand: outside of the repository, so that no tool finds the user's files above them."""
-    if context.place is not None:
-        return context.place
+    if context.directory is not None:
+        return context.directory
     key = os.fsencode(source.root) if source.root is not None else b"bundles"
     return default_directory(hashlib.sha1(key, usedforsecurity=False).hexdigest()[:10])
 

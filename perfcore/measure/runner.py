@@ -46,7 +46,7 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 @attrs.frozen(kw_only=True)
 class Context:
     """What the runner needs of the process it works in. `options(kind, name)` are a plugin's configured options,
-    `place` is the directory for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
+    `directory` is for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
     of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
@@ -54,7 +54,7 @@ class Context:
     machine: Mapping[str, Any] = EMPTY
     schedule: Mapping[str, Any] = EMPTY
     progress: Progress = _no_progress
-    place: Path | None = None
+    directory: Path | None = None
     exporter: Exporter | None = None
     until: float = math.inf
 
@@ -110,7 +110,7 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
         context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
     status: Literal["ok", "interrupted"] = "interrupted"
     interrupt: KeyboardInterrupt | None = None
-    with workspace(context.place) as directory:
+    with workspace(context.directory) as directory:
         try:
             for index, state in enumerate(states):
                 _before(state, directory / f"{index:05}")
@@ -131,7 +131,7 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
 def metrics(job: Job, context: Context) -> frozenset[str]:
     """What the collector of a job announces before anything runs; it may measure more. None where it cannot begin."""
     state = _state(job, Plan(jobs=(job,)), context, job)
-    with workspace(context.place) as directory:
+    with workspace(context.directory) as directory:
         _before(state, directory / "00000")
         _after_all([state], "ok")
     if state.session is None:

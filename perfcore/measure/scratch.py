@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _SLOTS = 1000
 
 
-def place_of(repository: Repository) -> Path:
+def directory_of(repository: Repository) -> Path:
     """Where the folders of a repository stand: outside of it, so that nothing which looks for files in the folders
     above finds the user's."""
     name = hashlib.sha1(os.fsencode(repository.home), usedforsecurity=False).hexdigest()[:10]
@@ -37,21 +37,21 @@ def default_directory(name: str) -> Path:
     return UserPlaces.default().trees / name
 
 
-class Guarded:
+class LockedDirs:
     """The folders of a kind that one command holds, as a context manager. `remove` takes away what is in one."""
 
-    def __init__(self, place: Path, kind: str, remove: Callable[[Path], None] = lambda path: None) -> None:
-        self.place = place
+    def __init__(self, path: Path, kind: str, remove: Callable[[Path], None] = lambda path: None) -> None:
+        self.path = path
         self.kind = kind
         self._remove_content = remove
         self._held: list[tuple[Path, Lock]] = []
 
     def __enter__(self) -> Self:
         try:
-            self.place.mkdir(parents=True, exist_ok=True)
+            self.path.mkdir(parents=True, exist_ok=True)
             self.prune()
         except OSError as error:
-            raise StorageError(f"cannot use {self.place}: {error.strerror}") from error
+            raise StorageError(f"cannot use {self.path}: {error.strerror}") from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -60,10 +60,10 @@ class Guarded:
             lock.release()
         self._held.clear()
 
-    def take(self) -> Path:
+    def acquire(self) -> Path:
         """The path of a folder that does not exist yet."""
         for slot in range(_SLOTS):
-            path = self.place / f"{self.kind}-{slot:03}"
+            path = self.path / f"{self.kind}-{slot:03}"
             lock = _lock(path)
             if not lock.acquire(0):
                 continue
@@ -72,11 +72,11 @@ class Guarded:
                 self._remove(path)
             if not path.exists():
                 return path
-        raise StorageError(f"there are {_SLOTS} folders in {self.place} already")
+        raise StorageError(f"there are {_SLOTS} folders in {self.path} already")
 
     def prune(self) -> None:
         """Remove what killed commands left."""
-        for path in sorted(self.place.glob(f"{self.kind}-???")):
+        for path in sorted(self.path.glob(f"{self.kind}-???")):
             lock = _lock(path)
             if lock.acquire(0):
                 try:
@@ -90,13 +90,13 @@ class Guarded:
 
 
 @contextlib.contextmanager
-def workspace(place: Path | None) -> Iterator[Path]:
-    """A folder for the files of one plan; where there is no place for it, among the system's temporary ones."""
+def workspace(directory: Path | None) -> Iterator[Path]:
+    """A folder for the files of one plan; where it cannot be used, among the system's temporary ones."""
     import tempfile
 
     with contextlib.ExitStack() as stack:
         try:
-            path = stack.enter_context(Guarded(place, "plan")).take() if place else None
+            path = stack.enter_context(LockedDirs(directory, "plan")).acquire() if directory else None
         except StorageError:
             path = None
         if path is None:

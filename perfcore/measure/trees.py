@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from perfcore.errors import PerfError, UsageError, VersionError
 from perfcore.hookspecs import VCS
-from perfcore.measure.scratch import Guarded, place_of
+from perfcore.measure.scratch import LockedDirs, directory_of
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
@@ -73,7 +73,7 @@ def exporter_of(source: Source, plugins: Plugins) -> Exporter:
     return VcsExporter(vcs)
 
 
-class VersionTrees(Guarded):
+class VersionTrees(LockedDirs):
     """The trees that one command holds, as a context manager: all at paths of one length."""
 
     def __init__(self, directory: Path, exporter: Exporter) -> None:
@@ -82,7 +82,7 @@ class VersionTrees(Guarded):
 
     def get(self, version: str) -> Path:
         """A clean tree of the version."""
-        path = self.take()
+        path = self.acquire()
         self._exporter.export(version, path)
         return path
 
@@ -91,4 +91,4 @@ class Trees(VersionTrees):
     """The same of a repository's versions."""
 
     def __init__(self, repository: Repository) -> None:
-        super().__init__(place_of(repository), VcsExporter(repository.vcs))
+        super().__init__(directory_of(repository), VcsExporter(repository.vcs))

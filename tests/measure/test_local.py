@@ -40,7 +40,7 @@ class TestLocalInARepository(ExecutorContract):
 
     @pytest.fixture
     def context(self, tmp_path: Path) -> Context:
-        return _context(place=tmp_path / "plans")
+        return _context(directory=tmp_path / "plans")
 
 
 def test_runs_of_several_jobs_share_blocks_and_one_session(tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ def test_an_error_tells_which_command(tmp_path: Path) -> None:
 
 
 def test_nothing_of_a_plan_is_left(tmp_path: Path) -> None:
-    place = tmp_path / "plans"
-    plan = Plan(jobs=(_job(tmp_path, "1"),), schedule={"repeat": 1}, context=_context(place=place))
+    directory = tmp_path / "plans"
+    plan = Plan(jobs=(_job(tmp_path, "1"),), schedule={"repeat": 1}, context=_context(directory=directory))
     list(LocalExecutor().submit(plan))
-    assert [path.name for path in place.iterdir() if path.is_dir()] == []
+    assert [path.name for path in directory.iterdir() if path.is_dir()] == []

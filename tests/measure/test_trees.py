@@ -9,7 +9,7 @@ import pytest
 from perfcore_testing.project import Project
 
 from perfcore.errors import StorageError
-from perfcore.measure.scratch import Guarded, place_of, workspace
+from perfcore.measure.scratch import LockedDirs, directory_of, workspace
 from perfcore.measure.trees import Trees
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
@@ -54,7 +54,7 @@ def test_the_same_command_is_given_the_same_paths(repository: Repository) -> Non
 
 def test_what_a_killed_command_left_is_removed_by_the_next(project: Project, repository: Repository) -> None:
     version = repository.version()
-    left = place_of(repository) / "tree-007"
+    left = directory_of(repository) / "tree-007"
     project.git("worktree", "add", "--quiet", "--detach", str(left), version)
     (left / "built").write_text("x")
     with Trees(repository):
@@ -63,12 +63,12 @@ def test_what_a_killed_command_left_is_removed_by_the_next(project: Project, rep
 
 
 def test_what_another_command_holds_stays(tmp_path: Path) -> None:
-    with Guarded(tmp_path, "plan") as one:
-        held = one.take()
+    with LockedDirs(tmp_path, "plan") as one:
+        held = one.acquire()
         held.mkdir()
-        with Guarded(tmp_path, "plan") as other:
+        with LockedDirs(tmp_path, "plan") as other:
             assert held.exists()
-            assert other.take() != held
+            assert other.acquire() != held
     assert not held.exists()
 
 
@@ -81,7 +81,7 @@ def test_a_tree_that_was_removed_by_hand_is_no_failure(repository: Repository) -
 
 def test_a_place_that_cannot_be_used_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(StorageError, match="cannot use"), Guarded(tmp_path / "file" / "below", "plan"):
+    with pytest.raises(StorageError, match="cannot use"), LockedDirs(tmp_path / "file" / "below", "plan"):
         raise AssertionError
 
 
