@@ -25,8 +25,8 @@ from perfcore.store import notes
 from perfcore.store.store import Store
 from perfcore.text import brief, encodable
 
-FORMAT = 1
-SCHEMA = 1
+FORMAT = 1  # of the stored note; a newer one is an error that names the upgrade
+SCHEMA = 1  # of the JSON document
 SUBJECT = ACCEPTED
 TYPE = "acceptance"
 _WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64

@@ -17,7 +17,7 @@ from perfcore.plugins.guard import guard
 from perfcore.repository.repository import Repository
 from perfcore.text import plural
 
-SCHEMA = 1
+SCHEMA = 1  # of the JSON document
 _NAME = "calibration"
 
 

@@ -20,7 +20,7 @@ from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.repository.repository import Repository
 from perfcore.text import plural, quantity
 
-SCHEMA = 1
+SCHEMA = 1  # of the JSON document
 METHOD = "amounts"
 BASELINE, TARGET = "baseline {}", "target {}"
 _HTML_ROWS = 20  # as many as `perf diff` prints

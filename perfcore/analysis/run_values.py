@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from perfcore.profile.table import Column, Table
 
 PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
-_FORMAT = 3
+_FORMAT = 3  # of the cache; a file of another format is read as empty, and its profiles are read again
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
 _Taken: TypeAlias = Mapping[object, str]  # the session of each run

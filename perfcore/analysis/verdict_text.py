@@ -14,7 +14,7 @@ _WORDS = {
     "variance": "noise",
     "machine": "machine",
     "same": "same",
-    "cannot tell": "inconclusive",
+    "cannot tell": "inconclusive",  # the kind is stored and in JSON, so only its word changed
 }
 _AGREED = {"degradation": "broken", "same": "kept"}
 CHANGED = ("degradation", "optimization", "variance", "machine")

@@ -33,7 +33,7 @@ def pack(tree: Path) -> bytes:
 
 
 def unpack(data: bytes, directory: Path) -> None:
-    """The tree in a directory that is made for it. FormatError for what is no bundle, or would leave the directory."""
+    """Unpack the tree into a new directory. FormatError for an invalid bundle, or one with paths outside of it."""
     directory.mkdir(parents=True)
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:

@@ -1,4 +1,4 @@
-"""Which configuration a job is: what makes two profiles comparable before postprocessing."""
+"""The configuration of a job: the properties that make two profiles comparable before postprocessing."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
-    """What makes two profiles comparable before postprocessing: command, workload by content, collector, and the
+    """The id of the configuration before postprocessing: command, workload by content, collector, and the
     type that the collector gave the profile, where it makes several."""
     collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
     type_key = {} if type == collector else {"type": type}

@@ -33,7 +33,7 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
 
 
 def executor_name(repository: Repository, name: str | None = None) -> str:
-    """The executor that a user names, or else the configuration. UntrustedError for a choice that nobody trusts."""
+    """The executor that a user names, or else the configuration. UntrustedError for an untrusted configuration."""
     return name or str(repository.trusted("executor.name"))
 
 

@@ -28,6 +28,7 @@ from perfcore.measure.schedule import Schedule
 from perfcore.model import Job, Step
 from perfcore.text import brief
 
+# Jobs: the lists of a matrix multiply, so a mistake in one would make countless jobs.
 MAX_JOBS = 10_000
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
 _BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
@@ -36,7 +37,7 @@ _OPERATORS = {"&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"}
 
 @attrs.frozen(kw_only=True)
 class Matrix:
-    """What is to be measured, before it is known where: `commands` are complete jobs but for tree and version."""
+    """A matrix without trees and versions: `commands` are jobs that are complete but for these."""
 
     commands: tuple[Job, ...]
     collectors: tuple[Step, ...]

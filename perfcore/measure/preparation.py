@@ -27,7 +27,7 @@ _DISK = 1 << 30  # bytes for the trees of a session of more than 16: a clean che
 
 @attrs.frozen
 class Directory:
-    """Where a job runs, and what building its tree printed."""
+    """The directory in which a job runs, and the output of building its tree."""
 
     directory: Path
     log: str = ""

@@ -1,4 +1,4 @@
-"""What a plan asks of a worker: plugins, which must fit, and a machine, which should."""
+"""Requirements of a plan for a worker: plugins, which must fit, and a machine, which should."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 
 @attrs.frozen(kw_only=True)
 class Context:
-    """What the runner needs of the process it works in. `options(kind, name)` are a plugin's configured options,
+    """The runner's view of the process it works in. `options(kind, name)` are a plugin's configured options,
     `directory` is for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
     of `time.monotonic`, no block begins but the first that counts."""
 
@@ -129,7 +129,7 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
 
 
 def metrics(job: Job, context: Context) -> frozenset[str]:
-    """What the collector of a job announces before anything runs; it may measure more. None where it cannot begin."""
+    """The metrics that the collector of a job announces before anything runs; it may measure more; empty on error."""
     state = _state(job, Plan(jobs=(job,)), context, job)
     with workspace(context.directory) as directory:
         _before(state, directory / "00000")
@@ -170,7 +170,7 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
 
 
 def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
-    for step in job.postprocessors:  # what cannot be applied afterwards should not be measured for an hour first
+    for step in job.postprocessors:  # an error here comes before an hour of measurement, not after it
         context.plugins.construct("postprocessor", step.name, step_settings(step, context.plugins, context.options))
     schedule, settings = resolved(job, plan.schedule, context)
     plugin, driver = context.plugins.construct("collector", job.collector.name, settings)

@@ -15,7 +15,7 @@ import attrs
 
 from perfcore.config.settings import option, options_of, structure
 
-LEAST_RUNS = 3
+LEAST_RUNS = 3  # for any budget of time (docs/concepts.md)
 
 
 @attrs.frozen

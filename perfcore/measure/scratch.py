@@ -20,12 +20,12 @@ from perfcore.locks import Lock
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
-_SLOTS = 1000
+_SLOTS = 1000  # names of directories are reused, so that at most so many lock files remain
 
 
 def directory_of(repository: Repository) -> Path:
-    """Where the folders of a repository stand: outside of it, so that nothing which looks for files in the folders
-    above finds the user's."""
+    """The parent of a repository's directories: outside of it, so that a tool which searches parent directories does
+    not find the user's files."""
     name = hashlib.sha1(os.fsencode(repository.home), usedforsecurity=False).hexdigest()[:10]
     return repository.places.trees / name
 
@@ -38,7 +38,7 @@ def default_directory(name: str) -> Path:
 
 
 class LockedDirs:
-    """The folders of a kind that one command holds, as a context manager. `remove` takes away what is in one."""
+    """The directories of a kind that one command holds, as a context manager. `remove` is called before a deletion."""
 
     def __init__(self, path: Path, kind: str, remove: Callable[[Path], None] = lambda path: None) -> None:
         self.path = path
@@ -75,7 +75,7 @@ class LockedDirs:
         raise StorageError(f"there are {_SLOTS} folders in {self.path} already")
 
     def prune(self) -> None:
-        """Remove what killed commands left."""
+        """Remove directories that killed commands left."""
         for path in sorted(self.path.glob(f"{self.kind}-???")):
             lock = _lock(path)
             if lock.acquire(0):

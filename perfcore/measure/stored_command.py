@@ -52,7 +52,7 @@ def label(job: Job) -> str:
 
 
 def effects(job: Job) -> Iterator[str]:
-    """All that a stored job runs, and with what, a line each."""
+    """The command, directory, variables, collector and options of a stored job, a line each."""
     yield f"command: {words(job)}" + (" (run by a shell)" if job.shell else "")
     if str(job.cwd) != ".":
         yield f"folder: {printable(str(job.cwd))}"

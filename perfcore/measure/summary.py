@@ -1,4 +1,4 @@
-"""What a profile's runs amount to: median, spread and outliers of every metric."""
+"""Summary of a profile's runs: median, spread and outliers of every metric."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Exporter(Protocol):
         """The clean tree of a version in a directory that does not exist yet."""
 
     def remove(self, directory: Path) -> None:
-        """What has to happen before the files of a tree are deleted."""
+        """Called before the files of a tree are deleted."""
 
 
 class VcsExporter:
@@ -64,7 +64,7 @@ class BundleExporter:
 
 
 def exporter_of(source: Source, plugins: Plugins) -> Exporter:
-    """What makes the trees of a plan's source. UsageError where the source is incomplete."""
+    """The exporter of a plan's source. UsageError where the source is incomplete."""
     if source.kind == "bundle":
         return BundleExporter(source.bundles)
     if source.vcs is None or source.root is None:

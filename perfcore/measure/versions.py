@@ -11,7 +11,7 @@ from perfcore.measure.build import Building
 from perfcore.measure.trees import Trees
 from perfcore.repository.repository import Repository
 
-ROOM = 8
+ROOM = 8  # built trees beside those to keep: bounds the disk space, and the latest serve a search that returns to them
 
 
 class Versions:

@@ -32,7 +32,7 @@ class WorkerLostError(PerfError):
 
 
 class _Relay:
-    """A listener that sends what it hears."""
+    """A listener that sends every event to the submitting process."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -94,7 +94,7 @@ def _expected(plan: Plan) -> Iterator[Job]:
 
 
 def _next(stream: BinaryIO) -> Measured | Report | PerfError | None:
-    """The next record; a last one that is cut off is none, for the worker died while it wrote."""
+    """The next record; None for one that is cut off, because the worker died while it wrote."""
     try:
         return plan_format.read_record(stream)
     except PerfError:

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 
 from perfcore.model import Change
 
+# 12 interleaved pairs tell a program of 5 ms that is 5 % slower from one that is not (plugins/check-pair/README.md).
 FIRST, GROWTH = 12, 1.5
-EARLY = 0.5
+EARLY = 0.5  # share of the false-positive rate for all looks but the last (docs/comparing.md)
 _DIFFERENT = ("degradation", "optimization")
 
 
