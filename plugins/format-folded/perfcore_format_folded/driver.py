@@ -56,15 +56,15 @@ class FoldedFormat:
 
     def read(self, path: Path) -> Profile:
         """The profile; FormatError names the line that is no stack with a count."""
-        shown = printable(str(path))
+        printable_path = printable(str(path))
         try:
             text = path.read_bytes().decode("utf-8", "backslashreplace")
             created = path.stat().st_mtime_ns
         except OSError as error:
-            raise StorageError(f"cannot read {shown}: {error.strerror}") from error
-        facts, counts = _counts(text, shown)
+            raise StorageError(f"cannot read {printable_path}: {error.strerror}") from error
+        facts, counts = _counts(text, printable_path)
         if not counts:
-            raise FormatError(f"{shown} holds no stacks")
+            raise FormatError(f"{printable_path} holds no stacks")
         parse = functools.cache(frames.austin if "austin" in facts else frames.usual)
         builder = StackBuilder()
         stacks = [builder.add(map(parse, stack.split(";"))) if stack.strip() else None for stack in counts]
@@ -100,14 +100,14 @@ class FoldedFormat:
 
     def _metric(self, values: Sequence[Column]) -> Column:
         numbers = [column for column in values if column.dtype != "str"]
-        wanted = self._settings.metric
-        found = next((column for column in numbers if column.name == wanted or not wanted), None)
-        if found is None:
-            known = ", ".join(column.name for column in numbers) or "none"
+        metric_name = self._settings.metric
+        metric_column = next((column for column in numbers if column.name == metric_name or not metric_name), None)
+        if metric_column is None:
+            metric_names = ", ".join(column.name for column in numbers) or "none"
             raise NotFoundError(
-                f"the profile has no column of values {printable(wanted)!r}; there are: {printable(known)}"
+                f"the profile has no column of values {printable(metric_name)!r}; there are: {printable(metric_names)}"
             )
-        return found
+        return metric_column
 
 
 class _Folded:
@@ -143,7 +143,7 @@ def _counts(text: str, shown: str) -> tuple[dict[str, str], dict[str, int | floa
     """(what the lines before the first stack say, the sum for each stack as it is written)."""
     facts: dict[str, str] = {}
     counts: dict[str, int | float] = {}
-    for number, line in enumerate(text.split("\n"), 1):
+    for line_number, line in enumerate(text.split("\n"), 1):
         line = line.rstrip("\r")
         if not line.strip():
             continue
@@ -153,8 +153,8 @@ def _counts(text: str, shown: str) -> tuple[dict[str, str], dict[str, int | floa
             continue
         stack, blank, count = line.rpartition(" ")
         if not blank or not _COUNT.fullmatch(count):
-            said = printable(clip(line, _SHOWN))
-            raise FormatError(f"{shown}, line {number}: no stack with a count at its end: {said}")
+            excerpt = printable(clip(line, _SHOWN))
+            raise FormatError(f"{shown}, line {line_number}: no stack with a count at its end: {excerpt}")
         counts[stack] = counts.get(stack, 0) + (float(count) if "." in count else int(count))
     return facts, counts
 

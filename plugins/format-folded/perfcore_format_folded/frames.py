@@ -19,21 +19,21 @@ Parser = Callable[[str], Frame]
 
 def usual(text: str) -> Frame:
     """A frame as py-spy, perf's scripts and most others write it; what has no file is all name."""
-    found = _WITH_LINE.fullmatch(text)
-    if found:
-        return Frame(found["name"], found["file"], int(found["line"]))
-    found = _WITH_FILE.fullmatch(text)
-    return Frame(found["name"], found["file"]) if found else Frame(text)
+    match = _WITH_LINE.fullmatch(text)
+    if match:
+        return Frame(match["name"], match["file"], int(match["line"]))
+    match = _WITH_FILE.fullmatch(text)
+    return Frame(match["name"], match["file"]) if match else Frame(text)
 
 
 def austin(text: str) -> Frame:
     """A frame as Austin writes it."""
-    found = _AUSTIN.fullmatch(text)
-    return Frame(found["name"], found["file"], int(found["line"])) if found else Frame(text)
+    match = _AUSTIN.fullmatch(text)
+    return Frame(match["name"], match["file"], int(match["line"])) if match else Frame(text)
 
 
 def written(name: str, file: str, line: int | None) -> str:
     """The frame for a line of folded stacks. The format has no way to write `;` or the end of a line in a name,
     so they become `:` and blank."""
-    place = f" ({file}:{line})" if file and line is not None else f" ({file})" if file else ""
-    return f"{name}{place}".translate(_SEPARATORS)
+    position = f" ({file}:{line})" if file and line is not None else f" ({file})" if file else ""
+    return f"{name}{position}".translate(_SEPARATORS)

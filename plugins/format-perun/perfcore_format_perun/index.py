@@ -76,21 +76,21 @@ def decode_object(data: bytes, id: str, where: str) -> bytes:
     """The JSON of a profile, verified against its id. Never inflates more than the header announces."""
     inflater = zlib.decompressobj()
     try:
-        whole = inflater.decompress(data, _MAX_HEADER)
-        match = _HEADER.match(whole)
+        content = inflater.decompress(data, _MAX_HEADER)
+        match = _HEADER.match(content)
         if not match:
             raise FormatError(f"{where} is damaged: it does not begin with the header of a profile")
         length = int(match[2])
         if length > min(MAX_BYTES, len(data) * _MAX_RATIO):
             raise FormatError(f"{where} is damaged: it claims to hold {length:,} characters")
         limit = match.end() + 4 * length + 1  # a character has up to four bytes
-        whole += inflater.decompress(inflater.unconsumed_tail, max(1, limit - len(whole)))
+        content += inflater.decompress(inflater.unconsumed_tail, max(1, limit - len(content)))
     except zlib.error as error:
         raise FormatError(f"{where} is damaged: {error}") from error
-    body = whole[match.end() :]
+    body = content[match.end() :]
     if not inflater.eof or inflater.unused_data or length not in (len(body), _characters(body)):
         raise FormatError(f"{where} is damaged: it does not hold the {length:,} characters that it claims")
-    if hashlib.sha1(whole, usedforsecurity=False).hexdigest() != id:
+    if hashlib.sha1(content, usedforsecurity=False).hexdigest() != id:
         raise FormatError(f"{where} is damaged: its content does not have this id")
     return body
 

@@ -92,7 +92,7 @@ class PerunFormat:
 def read_instance(folder: Path) -> Iterator[VersionedProfile | FormatError]:
     """Every profile of the instance in this folder: those of its indexes, then the pending ones. For each that
     cannot be read there is an error that says why; the others are read all the same."""
-    root = next((folder / place for place in _PLACES if (folder / place / "objects").is_dir()), None)
+    root = next((folder / directory for directory in _PLACES if (folder / directory / "objects").is_dir()), None)
     if root is None:
         raise FormatError(f"{printable(str(folder))} is no instance of Perun", hint="name its folder `.perun`")
     indexes, junk = _scan(root / "objects")
@@ -147,9 +147,9 @@ def _add_all(wire: _Wire, resources: Resources) -> None:
         _add_rows(_LIST.decode(wire.global_.resources), resources, {"time": wire.global_.time})
     elif wire.global_ is not None:
         _add_rows(wire.global_, resources)
-    for number, snapshot in enumerate(wire.snapshots or ()):
-        resources.note_time(number, snapshot.time)
-        _add_rows(_LIST.decode(snapshot.resources), resources, {"snapshot": number})
+    for index, snapshot in enumerate(wire.snapshots or ()):
+        resources.note_time(index, snapshot.time)
+        _add_rows(_LIST.decode(snapshot.resources), resources, {"snapshot": index})
     if isinstance(wire.resources, dict):
         _add_blocks(wire.resources, wire.resource_type_map, resources)
     else:
@@ -163,20 +163,20 @@ def _add_rows(rows: list[msgspec.Raw], resources: Resources, around: Mapping[str
         if columns is None:
             resources.add_rows([{**around, **row} for row in _ROWS.decode(batch)])
         else:
-            number = len(next(iter(columns.values())))
-            resources.add_columns({**{name: [value] * number for name, value in around.items()}, **columns}, number)
+            count = len(next(iter(columns.values())))
+            resources.add_columns({**{name: [value] * count for name, value in around.items()}, **columns}, count)
 
 
 def _columns(first: msgspec.Raw, batch: bytes) -> dict[str, list[Any]] | None:
     """The columns of a batch of rows that all have the fields of the first one and no others; None of other rows."""
     names = tuple(_ROW.decode(first))
     try:
-        found = _alike(names).decode(batch) if 0 < len(names) <= _FIELDS_ALIKE else None
+        decoded = _alike(names).decode(batch) if 0 < len(names) <= _FIELDS_ALIKE else None
     except (msgspec.ValidationError, ValueError):  # a name with an escape is none of a field
         return None
-    if found is None:
+    if decoded is None:
         return None
-    return {name: list(map(operator.attrgetter(f"field{i}"), found)) for i, name in enumerate(names)}
+    return {name: list(map(operator.attrgetter(f"field{i}"), decoded)) for i, name in enumerate(names)}
 
 
 @functools.lru_cache(maxsize=16)
@@ -238,7 +238,7 @@ def _header(said: Mapping[str, Any]) -> Header:
     label = _text(said.get("label"))
     return Header(
         type=type,
-        argv=_split(" ".join(part for part in (cmd, args, workload) if part)),
+        argv=_split(" ".join(text for text in (cmd, args, workload) if text)),
         cmd=cmd,
         args=args,
         workload=workload,
@@ -290,10 +290,10 @@ def _machine(said: Mapping[str, Any]) -> dict[str, Any]:
 
 def _gib(said: Any) -> int | None:
     try:
-        found = amount(said)
+        gibibytes = amount(said)
     except FormatError:
         return None
-    return round(found[0]) if found and found[1] == "GiB" else None
+    return round(gibibytes[0]) if gibibytes and gibibytes[1] == "GiB" else None
 
 
 def _config_id(header: Header, collector: Tool, postprocessors: tuple[Tool, ...]) -> str:
@@ -326,13 +326,13 @@ def _scan(objects: Path) -> tuple[dict[str, PerunIndex], dict[str, FormatError]]
     """(the indexes by their versions, what is wrong with files that are neither an index nor an object)."""
     indexes, junk = {}, {}
     for path in _stored(objects):
-        id, where = path.parent.name + path.name, printable(str(path))
+        id, printable_path = path.parent.name + path.name, printable(str(path))
         try:
             start = _start(path)
             if perun_index.is_index(start):
-                indexes[id] = perun_index.decode_index(files.read(path, perun_index.MAX_BYTES).data, where)
+                indexes[id] = perun_index.decode_index(files.read(path, perun_index.MAX_BYTES).data, printable_path)
             elif not perun_index.is_object(start):
-                raise FormatError(f"{where} is neither an index nor an object")
+                raise FormatError(f"{printable_path} is neither an index nor an object")
         except PerfError as error:
             junk[id] = _format_error(error)
     return indexes, junk
@@ -350,9 +350,9 @@ def _registered(root: Path, version: str, index: PerunIndex) -> Iterator[Version
 
 def _load(root: Path, entry: PerunEntry) -> Profile:
     path = root / "objects" / entry.profile[:2] / entry.profile[2:]
-    where = printable(str(path))
-    body = perun_index.decode_object(files.read(path, perun_index.MAX_BYTES).data, entry.profile, where)
-    profile = decode(body, created=entry.created, where=where)
+    printable_path = printable(str(path))
+    body = perun_index.decode_object(files.read(path, perun_index.MAX_BYTES).data, entry.profile, printable_path)
+    profile = decode(body, created=entry.created, where=printable_path)
     return attrs.evolve(profile, origin=None, notes=(f"Perun called it {entry.path}",))
 
 

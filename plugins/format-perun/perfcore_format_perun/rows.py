@@ -109,17 +109,17 @@ class Resources:
         fields = [field.build(self._rows) for field in self._fields.values()]
         if len(self._stack):
             fields.append(_with(self._stack.build(self._rows), name="stack", role="dimension"))
-        made = {"resources": table("resources", [*fields, *self._value_columns({field.name for field in fields})])}
-        if not made["resources"].columns:
-            made["resources"] = Table("resources", (), self._rows)
+        tables = {"resources": table("resources", [*fields, *self._value_columns({field.name for field in fields})])}
+        if not tables["resources"].columns:
+            tables["resources"] = Table("resources", (), self._rows)
         if self._times:
             times = sorted(self._times.items())
-            numbers = column("snapshot", [number for number, _ in times], role="order")
+            numbers = column("snapshot", [snapshot for snapshot, _ in times], role="order")
             moments = [None if moment is None else float(moment) for _, moment in times]
-            made["snapshots"] = table(
+            tables["snapshots"] = table(
                 "snapshots", [numbers, column("time", moments, dtype="f64", unit="s", role="order")]
             )
-        return made | (self._stacks.tables() if len(self._stack) else {})
+        return tables | (self._stacks.tables() if len(self._stack) else {})
 
     def _value_columns(self, taken: set[str]) -> Iterable[Column]:
         """The columns of amounts. The plain name is that of the unit in the header, or the only one."""
@@ -127,7 +127,7 @@ class Resources:
         for type, subtype, unit in self._values:
             units.setdefault((type, subtype), set()).add(unit)
         for (type, subtype, unit), builder in sorted(self._values.items()):
-            name = ".".join(part for part in (type, subtype) if part) or "amount"
+            name = ".".join(text for text in (type, subtype) if text) or "amount"
             if len(units[type, subtype]) > 1 and unit != self._unit(type, subtype):
                 name = f"{name} ({unit})"
             while name in taken:
@@ -144,21 +144,21 @@ class Resources:
 
     def _add_times(self, snapshots: Sequence[Any], times: Sequence[Any], rows: int) -> None:
         """The times of snapshots, or of rows without one. Perun wrote 0 and question marks where it knew none."""
-        alone: list[Value] = []
+        row_times: list[Value] = []
         for snapshot, time in zip(snapshots, times, strict=True):
             if type(snapshot) is int:
                 self.note_time(snapshot, time)
-                alone.append(None)
+                row_times.append(None)
             else:
                 moment = _time(time)
-                alone.append(float(moment) if moment else None)
-        if any(alone):
-            self._field("time").extend(alone * rows)
+                row_times.append(float(moment) if moment else None)
+        if any(row_times):
+            self._field("time").extend(row_times * rows)
 
     def _add_field(self, name: str, values: Sequence[Any]) -> None:
         if isinstance(values, _Same):
-            for part, value in _flat(name, values.value):
-                self._field(part).repeat(value, values.rows)
+            for field_name, value in _flat(name, values.value):
+                self._field(field_name).repeat(value, values.rows)
             return
         kinds = _kinds(values)
         if dict in kinds:
@@ -170,8 +170,8 @@ class Resources:
 
     def _add_objects(self, name: str, values: Sequence[Any]) -> None:
         flat = [{} if value is None else dict(_flat(name, value)) for value in values]
-        for part in dict.fromkeys(part for row in flat for part in row):
-            self._field(part).extend([row.get(part) for row in flat])
+        for field_name in dict.fromkeys(field_name for row in flat for field_name in row):
+            self._field(field_name).extend([row.get(field_name) for row in flat])
 
     def _field(self, name: str) -> _Field:
         """The column of a field; under a longer name where the block has filled one of this name already."""
@@ -184,13 +184,13 @@ class Resources:
 
     def _add_kinds(self, kinds: Sequence[tuple[str, str]], amounts: Sequence[Any]) -> None:
         """Amounts of which each is of the type and subtype of its row."""
-        there = [value is not None for value in amounts]
-        found = list(dict.fromkeys(itertools.compress(kinds, there)))
-        for kind in found:
-            own = amounts
-            if len(found) > 1:
-                own = [value if of == kind else None for value, of in zip(amounts, kinds, strict=True)]
-            self._add_amounts(*kind, own)
+        present = [value is not None for value in amounts]
+        distinct_kinds = list(dict.fromkeys(itertools.compress(kinds, present)))
+        for kind in distinct_kinds:
+            kind_amounts = amounts
+            if len(distinct_kinds) > 1:
+                kind_amounts = [value if of == kind else None for value, of in zip(amounts, kinds, strict=True)]
+            self._add_amounts(*kind, kind_amounts)
 
     def _add_amounts(self, type: str, subtype: str, values: Sequence[Any]) -> None:
         unit = self._unit(type, subtype)
@@ -198,13 +198,18 @@ class Resources:
             self._value(type, subtype, unit).extend(values)
             return
         amounts = [amount(value) or (None, None) for value in values]
-        units = [unit if own is None else own for _, own in amounts]
-        for found in dict.fromkeys(own for own, (number, _) in zip(units, amounts, strict=True) if number is not None):
-            numbers = [number if own == found else None for own, (number, _) in zip(units, amounts, strict=True)]
-            self._value(type, subtype, found).extend(numbers)
+        units = [unit if unit_suffix is None else unit_suffix for _, unit_suffix in amounts]
+        for distinct_unit in dict.fromkeys(
+            unit_suffix for unit_suffix, (quantity, _) in zip(units, amounts, strict=True) if quantity is not None
+        ):
+            numbers = [
+                quantity if unit_suffix == distinct_unit else None
+                for unit_suffix, (quantity, _) in zip(units, amounts, strict=True)
+            ]
+            self._value(type, subtype, distinct_unit).extend(numbers)
 
     def _value(self, type: str, subtype: str, unit: str) -> ColumnBuilder:
-        name = ".".join(part for part in (type, subtype) if part) or "amount"
+        name = ".".join(text for text in (type, subtype) if text) or "amount"
         builder = self._values.setdefault((type, subtype, unit), ColumnBuilder(name))
         self._refuse_many()
         builder.skip(self._rows - len(builder))
@@ -240,8 +245,8 @@ class _Same(Sequence[Any]):
         return self.rows
 
     def __getitem__(self, row: Any) -> Any:
-        found = range(self.rows)[row]
-        return self.value if isinstance(found, int) else _Same(self.value, len(found))
+        selected = range(self.rows)[row]
+        return self.value if isinstance(selected, int) else _Same(self.value, len(selected))
 
 
 class _Field:
@@ -275,9 +280,9 @@ class _Field:
             self._builder.repeat(_text(value), rows)
 
     def build(self, rows: int) -> Column:
-        made = self._builder.build(rows)
+        built = self._builder.build(rows)
         role = _ROLES.get(self.name, "dimension")
-        return _with(made, role="dimension" if made.dtype in ("str", "bool") else role)
+        return _with(built, role="dimension" if built.dtype in ("str", "bool") else role)
 
     def _become_text(self, rows: int) -> None:
         """Take the first rows as text, and no others."""
@@ -305,10 +310,10 @@ def records(name: str, rows: Any, most: int = sys.maxsize) -> Table | None:
         return None
     fields: dict[str, _Field] = {}
     refuse_many(len({key for row in rows if isinstance(row, dict) for key in row}) * len(rows), most)
-    for number, row in enumerate(rows):
+    for index, row in enumerate(rows):
         for key, value in (row if isinstance(row, dict) else {"value": row}).items():
             field = fields.setdefault(key, _Field(key))
-            field.skip(number)
+            field.skip(index)
             field.extend([_plain(value)])
     return Table(name, tuple(field.build(len(rows)) for field in fields.values()), len(rows))
 
@@ -324,8 +329,8 @@ def amount(value: Any) -> Amount | None:
             return _WORDS[value], None
         match = _AMOUNT.fullmatch(value) if len(value) < 100 else None
         if match:
-            whole = _INTEGER.fullmatch(match[1])
-            return int(match[1]) if whole else float(match[1]), match[2]
+            integer = _INTEGER.fullmatch(match[1])
+            return int(match[1]) if integer else float(match[1]), match[2]
     raise FormatError(f"{_shown(value)} is no amount")
 
 
@@ -335,7 +340,7 @@ def _flat(name: str, value: Any) -> Iterable[tuple[str, Value]]:
         yield name, _plain(value)
         return
     if name == "uid" and "function" not in value:
-        yield "uid", ":".join(str(_plain(part)) for part in value.values())
+        yield "uid", ":".join(str(_plain(component)) for component in value.values())
     for key, inner in value.items():
         yield (_UID[key] if name == "uid" and key in _UID else f"{name}:{key}"), _plain(inner)
 
@@ -381,10 +386,10 @@ def _word(value: Any) -> str:
 
 def _time(value: Any) -> int | float | None:
     try:
-        found = amount(value)
+        parsed = amount(value)
     except FormatError:
         return None
-    return found[0] if found else None
+    return parsed[0] if parsed else None
 
 
 def _shown(value: Any) -> str:

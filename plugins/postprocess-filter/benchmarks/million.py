@@ -99,12 +99,12 @@ def main() -> None:
     for options, peer in TRIED:
         driver = Filter(FilterSettings(**options))
         took = best(lambda driver=driver: driver.postprocess(profile))  # type: ignore[misc]
-        kept = driver.postprocess(profile).tables["resources"].rows
+        rows = driver.postprocess(profile).tables["resources"].rows
         compared = ""
         if peer is not None:
-            assert len(peer(frame)) == kept, (options, len(peer(frame)), kept)
+            assert len(peer(frame)) == rows, (options, len(peer(frame)), rows)
             compared = f"×{took / best(lambda peer=peer: peer(frame)):.0f}"  # type: ignore[misc]
-        print(f"{took:6.2f} s  {compared:>5}  {kept:>9,} rows  {options}")
+        print(f"{took:6.2f} s  {compared:>5}  {rows:>9,} rows  {options}")
 
 
 if __name__ == "__main__":

@@ -78,19 +78,19 @@ class Filter:
         """NotFoundError where the table is missing."""
         name = self.settings.table
         if name not in profile.tables:
-            known = sorted(map(printable, profile.tables))
-            near, has = nearest(printable(name), known), f"it has {', '.join(known) or 'none'}"
-            what = f"filter: the profile has no table {printable(name)!r}"
-            raise NotFoundError(what, hint=f"{near} {has}" if near else has)
+            table_names = sorted(map(printable, profile.tables))
+            near, has = nearest(printable(name), table_names), f"it has {', '.join(table_names) or 'none'}"
+            message = f"filter: the profile has no table {printable(name)!r}"
+            raise NotFoundError(message, hint=f"{near} {has}" if near else has)
 
     def postprocess(self, profile: Profile) -> Profile:
         """The profile with fewer rows in one table, without the stacks that only the others had, and a note."""
         name = self.settings.table
         table = profile.tables[name]
-        kept = flagged(table, self._flags(profile, table))
-        notes = [f"filter: {kept.rows:,} of {table.rows:,} rows of {printable(name)!r} are kept"]
-        tables = {**profile.tables, name: kept}
-        if kept is not table and "stack" in referring(table):
+        filtered = flagged(table, self._flags(profile, table))
+        notes = [f"filter: {filtered.rows:,} of {table.rows:,} rows of {printable(name)!r} are kept"]
+        tables = {**profile.tables, name: filtered}
+        if filtered is not table and "stack" in referring(table):
             try:
                 tables = pruned(tables)
             except FormatError as error:
@@ -125,8 +125,8 @@ def _check(settings: FilterSettings) -> None:
         idle = "--per" if settings.by is None else "--by"
         raise UsageError(f"filter: {idle} says nothing without --top, --share or --over")
     if settings.table in _REFERRED_TO:
-        what = f"rows of {settings.table!r} are what other tables refer to, and stay"
-        raise UsageError(f"filter: {what}", hint="choose rows of 'resources' instead")
+        message = f"rows of {settings.table!r} are what other tables refer to, and stay"
+        raise UsageError(f"filter: {message}", hint="choose rows of 'resources' instead")
 
 
 def _with_units(table: Table, units: Mapping[str, str]) -> Table:

@@ -53,8 +53,8 @@ class _Metric:
         """The fewest rows that make at least the share; of floats as exactly as they can be summed."""
         order = self.top(rows, len(rows))
         running = list(accumulate(map(self.amounts.__getitem__, order)))
-        wanted = self._portion(self.amounts[order[-1]], running[-1], percent)
-        return order[: bisect_left(running, wanted) + 1] if wanted > 0 else ()
+        threshold = self._portion(self.amounts[order[-1]], running[-1], percent)
+        return order[: bisect_left(running, threshold) + 1] if threshold > 0 else ()
 
     def over(self, rows: Sequence[int], percent: float) -> Sequence[int]:
         values = [self.amounts[row] for row in rows]
@@ -69,8 +69,8 @@ class _Metric:
         if reason:
             hint = "use --top, or choose with --expression"
             raise UsageError(f"filter: {self.what} {reason}, so there are no shares of it", hint=hint)
-        part = Fraction(str(percent)) / 100
-        return total * (part if isinstance(total, int) else float(part))
+        fraction = Fraction(str(percent)) / 100
+        return total * (fraction if isinstance(total, int) else float(fraction))
 
 
 _RANKS: Mapping[str, Callable[[_Metric, Sequence[int], Any], Sequence[int]]] = {
@@ -83,8 +83,8 @@ _RANKS: Mapping[str, Callable[[_Metric, Sequence[int], Any], Sequence[int]]] = {
 def _total(values: Sequence[Any]) -> float:
     """Exactly for whole numbers, correctly rounded for floats; infinite where there is none."""
     if isinstance(values[0], int):
-        whole: int = sum(values)
-        return whole
+        total: int = sum(values)
+        return total
     try:
         return math.fsum(values)
     except (OverflowError, ValueError):  # beyond floats, or both infinities
@@ -94,8 +94,8 @@ def _total(values: Sequence[Any]) -> float:
 def _comparable(column: Column, rows: Sequence[int]) -> Sequence[int]:
     """The rows that have an amount which is a number."""
     if column.valid is not None:
-        known = there(column)
-        rows = [row for row in rows if known[row]]
+        present = there(column)
+        rows = [row for row in rows if present[row]]
     if column.dtype == "f64":
         data = column.data
         rows = [row for row in rows if not math.isnan(data[row])]
@@ -125,10 +125,10 @@ def _by(table: Table, name: str | None) -> Column:
 def _column(table: Table, name: str) -> Column:
     column = table.get(name)
     if column is None:
-        shown, known = printable(name), list(map(printable, table.names))
-        near, has = nearest(shown, known), f"it has {', '.join(known) or 'none'}"
-        what = f"filter: table {_shown(table)} has no column {shown!r}"
-        raise UsageError(what, hint=f"{near} {has}" if near else has)
+        printable_name, column_names = printable(name), list(map(printable, table.names))
+        near, has = nearest(printable_name, column_names), f"it has {', '.join(column_names) or 'none'}"
+        message = f"filter: table {_shown(table)} has no column {printable_name!r}"
+        raise UsageError(message, hint=f"{near} {has}" if near else has)
     return column
 
 

@@ -22,12 +22,12 @@ def passing(
 ) -> Sequence[int]:
     """Those of the rows whose stack goes through a function whose name or file matches."""
     stacks, frames, functions = (_table(tables, name) for name in reversed(NAMES))
-    found = _matching(functions, matches)
-    found = _referring(found, references(frames, "function", tables))
-    found = _referring(found, references(stacks, "frame", tables))
-    found = _inherited(found, references(stacks, "parent", tables))
+    flags = _matching(functions, matches)
+    flags = _referring(flags, references(frames, "function", tables))
+    flags = _referring(flags, references(stacks, "frame", tables))
+    flags = _inherited(flags, references(stacks, "parent", tables))
     stack = references(table, "stack", tables)
-    return [row for row in rows if found[stack[row]]]
+    return [row for row in rows if flags[stack[row]]]
 
 
 def _matching(functions: Table, matches: Callable[[str], bool]) -> bytearray:
@@ -36,13 +36,13 @@ def _matching(functions: Table, matches: Callable[[str], bool]) -> bytearray:
     texts = [column for column in texts if column.dtype == "str"]
     if not texts:
         raise UsageError("filter: the functions of this profile have no names, so --stack cannot find any")
-    found = bytearray(functions.rows + 1)
+    flags = bytearray(functions.rows + 1)
     for column in texts:
-        said = list(map(matches, column.dictionary)) or [False]
-        known = there(column)
-        for row in compress(range(functions.rows), map(said.__getitem__, column.data)):
-            found[row] |= known[row]
-    return found
+        text_matches = list(map(matches, column.dictionary)) or [False]
+        present = there(column)
+        for row in compress(range(functions.rows), map(text_matches.__getitem__, column.data)):
+            flags[row] |= present[row]
+    return flags
 
 
 def _referring(found: bytearray, rows: Sequence[int]) -> bytearray:

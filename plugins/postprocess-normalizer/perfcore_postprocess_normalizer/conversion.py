@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 def to_unit(columns: Sequence[Column], target: str, known: Mapping[str, str], *, partly: bool) -> list[Column]:
     """The columns in the unit; `known` are the units of those that do not say theirs. With `partly`, those that do
     not convert are left out, as long as any does."""
-    scaled, left = [], defaultdict(list)
+    scaled, unconverted = [], defaultdict(list)
     for column in columns:
         unit = column.unit or known.get(column.name, "")
         factor = units.ratio(unit, target)
         if factor is None:
-            left[unit].append(printable(column.name))
+            unconverted[unit].append(printable(column.name))
         else:
             scaled.append(_converted(column, target, factor))
-    if left and not (partly and scaled):
-        raise _inconvertible(left, target)
+    if unconverted and not (partly and scaled):
+        raise _inconvertible(unconverted, target)
     return scaled
 
 
 def _inconvertible(left: Mapping[str, Sequence[str]], target: str) -> UsageError:
     """What the columns of these names, by their unit, are in, and what they would convert to."""
-    told = [f"{', '.join(names)} {_in(unit)}" for unit, names in left.items()]
+    units = [f"{', '.join(names)} {_in(unit)}" for unit, names in left.items()]
     others = [f"{_quoted(unit)} converts to {', '.join(_others(unit))}" for unit in left if _others(unit)]
-    what = f"normalizer: nothing of this converts to {_quoted(target)}: {'; '.join(told)}"
-    return UsageError(what, hint="; ".join(others) or "for proportions say --to max or --to total")
+    message = f"normalizer: nothing of this converts to {_quoted(target)}: {'; '.join(units)}"
+    return UsageError(message, hint="; ".join(others) or "for proportions say --to max or --to total")
 
 
 def _in(unit: str) -> str:
@@ -65,8 +65,8 @@ def _converted(column: Column, target: str, factor: Fraction) -> Column:
         return attrs.evolve(column, spec=spec)
     if column.dtype != "f64" and factor.denominator == 1:
         try:
-            whole = array(CODES[column.dtype], map(mul, column.data, repeat(factor.numerator)))
-            return from_buffer(spec, whole, column.valid)
+            products = array(CODES[column.dtype], map(mul, column.data, repeat(factor.numerator)))
+            return from_buffer(spec, products, column.valid)
         except OverflowError:  # beyond 64 bits: then as near as floats come
             pass
     data = array("d", _floats(column, factor))

@@ -56,8 +56,8 @@ class Normalizer:
         self._converts = self.settings.unit not in proportion.UNITS
         if self._converts and (self.settings.to is not None or self.settings.per != "whole"):
             idle = "--per" if self.settings.to is None else "--to"
-            what = f"{idle} makes proportions, which are in 1 or %, not in {printable(self.settings.unit)!r}"
-            raise UsageError(f"normalizer: {what}", hint="to convert, say only --unit, and --metric")
+            message = f"{idle} makes proportions, which are in 1 or %, not in {printable(self.settings.unit)!r}"
+            raise UsageError(f"normalizer: {message}", hint="to convert, say only --unit, and --metric")
 
     def before(self, profile: Profile) -> None:
         """NotFoundError where there are no amounts."""
@@ -96,10 +96,10 @@ def _chosen(table: Table, names: Sequence[str]) -> list[Column]:
     amounts = {column.name: column for column in _amounts(table)}
     for name in names:
         if name not in amounts:
-            shown, known = printable(name), list(map(printable, amounts))
-            near, has = nearest(shown, known), f"it has {', '.join(known)}"
-            what = f"normalizer: table {_TABLE!r} has no metric {shown!r}"
-            raise UsageError(what, hint=f"{near} {has}" if near else has)
+            printable_name, metric_names = printable(name), list(map(printable, amounts))
+            near, has = nearest(printable_name, metric_names), f"it has {', '.join(metric_names)}"
+            message = f"normalizer: table {_TABLE!r} has no metric {printable_name!r}"
+            raise UsageError(message, hint=f"{near} {has}" if near else has)
     return [amounts[name] for name in dict.fromkeys(names or amounts)]
 
 

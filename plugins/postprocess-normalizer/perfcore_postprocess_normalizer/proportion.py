@@ -47,9 +47,9 @@ def to_whole(
         scaled.append(divided)
         named = f"normalizer: {printable(column.name)!r} has"
         if without := list(wholes.values()).count(None):
-            where = "" if groups is None else f" in {without:,} of {plural(len(set(groups)), per)}"
-            what = f"no finite {'maximum' if whole == 'max' else whole} above 0{where}"
-            notes.append(f"{named} {what}, so its proportions are missing")
+            groups_without = "" if groups is None else f" in {without:,} of {plural(len(set(groups)), per)}"
+            reason = f"no finite {'maximum' if whole == 'max' else whole} above 0{groups_without}"
+            notes.append(f"{named} {reason}, so its proportions are missing")
         if huge:
             notes.append(f"{named} {plural(huge, 'proportion')} too large for a float, which count as missing")
     return scaled, notes
@@ -57,8 +57,8 @@ def to_whole(
 
 def _wholes(column: Column, groups: Sequence[Any] | None, whole: Whole) -> dict[Any, float | None]:
     """What the amounts of each group that has any are divided by: None where that is no positive number."""
-    found = {group: whole(amounts) for group, amounts in _apart(column, groups).items() if len(amounts)}
-    return {group: value if 0 < value < math.inf else None for group, value in found.items()}
+    group_wholes = {group: whole(amounts) for group, amounts in _apart(column, groups).items() if len(amounts)}
+    return {group: value if 0 < value < math.inf else None for group, value in group_wholes.items()}
 
 
 def _apart(column: Column, groups: Sequence[Any] | None) -> Mapping[Any, Sequence[Any]]:
@@ -103,8 +103,8 @@ def _divided(
 def _column(table: Table, name: str) -> Column:
     column = table.get(name)
     if column is None:
-        known = ", ".join(map(printable, table.names)) or "none"
-        raise UsageError(f"normalizer: table {table.name!r} has no column {name!r}", hint=f"it has {known}")
+        column_names = ", ".join(map(printable, table.names)) or "none"
+        raise UsageError(f"normalizer: table {table.name!r} has no column {name!r}", hint=f"it has {column_names}")
     return column
 
 
@@ -115,8 +115,8 @@ def _there(column: Column) -> bytes:
 def _total(amounts: Sequence[Any]) -> float:
     """Exactly for whole numbers, correctly rounded for floats; infinite where there is none."""
     if isinstance(amounts[0], int):
-        whole: int = sum(amounts)
-        return whole
+        total: int = sum(amounts)
+        return total
     try:
         return math.fsum(amounts)
     except (OverflowError, ValueError):  # beyond floats, or both infinities

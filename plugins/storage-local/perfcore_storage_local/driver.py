@@ -109,13 +109,13 @@ class LocalStorage:
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """`tmp/` and `locks/` are left out, unless the prefix begins with one of them."""
-        found = self._folder_of(prefix)
-        return walk(*found) if found else iter(())
+        location = self._folder_of(prefix)
+        return walk(*location) if location else iter(())
 
     def stamps(self, prefix: str) -> dict[str, str]:
         """The times of the folders. They are not relied on where other machines write or times mean less."""
-        found = self._folder_of(prefix)
-        return stamps(*found, reliable=os.name == "posix" and not self.warnings()) if found else {}
+        location = self._folder_of(prefix)
+        return stamps(*location, reliable=os.name == "posix" and not self.warnings()) if location else {}
 
     def warnings(self) -> tuple[str, ...]:
         """What people should know about the place: that it is on a network file system."""
@@ -171,9 +171,9 @@ class LocalStorage:
     def _lock(self, key: str) -> AbstractContextManager[None]:
         folder = self._make_folders(f"{keys.LOCKS}/")
         path = os.path.join(folder, f"{keys.shard(key, SHARDS):02x}")
-        what = f"another process has held the lock {printable(path)} for {self.patience:g} s"
+        message = f"another process has held the lock {printable(path)} for {self.patience:g} s"
         hint = "let it finish, or find it (`fuser` and the name of the lock tell) and end it"
-        return Lock(path).hold(self.patience, StorageError(what, hint=hint))
+        return Lock(path).hold(self.patience, StorageError(message, hint=hint))
 
     def _folder_of(self, prefix: str) -> tuple[str, str, str] | None:
         """(path of the folder in which a prefix ends, its part of the keys, the rest of the prefix); None where
@@ -255,10 +255,10 @@ class LocalStorage:
         """Pass only if the key has this tag. Called under its lock."""
         status = self._status(key)
         if keys.is_stat_tag(tag):
-            now = keys.stat_tag(status)
+            current_tag = keys.stat_tag(status)
         else:
-            now = keys.content_tag(files.read(self._path(key)))
-        if now != tag:
+            current_tag = keys.content_tag(files.read(self._path(key)))
+        if current_tag != tag:
             raise self._conflict(key)
 
     def _exists(self, key: str) -> KeyExistsError:

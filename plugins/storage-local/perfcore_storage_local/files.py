@@ -196,9 +196,9 @@ def _open_to_read(path: str) -> int:
 def _write(path: str, data: bytes) -> None:
     fd = os.open(path, _WRITE, 0o666)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+        unwritten = memoryview(data)
+        while unwritten:
+            unwritten = unwritten[os.write(fd, unwritten) :]
         _stamp(fd)
         sync(fd)
     finally:
@@ -209,8 +209,8 @@ def _stamp(fd: int) -> None:
     """Give the file a time of its own. The kernel's clock ticks every few milliseconds and inodes are used
     again, so two writes could otherwise look the same to `stat`."""
     if os.utime in os.supports_fd:
-        now = time.time_ns()
-        os.utime(fd, ns=(now, now))
+        timestamp = time.time_ns()
+        os.utime(fd, ns=(timestamp, timestamp))
 
 
 def _patiently(action: Callable[..., T], *arguments: str) -> T:

@@ -37,15 +37,15 @@ def walk(folder: str, start: str, partial: str) -> Iterator[Listed]:
 def stamps(folder: str, start: str, partial: str, *, reliable: bool) -> dict[str, str]:
     """The stamps of the folders in `folder`. Whatever is made, replaced or removed in a folder changes its times;
     but for some moments after a change the next one could leave them the same, and then they tell nothing."""
-    found = {}
+    folder_stamps = {}
     for key, path, is_folder in _entries(folder, start, partial):
         try:
             status = os.lstat(path)
         except files.MISSING:
             continue
         settled = reliable and is_folder and time.time_ns() - status.st_mtime_ns > _TELLING_NS
-        found[f"{key}/"] = folder_stamp(status) if settled else ""
-    return found
+        folder_stamps[f"{key}/"] = folder_stamp(status) if settled else ""
+    return folder_stamps
 
 
 def _entries(folder: str, start: str, partial: str = "") -> Iterator[tuple[str, str, bool]]:
@@ -53,8 +53,8 @@ def _entries(folder: str, start: str, partial: str = "") -> Iterator[tuple[str, 
     with files.explained("list", folder):
         names = _names(folder)
     hidden = () if start else OWN
-    kept = [n for n in names if n.startswith(partial) and is_segment(n) and n.lower() not in hidden]
-    for name in sorted(kept, key=lambda name: f"{name}/" if names[name] else name):
+    visible_names = [n for n in names if n.startswith(partial) and is_segment(n) and n.lower() not in hidden]
+    for name in sorted(visible_names, key=lambda name: f"{name}/" if names[name] else name):
         yield start + name, f"{folder}{os.sep}{name}", names[name]
 
 
@@ -64,16 +64,16 @@ def _names(folder: str) -> dict[str, bool]:
     A folder that is being written is read twice: some file systems (btrfs) give a replaced file a new place
     in its folder, and one reading may pass between the old and the new.
     """
-    found: dict[str, bool] = {}
+    folder_names: dict[str, bool] = {}
     try:
         for _ in range(2):
             with os.scandir(folder) as entries:
-                found.update((entry.name, _is_folder(entry)) for entry in entries)
+                folder_names.update((entry.name, _is_folder(entry)) for entry in entries)
             if time.time_ns() - os.stat(folder).st_mtime_ns > _SETTLED_NS:
                 break
     except files.MISSING:
         return {}
-    return found
+    return folder_names
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -47,9 +47,9 @@ def module(name: str, path: Path) -> Any:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(made)
-    return made
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def million(count: int) -> Profile:
@@ -57,8 +57,8 @@ def million(count: int) -> Profile:
     stacks = module("stacks", STACKS)
     program = stacks.Program(count)
     program.version()
-    made: Profile = stacks.profile(program, 0)
-    return made
+    profile: Profile = stacks.profile(program, 0)
+    return profile
 
 
 def ours(profile: Profile) -> bytes:
@@ -103,8 +103,8 @@ def peer(folder: Path) -> Callable[[Profile], bytes]:
 def spent(make: Callable[[Profile], bytes], profile: Profile) -> tuple[bytes, float]:
     """What it gives, and the CPU time it took."""
     start = time.process_time()
-    made = make(profile)
-    return made, time.process_time() - start
+    output = make(profile)
+    return output, time.process_time() - start
 
 
 def opening(window: Any, path: Path) -> float:
@@ -123,7 +123,7 @@ def main() -> None:
     arguments.add_argument("--stacks", type=int, default=20_000)
     large = million(arguments.parse_args().stacks)
     print(f"{large.tables['stacks'].rows:,} nodes in the profile, {len(graph(large)):,} boxes in the picture")
-    found = {}
+    results = {}
     with tempfile.TemporaryDirectory() as name, browser.window(Path(name, "chromium")) as window:
         window.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH)
         makers = {"small": (ours, profiles.sampled()), "ours": (ours, large), "d3": (peer(Path(name)), large)}
@@ -131,12 +131,12 @@ def main() -> None:
             data, cpu = spent(make, profile)
             path = Path(name, f"{maker}.html")
             path.write_bytes(data)
-            found[maker] = (len(data), cpu, opening(window, path))
-    size, cpu, shown = found["ours"]
-    print(f"ours: {size / 1e6:.2f} MB; until drawn / of a profile of 7 boxes: {shown / found['small'][2]:.1f}")
-    size, cpu, shown = (theirs / mine for theirs, mine in zip(found["d3"], found["ours"], strict=True))
-    print(f"d3-flame-graph / ours: size {size:.0f}, CPU time of making {cpu:.1f}, until drawn {shown:.1f}")
-    print(f"(ours: {found['ours'][1]:.2f} s of CPU, drawn after {found['ours'][2]:.0f} ms)", file=sys.stderr)
+            results[maker] = (len(data), cpu, opening(window, path))
+    size, cpu, frames = results["ours"]
+    print(f"ours: {size / 1e6:.2f} MB; until drawn / of a profile of 7 boxes: {frames / results['small'][2]:.1f}")
+    size, cpu, frames = (theirs / mine for theirs, mine in zip(results["d3"], results["ours"], strict=True))
+    print(f"d3-flame-graph / ours: size {size:.0f}, CPU time of making {cpu:.1f}, until drawn {frames:.1f}")
+    print(f"(ours: {results['ours'][1]:.2f} s of CPU, drawn after {results['ours'][2]:.0f} ms)", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -54,8 +54,8 @@ def _repeats(calls: Calls, ways: int) -> bool:
     """Whether a parent has several children of a box. It has several only where paths leave another."""
     parent = calls.parent
     begun = leaps(parent)
-    left = set(map(parent.__getitem__, begun))
-    begun += [node + 1 for node in left if node + 1 < len(parent) and parent[node + 1] == node]
+    remaining = set(map(parent.__getitem__, begun))
+    begun += [node + 1 for node in remaining if node + 1 < len(parent) and parent[node + 1] == node]
     return len({parent[node] * ways + calls.box[node] for node in begun}) < len(begun)
 
 
@@ -63,18 +63,18 @@ def walked(calls: Calls) -> Calls:
     """The same nodes, the subtree of each right after it. Children stay in their order."""
     first = array("q", [ROOT, *leaps(calls.parent)])
     past = array("q", [*first[1:], len(calls.parent)])
-    left = array("q", map(calls.parent.__getitem__, first))  # the node at which each path leaves another
-    whose = array("q", (bisect_right(first, node) - 1 for node in left))
-    order = _order(left, whose)
+    parents = array("q", map(calls.parent.__getitem__, first))  # the node at which each path leaves another
+    whose = array("q", (bisect_right(first, node) - 1 for node in parents))
+    order = _order(parents, whose)
     parent = array("q", range(NOWHERE, len(calls.parent) - 1))
     moved = array("q", first)  # where each path begins now
     box = array("q")
     columns: list[list[Number]] = [[] for _ in calls.columns]
     for path in order:
-        start, stop, other = first[path], past[path], whose[path]
+        start, stop, parent_path = first[path], past[path], whose[path]
         moved[path] = at = len(box)
-        if other >= 0:
-            parent[at] = moved[other] + left[path] - first[other]
+        if parent_path >= 0:
+            parent[at] = moved[parent_path] + parents[path] - first[parent_path]
         box += calls.box[start:stop]
         for column, values in zip(columns, calls.columns, strict=True):
             column += values[start:stop]
@@ -83,17 +83,17 @@ def walked(calls: Calls) -> Calls:
 
 def _order(left: Sequence[int], whose: Sequence[int]) -> list[int]:
     """The paths in the order of a walk: after a path those that leave it, the innermost first."""
-    later: dict[int, int] = {}  # what comes after a path and all that leaves it
+    next_path: dict[int, int] = {}  # what comes after a path and all that leaves it
     last = array("q", [NOWHERE]) * len(left)  # what comes right after a path
     for path in sorted(range(len(left) - 1, 0, -1), key=left.__getitem__):
-        later[path] = last[whose[path]]
+        next_path[path] = last[whose[path]]
         last[whose[path]] = path
     order, waiting = [], [0]
     while waiting:
         path = waiting.pop()
         order.append(path)
-        if (beside := later.get(path, NOWHERE)) >= 0:
-            waiting.append(beside)
+        if (sibling := next_path.get(path, NOWHERE)) >= 0:
+            waiting.append(sibling)
         if last[path] >= 0:
             waiting.append(last[path])
     return order

@@ -72,8 +72,10 @@ class Graph:
         for metric in self.metrics:
             if name is None or metric.name == printable(name):
                 return metric
-        known = [metric.name for metric in self.metrics]
-        hint = "; ".join(filter(None, (nearest(printable(str(name)), known), f"it has {', '.join(known)}")))
+        metric_names = [metric.name for metric in self.metrics]
+        hint = "; ".join(
+            filter(None, (nearest(printable(str(name)), metric_names), f"it has {', '.join(metric_names)}"))
+        )
         raise UsageError(f"the profile has no metric {printable(str(name))!r}", hint=hint)
 
 
@@ -91,35 +93,35 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
     frames, frame_of = _frames(stacks, lines)
     boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
     sums = [column for _, _, columns in amounts for column in columns]
-    found = walked(merged(_planted(stacks, frame_of, len(frames), sums)))
-    moved = iter(found.columns)
+    walk = walked(merged(_planted(stacks, frame_of, len(frames), sums)))
+    moved = iter(walk.columns)
     metrics = (_metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
-    return Graph(boxes, found.parent, found.box, tuple(metrics))
+    return Graph(boxes, walk.parent, walk.box, tuple(metrics))
 
 
 def culled(whole: Graph, share: float) -> Graph:
     """The tree without what is less than this share of the whole in every metric. What is left out of a node
     stands below it as one box, `[smaller]`."""
-    kept = bytearray(len(whole))
+    visible = bytearray(len(whole))
     for metric in whole.metrics:
         total = whole.totals(metric.own)
         least = share * total[ROOT]
         for node, amount in enumerate(total):
-            kept[node] |= amount >= least
-    kept[ROOT] = 1
-    order, stands = _without(whole.parent, kept)
+            visible[node] |= amount >= least
+    visible[ROOT] = 1
+    order, stands = _without(whole.parent, visible)
     frames = [*whole.frames, Frame(SMALLER)]
-    place = {node: at for at, (node, _) in enumerate(order) if node >= 0}
+    positions = {node: at for at, (node, _) in enumerate(order) if node >= 0}
 
     def summed(values: Sequence[Number]) -> list[Number]:
-        found: list[Number] = [0] * len(order)
+        totals: list[Number] = [0] * len(order)
         for node, value in enumerate(values):
-            found[stands[node]] += value
-        return found
+            totals[stands[node]] += value
+        return totals
 
     return Graph(
         frames,
-        [place.get(above, NOWHERE) for _, above in order],
+        [positions.get(above, NOWHERE) for _, above in order],
         [whole.frame[node] if node >= 0 else len(frames) - 1 for node, _ in order],
         tuple(
             _metric(metric.name, metric.unit, [summed(values) for values in metric.columns]) for metric in whole.metrics
@@ -152,26 +154,26 @@ _Amounts: TypeAlias = "list[tuple[str, str, list[list[Number]]]]"
 
 def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[str, str]) -> _Amounts:
     """(name, unit, what each stack took; the last item is what has none): of a difference of both sides."""
-    found: _Amounts = []
+    amounts: _Amounts = []
     refused = []
     for column in resources.values():
         sides = [resources.get(f"{side} {column.name}") for side in SIDES]
-        there = [side for side in sides if side is not None]
-        columns = there if len(there) == len(SIDES) else [column]
-        if any(one.dtype not in ("i64", "u64", "f64") for one in columns):
+        present_sides = [side for side in sides if side is not None]
+        columns = present_sides if len(present_sides) == len(SIDES) else [column]
+        if any(side_column.dtype not in ("i64", "u64", "f64") for side_column in columns):
             continue
-        sums = [_sums(one, rows, stacks) for one in columns]
-        whole = [sum(values) for values in sums]
+        sums = [_sums(side_column, rows, stacks) for side_column in columns]
+        totals = [sum(values) for values in sums]
         if min(map(min, sums)) < 0:
             refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
-        elif not any(whole) or not all(map(math.isfinite, whole)):
-            refused.append(f"{printable(column.name)!r} amounts to {printable(str(whole[0]))}")
+        elif not any(totals) or not all(map(math.isfinite, totals)):
+            refused.append(f"{printable(column.name)!r} amounts to {printable(str(totals[0]))}")
         else:
             unit = column.unit or units.get(column.name, "")
-            found.append((printable(column.name), printable(unit), sums))
-    if not found:
+            amounts.append((printable(column.name), printable(unit), sums))
+    if not amounts:
         raise NotFoundError("; ".join(refused) or "the profile has no amounts that could be drawn")
-    return found
+    return amounts
 
 
 def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
@@ -187,8 +189,8 @@ def _sums(column: Column, rows: Sequence[int], stacks: int) -> list[Number]:
 
 def _frames(stacks: Stacks, lines: bool) -> tuple[list[Frame], list[int]]:
     """(the boxes there can be; which of them each row of `frames` is)."""
-    known: dict[tuple[str, str, int | None], int] = {}
-    seen: dict[int, list[int]] = {}
+    frame_numbers: dict[tuple[str, str, int | None], int] = {}
+    recursion: dict[int, list[int]] = {}
     frame_of = []
     for row, function in enumerate(stacks.function):
         name, file, line = UNKNOWN, "", None
@@ -199,11 +201,11 @@ def _frames(stacks: Stacks, lines: bool) -> tuple[list[Frame], list[int]]:
             line = first if first is not None and not lines else None
             if line is None and offset is not None:
                 line = (first or 0) + offset
-        number = known.setdefault((name, file, line if lines else None), len(known))
-        frame_of.append(number)
+        frame_number = frame_numbers.setdefault((name, file, line if lines else None), len(frame_numbers))
+        frame_of.append(frame_number)
         if line is not None:
-            seen.setdefault(number, []).append(line)
-    frames = [Frame(name, _place(file, seen.get(at, ()))) for at, (name, file, _) in enumerate(known)]
+            recursion.setdefault(frame_number, []).append(line)
+    frames = [Frame(name, _place(file, recursion.get(at, ()))) for at, (name, file, _) in enumerate(frame_numbers)]
     return frames, frame_of
 
 
@@ -228,11 +230,11 @@ def _planted(stacks: Stacks, frame_of: Sequence[int], count: int, sums: Sequence
     parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
     box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
     columns = [[0, *map(values.__getitem__, order)] for values in sums]
-    rest = [values[len(stacks)] for values in sums]
-    if any(rest):
+    unattributed = [values[len(stacks)] for values in sums]
+    if any(unattributed):
         parent.append(ROOT)
         box.append(without)
-        for column, value in zip(columns, rest, strict=True):
+        for column, value in zip(columns, unattributed, strict=True):
             column.append(value)
     return Calls(parent, box, columns)
 

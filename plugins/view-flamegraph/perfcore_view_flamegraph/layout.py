@@ -56,15 +56,15 @@ def boxes(graph: Graph, metric: Metric, *, least: float, order: str = "value", i
 
 
 def _placed(root: _Node, key: _Key, least: float) -> Iterator[Box]:
-    whole = root.total
+    root_total = root.total
     waiting = [(root, 0, 0.0)]
     while waiting:
-        node, depth, left = waiting.pop()
-        yield Box(node.frame, depth, left, node.total / whole, node.total, node.own, node.sides)
-        shown = [below for below in node.below() if below.total > 0 and below.total >= least * whole]
-        for below in sorted(shown, key=key):  # type: ignore[arg-type]
-            waiting.append((below, depth + 1, left))
-            left += below.total / whole
+        node, depth, start = waiting.pop()
+        yield Box(node.frame, depth, start, node.total / root_total, node.total, node.own, node.sides)
+        visible = [below for below in node.below() if below.total > 0 and below.total >= least * root_total]
+        for below in sorted(visible, key=key):  # type: ignore[arg-type]
+            waiting.append((below, depth + 1, start))
+            start += below.total / root_total
 
 
 def _downwards(graph: Graph, metric: Metric, least: float) -> _Node:
@@ -76,9 +76,9 @@ def _downwards(graph: Graph, metric: Metric, least: float) -> _Node:
             children.setdefault(graph.parent[node], []).append(node)
 
     def made(node: int) -> _Node:
-        both = (sides[0][node], sides[1][node]) if sides else None
+        side_values = (sides[0][node], sides[1][node]) if sides else None
         below = children.get(node, ())
-        return _Node(graph.frame[node], total[node], lambda: list(map(made, below)), metric.own[node], both)
+        return _Node(graph.frame[node], total[node], lambda: list(map(made, below)), metric.own[node], side_values)
 
     return made(ROOT)
 
@@ -86,8 +86,8 @@ def _downwards(graph: Graph, metric: Metric, least: float) -> _Node:
 def _inverted(graph: Graph, metric: Metric) -> _Node:
     def made(frame: int, entries: _Entries) -> _Node:
         total = _sum(metric.own, entries)
-        both = (_sum(metric.sides[0], entries), _sum(metric.sides[1], entries)) if metric.sides else None
-        return _Node(frame, total, lambda: [made(*group) for group in _callers(graph, entries)], None, both)
+        side_values = (_sum(metric.sides[0], entries), _sum(metric.sides[1], entries)) if metric.sides else None
+        return _Node(frame, total, lambda: [made(*group) for group in _callers(graph, entries)], None, side_values)
 
     return made(graph.frame[ROOT], [(node, node) for node in range(1, len(graph)) if metric.own[node]])
 

@@ -36,7 +36,7 @@ def pack(graph: Graph, head: Mapping[str, Any]) -> str:
     described = {"format": FORMAT, "nodes": len(graph), "columns": [planes for planes, _ in columns], **head}
     text = json.dumps(described, separators=(",", ":")).encode("ascii")
     squeezer = zlib.compressobj(_LEVEL)
-    parts = [squeezer.compress(part) for part in (struct.pack("<I", len(text)), text, *(data for _, data in columns))]
+    parts = [squeezer.compress(chunk) for chunk in (struct.pack("<I", len(text)), text, *(data for _, data in columns))]
     return base64.b64encode(b"".join([*parts, squeezer.flush()])).decode("ascii")
 
 

@@ -41,10 +41,10 @@ def svg(
     yield f'<text x="{EDGE}" y="37">{escape(clip(about, room))}</text>'
     if metric.sides:
         yield from _legend(top - _LEGEND)
-    whole = boxes[0].total
+    root_total = boxes[0].total
     for box in boxes:
         row = levels - 1 - box.depth if flame else box.depth
-        yield _drawn(box, graph.frames[box.frame], metric, whole, top + row * ROW, width - 2 * EDGE)
+        yield _drawn(box, graph.frames[box.frame], metric, root_total, top + row * ROW, width - 2 * EDGE)
     yield "</svg>"
 
 
@@ -74,8 +74,8 @@ def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, widt
     x, wide = EDGE + box.left * width, box.width * width
     fill = _fill(box, frame)
     label = f"{_sign(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
-    shown = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
-    text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(shown)}</text>' if shown else ""
+    visible_text = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
+    text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(visible_text)}</text>' if visible_text else ""
     gap = 1 if wide > 3 else 0
     return (
         f"<g><title>{escape(_told(box, frame, metric, whole))}</title>"
@@ -96,8 +96,8 @@ def _told(box: Box, frame: Frame, metric: Metric, whole: Number) -> str:
         before, after = (quantity(side, metric.unit) for side in box.sides)
         facts.append(f"{metric.name}: {before} → {after}, {change(*box.sides)}")
     else:
-        own = "" if box.own is None else f", own {quantity(box.own, metric.unit)}"
-        facts.append(f"{metric.name}: {quantity(box.total, metric.unit)}, {share(box.total, whole)}{own}")
+        self_text = "" if box.own is None else f", own {quantity(box.own, metric.unit)}"
+        facts.append(f"{metric.name}: {quantity(box.total, metric.unit)}, {share(box.total, whole)}{self_text}")
     return "\n".join(facts)
 
 

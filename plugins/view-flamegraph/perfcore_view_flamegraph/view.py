@@ -69,12 +69,12 @@ class FlamegraphView:
                 f"a flame graph is not for a terminal, it is {form} for a file",
                 hint=f"-o page.{form} writes it; `perf show` takes --open too",
             )
-        found = graph(profile, lines=self.settings.lines)
-        metric = found.metric(self.settings.metric)
+        call_graph = graph(profile, lines=self.settings.lines)
+        metric = call_graph.metric(self.settings.metric)
         if form == "svg":
-            self._write_svg(found, metric, profile, name, output)
+            self._write_svg(call_graph, metric, profile, name, output)
         else:
-            self._write_page(found, metric, profile, name, output)
+            self._write_page(call_graph, metric, profile, name, output)
 
     def _format(self, output: Output) -> str:
         if self.settings.format != "auto":
@@ -82,23 +82,23 @@ class FlamegraphView:
         return "svg" if output.path is not None and output.path.suffix.lower() == ".svg" else "html"
 
     def _write_page(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
-        wanted = self.settings
-        start = Start(metric=metric.name, order=wanted.order, inverted=wanted.inverted, flame=wanted.flame)
-        shown = culled(found, wanted.min_share / 100) if wanted.min_share else found
+        settings = self.settings
+        start = Start(metric=metric.name, order=settings.order, inverted=settings.inverted, flame=settings.flame)
+        visible_graph = culled(found, settings.min_share / 100) if settings.min_share else found
         title, about = self._title(profile, name, found.metrics), _about(profile, name, found, found.metrics)
-        output.write(page(shown, title=title, about=about, sides=_sides(profile, name), start=start))
+        output.write(page(visible_graph, title=title, about=about, sides=_sides(profile, name), start=start))
 
     def _write_svg(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
-        wanted = self.settings
-        least = max((wanted.min_share or 0) / 100, _THINNEST / (wanted.width - 2 * EDGE))
-        placed = boxes(found, metric, least=least, order=wanted.order, inverted=wanted.inverted)
+        settings = self.settings
+        least = max((settings.min_share or 0) / 100, _THINNEST / (settings.width - 2 * EDGE))
+        placed = boxes(found, metric, least=least, order=settings.order, inverted=settings.inverted)
         title, about = self._title(profile, name, [metric]), _about(profile, name, found, [metric])
-        lines = svg(found, metric, placed, title=title, about=about, width=wanted.width, flame=wanted.flame)
+        lines = svg(found, metric, placed, title=title, about=about, width=settings.width, flame=settings.flame)
         output.write("\n".join(lines) + "\n")
 
     def _title(self, profile: Profile, name: str, metrics: Sequence[Metric]) -> str:
-        what = profile.label or name or "profile"
-        return printable(self.settings.title or (f"Difference: {what}" if _differ(metrics) else what))
+        subject = profile.label or name or "profile"
+        return printable(self.settings.title or (f"Difference: {subject}" if _differ(metrics) else subject))
 
 
 def _only(subject: ViewData) -> tuple[Profile, str]:
@@ -131,7 +131,7 @@ def _about(profile: Profile, name: str, found: Graph, metrics: Sequence[Metric])
         baseline, target = _sides(profile, name)
         parts = [f"baseline {baseline}, target {target}"]
     parts += [_amount(found, metric) for metric in metrics]
-    return "; ".join(part for part in parts if part)
+    return "; ".join(text for text in parts if text)
 
 
 def _amount(found: Graph, metric: Metric) -> str:

@@ -33,8 +33,8 @@ class Script:
         write = self._writer(column)
         if column.valid is None:
             return lambda rows: [write(data[row]) for row in rows]
-        there = bitmap.flags(column.valid, len(column))
-        return lambda rows: [write(data[row]) if there[row] else missing for row in rows]
+        present = bitmap.flags(column.valid, len(column))
+        return lambda rows: [write(data[row]) if present[row] else missing for row in rows]
 
     def _writer(self, column: Column) -> Callable[[Any], str]:
         if column.dtype == "str":

@@ -33,8 +33,8 @@ FORMAT = 1
 def write(selections: Sequence[Selection], table: str, output: Output) -> None:
     """The document, written as it is made."""
     output.write(f'{{"format": {FORMAT}, "table": {_text(table)}, "profiles": [')
-    for number, selection in enumerate(selections):
-        output.write(",\n  " if number else "\n  ")
+    for index, selection in enumerate(selections):
+        output.write(",\n  " if index else "\n  ")
         _write_selection(selection, output)
     output.write("\n]}\n")
 

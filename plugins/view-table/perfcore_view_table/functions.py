@@ -21,20 +21,20 @@ def with_functions(table: Table, profile: Profile) -> Table:
     if stacks.referring(table) != ["stack"] or table.get(NAME) is not None or not stacks.has_stacks(profile.tables):
         return table
     try:
-        known = stacks.Stacks.of(profile.tables)
+        call_stacks = stacks.Stacks.of(profile.tables)
         rows = stacks.references(table, "stack", profile.tables)
     except FormatError:  # what stands in the table is shown all the same
         return table
     codes: dict[str, int] = {_UNKNOWN: 0}
-    of_stack = [codes.setdefault(_function(known, stack), len(codes)) for stack in range(len(known))]
-    made = from_buffer(
+    of_stack = [codes.setdefault(_function(call_stacks, stack), len(codes)) for stack in range(len(call_stacks))]
+    function_column = from_buffer(
         ColumnSpec(NAME, "str"),
         array("I", [of_stack[stack] if stack >= 0 else 0 for stack in rows]),
         None,
         tuple(codes),
     )
     columns = list(table.columns)
-    columns.insert(table.names.index("stack") + 1, made)
+    columns.insert(table.names.index("stack") + 1, function_column)
     return Table(table.name, tuple(columns), table.rows)
 
 

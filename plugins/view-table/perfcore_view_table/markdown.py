@@ -20,9 +20,9 @@ _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 def write(selections: Sequence[Selection], output: Output, *, raw: bool) -> None:
     """One table after the other, with the names of the profiles as headings where there are several."""
-    for number, selection in enumerate(selections):
+    for index, selection in enumerate(selections):
         if len(selections) > 1:
-            output.write("\n" * (number > 0) + f"### {escape(printable(selection.name))}\n\n")
+            output.write("\n" * (index > 0) + f"### {escape(printable(selection.name))}\n\n")
         _write_table(selection, output, raw=raw)
 
 

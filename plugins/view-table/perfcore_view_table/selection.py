@@ -47,9 +47,9 @@ def select(profile: Profile, name: str, settings: TableSettings, most: int | Non
         rows = _ordered(column, rows, descending)
     bounded = settings.head is None and settings.tail is None and most is not None
     head = most if bounded else settings.head
-    shown = rows[:head] if settings.tail is None else rows[max(0, len(rows) - settings.tail) :]
+    visible_rows = rows[:head] if settings.tail is None else rows[max(0, len(rows) - settings.tail) :]
     columns = list(_columns(table, settings.columns)) if settings.columns else list(table.columns)
-    return Selection(name, Table(table.name, tuple(columns), table.rows), shown, len(rows), bounded)
+    return Selection(name, Table(table.name, tuple(columns), table.rows), visible_rows, len(rows), bounded)
 
 
 def _with_units(table: Table, profile: Profile) -> Table:
@@ -89,17 +89,17 @@ def _separate(table: Table, wanted: Iterable[str]) -> Iterator[str]:
 def _column(table: Table, name: str) -> Column:
     column = table.get(name)
     if column is None:
-        shown, known = printable(name), [printable(known) for known in table.names]
-        listing = f"it has {', '.join(known) or 'none'}"
-        hint = "; ".join(filter(None, (nearest(shown, known), listing)))
-        raise UsageError(f"table {printable(table.name)!r} has no column {shown!r}", hint=hint)
+        printable_name, column_names = printable(name), [printable(existing) for existing in table.names]
+        listing = f"it has {', '.join(column_names) or 'none'}"
+        hint = "; ".join(filter(None, (nearest(printable_name, column_names), listing)))
+        raise UsageError(f"table {printable(table.name)!r} has no column {printable_name!r}", hint=hint)
     return column
 
 
 def _ordered(column: Column, rows: Sequence[int], descending: bool) -> list[int]:
     """The rows by this column, equal ones as they were; NaN come after numbers, missing values at the end."""
-    there, missing = _apart(rows, _is_there(column))
-    numbers, nans = _apart(there, _is_number(column))
+    present, missing = _apart(rows, _is_there(column))
+    numbers, nans = _apart(present, _is_number(column))
     return [*sorted(numbers, key=_sort_value(column), reverse=descending), *nans, *missing]
 
 
@@ -125,7 +125,7 @@ def _sort_value(column: Column) -> Callable[[int], Any]:
     """What a row is sorted by: text by the rank of its entry in the sorted dictionary."""
     if column.dtype != "str":
         return column.data.tolist().__getitem__
-    rank = {text: place for place, text in enumerate(sorted(set(column.dictionary)))}
+    rank = {text: position for position, text in enumerate(sorted(set(column.dictionary)))}
     ranks = [rank[text] for text in column.dictionary]
     codes = column.data
     return lambda row: ranks[codes[row]]

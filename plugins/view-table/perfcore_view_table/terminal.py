@@ -40,17 +40,17 @@ class _Laid:
         return min(longest, max(_LEAST, self.natural) if self.right else _LEAST)
 
     def fill(self, cell: str) -> str:
-        shown = clip(cell, self.width) if self.cut else cell
-        blanks = " " * (self.width - width(shown))
-        return blanks + shown if self.right else shown + blanks
+        text = clip(cell, self.width) if self.cut else cell
+        blanks = " " * (self.width - width(text))
+        return blanks + text if self.right else text + blanks
 
 
 def write(selections: Sequence[Selection], output: Output, *, raw: bool) -> None:
     """One table after the other, with the names of the profiles where there are several."""
-    for number, selection in enumerate(selections):
+    for index, selection in enumerate(selections):
         if len(selections) > 1:
             name = printable(selection.name)
-            output.write("\n" * (number > 0) + (clip(name, output.width) if output.width else name) + "\n")
+            output.write("\n" * (index > 0) + (clip(name, output.width) if output.width else name) + "\n")
         _write_table(selection, output, raw=raw)
         for text in _remarks(selection):
             output.say(text)
@@ -62,22 +62,22 @@ def _write_table(selection: Selection, output: Output, *, raw: bool) -> None:
         _lay(title(column, raw=raw), script.cells(column), is_number(column), selection.rows)
         for column in selection.table.columns
     ]
-    shown = _placed(laid, output.width)
-    if len(shown) < len(laid):
-        left_out = ", ".join(clip(column.title, 40) for column in laid[len(shown) :])
-        count = plural(len(laid) - len(shown), "column")
+    visible_columns = _placed(laid, output.width)
+    if len(visible_columns) < len(laid):
+        left_out = ", ".join(clip(column.title, 40) for column in laid[len(visible_columns) :])
+        count = plural(len(laid) - len(visible_columns), "column")
         output.say(f"no room for {count}: {left_out}; --columns chooses")
-    if not shown:
+    if not visible_columns:
         return
-    heading = _GAP.join(column.fill(column.title) for column in shown).rstrip()
+    heading = _GAP.join(column.fill(column.title) for column in visible_columns).rstrip()
     output.write((f"\x1b[1m{heading}\x1b[0m" if output.color else heading) + "\n")
     for rows in chunks(selection.rows):
-        lines = zip(*(map(column.fill, column.cells(rows)) for column in shown), strict=True)
+        lines = zip(*(map(column.fill, column.cells(rows)) for column in visible_columns), strict=True)
         output.write("".join(_GAP.join(line).rstrip() + "\n" for line in lines))
 
 
 def _lay(heading: str, cells: Cells, right: bool, rows: Sequence[int]) -> _Laid:
-    natural = max((width(cell) for part in chunks(rows) for cell in cells(part)), default=0)
+    natural = max((width(cell) for chunk in chunks(rows) for cell in cells(chunk)), default=0)
     return _Laid(heading, cells, right, natural)
 
 
@@ -94,17 +94,17 @@ def _placed(columns: Sequence[_Laid], available: int | None) -> Sequence[_Laid]:
 def _fitted(columns: Sequence[_Laid], available: int) -> list[_Laid]:
     """The widest columns give way first; those for which there is no place at all are left out, beginning with
     the last."""
-    kept = list(columns)
-    while len(kept) > 1 and _total(kept, lambda column: column.least) > available:
-        kept.pop()
-    for column in kept:
+    visible_columns = list(columns)
+    while len(visible_columns) > 1 and _total(visible_columns, lambda column: column.least) > available:
+        visible_columns.pop()
+    for column in visible_columns:
         column.width = min(column.width, max(available, 1))
-    while _total(kept, lambda column: column.width) > available:
-        shrinking = [column for column in kept if column.width > column.least]
+    while _total(visible_columns, lambda column: column.width) > available:
+        shrinking = [column for column in visible_columns if column.width > column.least]
         if not shrinking:
             break
         max(shrinking, key=lambda column: column.width).width -= 1
-    return kept
+    return visible_columns
 
 
 def _total(columns: Sequence[_Laid], measure: Callable[[_Laid], int]) -> int:
@@ -113,11 +113,11 @@ def _total(columns: Sequence[_Laid], measure: Callable[[_Laid], int]) -> int:
 
 def _remarks(selection: Selection) -> list[str]:
     """What the reader should know of rows that are not there."""
-    name, rest = printable(selection.name), selection.matched - len(selection.rows)
+    name, hidden_rows = printable(selection.name), selection.matched - len(selection.rows)
     if not selection.table.columns:
         return [f"{name}: the table has no columns"]
     if selection.matched == 0:
         return [f"{name}: the table is empty" if selection.table.rows == 0 else f"{name}: no row matches"]
-    if selection.bounded and rest:
-        return [f"{name}: {plural(rest, 'more row')}; --head {selection.matched} shows all"]
+    if selection.bounded and hidden_rows:
+        return [f"{name}: {plural(hidden_rows, 'more row')}; --head {selection.matched} shows all"]
     return []

@@ -92,8 +92,8 @@ class TableView:
         with_table = [profile for profile in subject.profiles if self.settings.table in profile.tables]
         if not with_table:
             raise _no_table(self.settings.table, subject)
-        for number, profile in enumerate(subject.profiles):
-            name = subject.names[number] if number < len(subject.names) else profile.label
+        for index, profile in enumerate(subject.profiles):
+            name = subject.names[index] if index < len(subject.names) else profile.label
             if self.settings.table in profile.tables:
                 yield select(profile, name, self.settings, most)
             else:
@@ -101,6 +101,6 @@ class TableView:
 
 
 def _no_table(wanted: str, subject: ViewData) -> NotFoundError:
-    known = sorted({printable(name) for profile in subject.profiles for name in profile.tables})
-    hints = [nearest(printable(wanted), known), f"tables: {', '.join(known) or 'none'}"]
+    table_names = sorted({printable(name) for profile in subject.profiles for name in profile.tables})
+    hints = [nearest(printable(wanted), table_names), f"tables: {', '.join(table_names) or 'none'}"]
     return NotFoundError(f"there is no table {printable(wanted)!r}", hint="; ".join(filter(None, hints)))

@@ -38,10 +38,10 @@ def write(scene: Scene, output: Output) -> None:
         {"name": metric.name, "unit": metric.unit, "about": metric.about, "estimate": metric.estimate}
         for metric in scene.metrics
     ]
-    found: dict[str, Any] = {"format": FORMAT, "metrics": metrics, "sides": [_side(side) for side in scene.sides]}
+    content: dict[str, Any] = {"format": FORMAT, "metrics": metrics, "sides": [_side(side) for side in scene.sides]}
     if len(scene.sides) > 1:
-        found["moved"] = {metric.name: _moved(scene, metric.name) for metric in scene.metrics}
-    output.write(json.dumps(found, indent=1) + "\n")
+        content["moved"] = {metric.name: _moved(scene, metric.name) for metric in scene.metrics}
+    output.write(json.dumps(content, indent=1) + "\n")
 
 
 def _side(side: Side) -> dict[str, Any]:

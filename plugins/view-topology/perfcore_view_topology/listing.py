@@ -27,29 +27,29 @@ _FINE = ("l2", "l1", "core", "thread")
 
 def write_moved(scene: Scene, drawing: Pen) -> None:
     """What moved where, by the levels at which something can; nothing for one profile."""
-    found = scene.moved(drawing.metric.name)
-    if not found:
+    shifts = scene.moved(drawing.metric.name)
+    if not shifts:
         return
     drawing.line()
     drawing.line(Text("what moved where", BOLD), Text(f" (shares of {drawing.metric.name})", DIM))
-    lines = [row for moved in found for row in _told(moved)]
+    lines = [row for moved in shifts for row in _told(moved)]
     for line in align([["", *SIDES, "points"], *lines], right=(1, 2, 3)):
         drawing.line(Text(line))
 
 
 def _told(moved: Moved) -> list[list[str]]:
-    told = [[f"{moved.words}: {words.share(moved.share)} moved"]]
+    rows = [[f"{moved.words}: {words.share(moved.share)} moved"]]
     changed = [shift for shift in moved.shifts if shift.before != shift.after]
     if moved.level in _FINE and len(moved.shifts) > DETAILED:
-        return told
+        return rows
     largest = sorted(changed, key=lambda shift: -abs(shift.after - shift.before))[:_SHIFTS]
     for shift in changed:
         if shift in largest:
             shares = [words.share(shift.before), words.share(shift.after), words.points(shift.before, shift.after)]
-            told.append([f"  {clip(shift.part, _LABEL)}", *shares])
+            rows.append([f"  {clip(shift.part, _LABEL)}", *shares])
     if len(changed) > len(largest):
-        told.append([f"  and {len(changed) - len(largest)} more"])
-    return told
+        rows.append([f"  and {len(changed) - len(largest)} more"])
+    return rows
 
 
 def write_table(scene: Scene, drawing: Pen, head: int | None) -> None:
@@ -58,13 +58,13 @@ def write_table(scene: Scene, drawing: Pen, head: int | None) -> None:
     for sides in [scene.sides] if len(scene.sides) == 1 or scene.comparable else [(side,) for side in scene.sides]:
         cpus = [*sides[0].machine.cpus, *sorted({cpu for side in sides for cpu in side.unknown})]
         all_shown = most is None or len(cpus) <= most
-        shown = cpus if all_shown else sorted(cpus, key=_interest(sides, drawing.metric))[:most]
-        if shown:
+        visible_cpus = cpus if all_shown else sorted(cpus, key=_interest(sides, drawing.metric))[:most]
+        if visible_cpus:
             drawing.line()
-            _write_rows(sides, shown, scene.metrics if len(sides) == 1 else (drawing.metric,), drawing)
+            _write_rows(sides, visible_cpus, scene.metrics if len(sides) == 1 else (drawing.metric,), drawing)
         if not all_shown:
-            rest = plural(len(cpus) - len(shown), "more thread")
-            drawing.output.say(f"{rest}; --head {len(cpus)} shows all, in the order of their numbers")
+            remainder = plural(len(cpus) - len(visible_cpus), "more thread")
+            drawing.output.say(f"{remainder}; --head {len(cpus)} shows all, in the order of their numbers")
 
 
 def _write_rows(sides: Sequence[Side], cpus: Sequence[int], metrics: Sequence[Metric], drawing: Pen) -> None:
@@ -72,7 +72,8 @@ def _write_rows(sides: Sequence[Side], cpus: Sequence[int], metrics: Sequence[Me
     heads = [metric.name for metric in metrics] if len(sides) == 1 else [*SIDES, "change"]
     titles = ["CPU", *(name for name, _ in places), *(clip(name, _LABEL) for name in heads)]
     rows = [
-        [_number(cpu, sides[0]), *(place(cpu) for _, place in places), *_cells(sides, cpu, metrics)] for cpu in cpus
+        [_number(cpu, sides[0]), *(position_of(cpu) for _, position_of in places), *_cells(sides, cpu, metrics)]
+        for cpu in cpus
     ]
     title, *lines = align([titles, *rows], right=(0, *range(1 + len(places), len(titles))))
     drawing.line(Text(title, BOLD))
@@ -109,12 +110,15 @@ def _places(side: Side) -> list[tuple[str, Callable[[int], str]]]:
     def numbered(level: str) -> Callable[[int], str]:
         mark = "#" if level in CACHES else ""
         numbers = {
-            cpu: f"{mark}{part.number}" for cpu, parts in machine.parts.items() for part in parts if part.level == level
+            cpu: f"{mark}{component.number}"
+            for cpu, parts in machine.parts.items()
+            for component in parts
+            if component.level == level
         }
         return lambda cpu: numbers.get(cpu, "-")
 
-    found = [(WORDS[level], numbered(level)) for level in machine.telling]
+    columns = [(WORDS[level], numbered(level)) for level in machine.telling]
     if machine.kinds:
         kinds = {cpu.cpu: clip(cpu.kind or "-", _LABEL) for cpu in machine.cpus.values()}
-        found.append(("kind", lambda cpu: kinds.get(cpu, "-")))
-    return found
+        columns.append(("kind", lambda cpu: kinds.get(cpu, "-")))
+    return columns

@@ -69,8 +69,8 @@ class Box:
     @property
     def label(self) -> str:
         """`package 0 · NUMA 0`; of a core only that, as its own caches go without saying."""
-        own = self.is_core and self.parts[0].level in (*CACHES, "core")
-        return " · ".join(part.label for part in (self.parts[-1:] if own else self.parts))
+        cache_is_core = self.is_core and self.parts[0].level in (*CACHES, "core")
+        return " · ".join(component.label for component in (self.parts[-1:] if cache_is_core else self.parts))
 
     @property
     def is_core(self) -> bool:
@@ -103,14 +103,14 @@ class Machine:
 
     @telling.default
     def _telling(self) -> tuple[str, ...]:
-        seen: set[frozenset[tuple[int, ...]]] = set()
-        kept = []
+        partitions: set[frozenset[tuple[int, ...]]] = set()
+        levels = []
         for level in ("package", "core", "numa", "die", "l3", "l2", "l1"):
             division = frozenset(self.groups(level).values())
-            if len(division) > 1 and division not in seen:
-                seen.add(division)
-                kept.append(level)
-        return tuple(sorted(kept, key=LEVELS.index))
+            if len(division) > 1 and division not in partitions:
+                partitions.add(division)
+                levels.append(level)
+        return tuple(sorted(levels, key=LEVELS.index))
 
     @property
     def kinds(self) -> tuple[str, ...]:
@@ -120,15 +120,15 @@ class Machine:
     def groups(self, level: str) -> dict[str, tuple[int, ...]]:
         """What the parts of a level are called, with their CPUs. Parts that share a number are named with all that
         they stand in."""
-        found: dict[Part, list[int]] = {}
+        groups: dict[Part, list[int]] = {}
         for cpu in self.cpus:
             for part in self.parts[cpu]:
                 if part.level == level:
-                    found.setdefault(part, []).append(cpu)
-        same = Counter(part.number for part in found)
+                    groups.setdefault(part, []).append(cpu)
+        same = Counter(part.number for part in groups)
         names: dict[str, tuple[int, ...]] = {}
-        for part in sorted(found, key=lambda part: (part.number if level in ("package", "numa") else 0, part.rank)):
-            cpus = tuple(found[part])
+        for part in sorted(groups, key=lambda part: (part.number if level in ("package", "numa") else 0, part.rank)):
+            cpus = tuple(groups[part])
             name = part.label if same[part.number] == 1 else self._full(part, cpus[0])
             names[f"{name} (CPU {listed(cpus)})" if name in names else name] = cpus
         return names
@@ -139,8 +139,8 @@ class Machine:
 
     def place(self, cpu: int) -> str:
         """`package 0 · NUMA 0 · L3 #0 · core 1`: what a core has for itself goes without saying."""
-        told = {*self.telling, "package", "numa", "l3", "core"}
-        return " · ".join(part.label for part in self.parts.get(cpu, ()) if part.level in told)
+        levels = {*self.telling, "package", "numa", "l3", "core"}
+        return " · ".join(component.label for component in self.parts.get(cpu, ()) if component.level in levels)
 
     def _full(self, part: Part, cpu: int) -> str:
         parts = self.parts[cpu]
@@ -187,15 +187,15 @@ def listed(cpus: Iterable[int]) -> str:
 
 def _cpus(table: Table) -> dict[int, Cpu]:
     """By number, in order; a row without a number is none, and of two rows of a number the first counts."""
-    found: dict[int, Cpu] = {}
+    cpus: dict[int, Cpu] = {}
     for row in table.iter_rows():
-        number = _number(row.get("cpu"))
-        if number is None:
+        cpu_number = _number(row.get("cpu"))
+        if cpu_number is None:
             continue
         places = {name: _number(row.get(name)) for name in _PLACES}
         texts = {name: _text(row.get(name)) for name in _TEXTS}
-        found.setdefault(number, Cpu(cpu=number, **places, **texts))  # type: ignore[arg-type]
-    return dict(sorted(found.items()))
+        cpus.setdefault(cpu_number, Cpu(cpu=cpu_number, **places, **texts))  # type: ignore[arg-type]
+    return dict(sorted(cpus.items()))
 
 
 def _number(value: Value) -> int | None:
@@ -218,7 +218,7 @@ def _levels(cpus: Mapping[int, Cpu]) -> dict[str, _Keys]:
         "l1": {cpu.cpu: cpu.l1d for cpu in cpus.values() if cpu.l1d},
         "core": {cpu.cpu: (cpu.package, cpu.die, cpu.core, cpu.l1d) for cpu in cpus.values() if cpu.core is not None},
     }
-    return {level: found for level, found in keys.items() if found}
+    return {level: mapping for level, mapping in keys.items() if mapping}
 
 
 def _parts(level: str, keys: _Keys, cpus: Mapping[int, Cpu]) -> dict[int, Part]:
@@ -250,9 +250,11 @@ def _boxes(cpus: Sequence[int], levels: Sequence[Mapping[int, Part]]) -> tuple[B
     for cpu in cpus:
         if cpu in level:
             groups.setdefault(level[cpu], []).append(cpu)
-    made = [_box(part, tuple(found), further) for part, found in groups.items()]
+    boxes = [_box(component, tuple(members), further) for component, members in groups.items()]
     outside = [cpu for cpu in cpus if cpu not in level]
-    return tuple(sorted((*made, *_boxes(outside, further)), key=_order)) if outside else tuple(sorted(made, key=_order))
+    return (
+        tuple(sorted((*boxes, *_boxes(outside, further)), key=_order)) if outside else tuple(sorted(boxes, key=_order))
+    )
 
 
 def _box(part: Part, cpus: tuple[int, ...], further: Sequence[Mapping[int, Part]]) -> Box:
@@ -264,5 +266,5 @@ def _box(part: Part, cpus: tuple[int, ...], further: Sequence[Mapping[int, Part]
 
 def _order(box: Box) -> tuple[int, int]:
     """Packages and NUMA nodes by number, all others by their first CPU."""
-    part = box.parts[0]
-    return (part.number if part.level in ("package", "numa") else box.cpus[0], box.cpus[0])
+    component = box.parts[0]
+    return (component.number if component.level in ("package", "numa") else box.cpus[0], box.cpus[0])

@@ -101,7 +101,7 @@ def _side(side: Side, scene: Scene, word: str) -> dict[str, Any]:
         "boxes": [
             {
                 "label": box.label,
-                "parts": " · ".join(part.label for part in box.parts),
+                "parts": " · ".join(component.label for component in box.parts),
                 "level": "core" if box.is_core else box.parts[0].level,
                 "core": box.is_core,
                 "cpus": f"CPU {listed(box.cpus)}",
@@ -122,24 +122,24 @@ def _side(side: Side, scene: Scene, word: str) -> dict[str, Any]:
 
 
 def _thread(side: Side, cpu: int, metrics: Sequence[Metric]) -> dict[str, Any]:
-    known = side.machine.cpus.get(cpu)
+    cpu_info = side.machine.cpus.get(cpu)
     return {
         "cpu": cpu,
         "label": cpu_label(cpu),
-        "place": side.machine.place(cpu) if known else "not in the topology of the machine",
-        "kind": (known.kind or "") if known else "",
+        "place": side.machine.place(cpu) if cpu_info else "not in the topology of the machine",
+        "kind": (cpu_info.kind or "") if cpu_info else "",
         "values": _values(side, [cpu], metrics),
     }
 
 
 def _values(side: Side, cpus: Sequence[int], metrics: Sequence[Metric]) -> list[list[float | None] | None]:
     """For each metric the value, the least and the most of a run, how many runs, the share; None for no value."""
-    found: list[list[float | None] | None] = []
+    readings: list[list[float | None] | None] = []
     for metric in metrics:
         reading, share = side.reading(metric.name, cpus), side.share(metric.name, cpus)
         facts = (*attrs.astuple(reading), share) if reading else ()
-        found.append([None if fact is None else _rounded(fact) for fact in facts] or None)
-    return found
+        readings.append([None if fact is None else _rounded(fact) for fact in facts] or None)
+    return readings
 
 
 def _rounded(value: float) -> float:

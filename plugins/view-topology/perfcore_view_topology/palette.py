@@ -45,12 +45,12 @@ def _palette(amounts: Sequence[Point], less: Point, same: float, more: Point) ->
 
 def _scale(points: Sequence[Point], steps: int) -> list[str]:
     """Colours from the first point to the last, each part of the way as long."""
-    found = []
+    colors = []
     for step in range(steps + 1):
         at = step / steps * (len(points) - 1)
-        part = min(int(at), len(points) - 2)
-        found.append(_hex(_mixed(points[part], points[part + 1], at - part)))
-    return found
+        segment = min(int(at), len(points) - 2)
+        colors.append(_hex(_mixed(points[segment], points[segment + 1], at - segment)))
+    return colors
 
 
 def _mixed(one: Point, other: Point, share: float) -> Point:
@@ -79,7 +79,9 @@ def _gamma(value: float) -> float:
 
 def _luminance(color: str) -> float:
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    red, green, blue = (
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in parts
+    )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

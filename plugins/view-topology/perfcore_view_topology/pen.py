@@ -56,15 +56,17 @@ class Pen:
 
     def line(self, *parts: Text) -> None:
         """Write a line, cut where the terminal ends."""
-        room, shown = self.output.width, ""
-        for part in parts:
-            text = part.text if self.signs is BLOCKS else _plain(part.text)
+        room, rendered = self.output.width, ""
+        for fragment in parts:
+            text = fragment.text if self.signs is BLOCKS else _plain(fragment.text)
             if room is not None:
                 text = clip(text, room) if room > 0 else ""
                 text = text if self.signs is BLOCKS else text.replace("…", ".")
                 room -= width(text)
-            shown += f"\x1b[{part.style}m{text}\x1b[0m" if self.output.color and part.style and text else text
-        self.output.write(shown.rstrip() + "\n")
+            rendered += (
+                f"\x1b[{fragment.style}m{text}\x1b[0m" if self.output.color and fragment.style and text else text
+            )
+        self.output.write(rendered.rstrip() + "\n")
 
     def cell(self, side: Side, cpu: int) -> Text:
         """One sign for a thread."""

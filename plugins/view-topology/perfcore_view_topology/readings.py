@@ -73,10 +73,10 @@ class Event(Metric):
         return _reading(_by_run(self.counts, cpus).values(), _mean)
 
     def share(self, cpus: Iterable[int]) -> float | None:
-        there = [by_run for cpu in cpus if (by_run := self.counts.get(cpu))]
-        if not there or not self.total or not math.isfinite(self.total):
+        cpu_counts = [by_run for cpu in cpus if (by_run := self.counts.get(cpu))]
+        if not cpu_counts or not self.total or not math.isfinite(self.total):
             return None
-        return sum(value for by_run in there for value in by_run.values()) / self.total
+        return sum(value for by_run in cpu_counts for value in by_run.values()) / self.total
 
 
 @attrs.frozen(kw_only=True)
@@ -94,12 +94,12 @@ class Ratio(Metric):
         cpus = [cpu for cpu in cpus if cpu in self.above and cpu in self.below]
         above, below = _by_run(self.above, cpus), _by_run(self.below, cpus)
         runs = [run for run in above if below.get(run)]
-        each = _finite(self.scale * above[run] / below[run] for run in runs)
-        if len(each) < len(runs) or not runs:
+        per_run = _finite(self.scale * above[run] / below[run] for run in runs)
+        if len(per_run) < len(runs) or not runs:
             return None
         under = sum(below[run] for run in runs)
-        whole = self.scale * sum(above[run] for run in runs) / under if under else math.nan
-        return Reading(whole, min(each), max(each), len(each)) if math.isfinite(whole) else None
+        overall = self.scale * sum(above[run] for run in runs) / under if under else math.nan
+        return Reading(overall, min(per_run), max(per_run), len(per_run)) if math.isfinite(overall) else None
 
 
 @attrs.frozen(kw_only=True)
@@ -168,8 +168,8 @@ class Readings:
 def readings(profile: Profile) -> Readings:
     """What was counted on each CPU. NotFoundError where it was not counted by CPU."""
     resources = profile.table("resources")
-    where = resources.get("cpu") if resources is not None else None
-    if resources is None or where is None or where.dtype not in ("i64", "u64") or where.role == "value":
+    cpu_column = resources.get("cpu") if resources is not None else None
+    if resources is None or cpu_column is None or cpu_column.dtype not in ("i64", "u64") or cpu_column.role == "value":
         raise NotFoundError(
             "the profile does not say on which CPU it was counted: its resources have no column `cpu`",
             hint="`perf collect papi` counts by CPU, unless it is told --total",
@@ -183,23 +183,23 @@ def readings(profile: Profile) -> Readings:
             total=sum(value for by_run in counts.values() for value in by_run.values()),
         )
         for column in resources.values()
-        if column.dtype in _NUMBERS and (counts := _counted(column, where, runs))
+        if column.dtype in _NUMBERS and (counts := _counted(column, cpu_column, runs))
     )
-    derived, whole = _derived(profile, {event.name: event for event in events}, set(runs))
+    derived, machine_ratios = _derived(profile, {event.name: event for event in events}, set(runs))
     metrics = tuple(metric for metric in (*events, *derived) if metric.cpus() - {NO_CPU})
     if not metrics:
         raise NotFoundError(
             "the profile holds no value of any CPU",
             hint="`perf show PROFILE table` shows what it holds; `perf collect papi` counts by CPU",
         )
-    return Readings(metrics, whole, len({run for run in runs if run is not None}))
+    return Readings(metrics, machine_ratios, len({run for run in runs if run is not None}))
 
 
 def _warmups(profile: Profile) -> set[int]:
-    taken = profile.table("runs")
-    if taken is None or "run" not in taken.names or "warmup" not in taken.names:
+    runs = profile.table("runs")
+    if runs is None or "run" not in runs.names or "warmup" not in runs.names:
         return set()
-    return {run for run, warm in zip(taken["run"], taken["warmup"], strict=True) if warm and isinstance(run, int)}
+    return {run for run, warm in zip(runs["run"], runs["warmup"], strict=True) if warm and isinstance(run, int)}
 
 
 def _runs(resources: Table, warmups: set[int]) -> list[int | None]:
@@ -211,14 +211,14 @@ def _runs(resources: Table, warmups: set[int]) -> list[int | None]:
 
 
 def _counted(column: Column, where: Column, runs: list[int | None]) -> Counts:
-    found: dict[int, dict[int, Number]] = {}
+    counts: dict[int, dict[int, Number]] = {}
     for value, cpu, run in zip(column, where, runs, strict=True):
         if run is None or not isinstance(value, int | float) or not math.isfinite(value):
             continue
-        place = cpu if isinstance(cpu, int) and cpu >= 0 else NO_CPU
-        by_run = found.setdefault(place, {})
+        cpu_number = cpu if isinstance(cpu, int) and cpu >= 0 else NO_CPU
+        by_run = counts.setdefault(cpu_number, {})
         by_run[run] = by_run.get(run, 0) + value
-    return found
+    return counts
 
 
 def _derived(
@@ -235,19 +235,19 @@ def _derived(
         if run not in runs or not isinstance(name, str) or not isinstance(value, int | float):
             continue
         if isinstance(run, int) and math.isfinite(value):
-            place = cpu if isinstance(cpu, int) and cpu >= 0 else NO_CPU
-            values.setdefault(name, {}).setdefault(place, {})[run] = value
+            cpu_number = cpu if isinstance(cpu, int) and cpu >= 0 else NO_CPU
+            values.setdefault(name, {}).setdefault(cpu_number, {})[run] = value
             estimates |= {name} if row.get("estimate") else set()
     metrics: list[Metric] = []
-    whole = []
+    machine_ratios = []
     for name, stored in values.items():
         if ratio := _ratio(name, stored, events, name in estimates):
             metrics.append(ratio)
         elif by_cpu := {cpu: runs for cpu, runs in stored.items() if cpu != NO_CPU}:
             metrics.append(Stored(name=printable(name), unit="", estimate=name in estimates, values=by_cpu))
         else:
-            whole.append((printable(name), statistics.median(stored[NO_CPU].values())))
-    return metrics, tuple(whole)
+            machine_ratios.append((printable(name), statistics.median(stored[NO_CPU].values())))
+    return metrics, tuple(machine_ratios)
 
 
 def _ratio(name: str, stored: Counts, events: Mapping[str, Event], estimate: bool) -> Ratio | None:
@@ -282,17 +282,17 @@ def _gives(formula: Formula, above: Counts, below: Counts, stored: Counts) -> bo
 
 def _by_run(counts: Counts, cpus: Iterable[int]) -> dict[int, Number]:
     """What these CPUs counted together in each run in which one of them did."""
-    found: dict[int, Number] = {}
+    totals: dict[int, Number] = {}
     for cpu in cpus:
         for run, value in counts.get(cpu, {}).items():
-            found[run] = found.get(run, 0) + value
-    return found
+            totals[run] = totals.get(run, 0) + value
+    return totals
 
 
 def _reading(values: Iterable[Number], middle: Callable[[list[float]], float]) -> Reading | None:
-    found = _finite(values)
-    value = middle(found) if found else math.nan
-    return Reading(value, min(found), max(found), len(found)) if math.isfinite(value) else None
+    finite_values = _finite(values)
+    value = middle(finite_values) if finite_values else math.nan
+    return Reading(value, min(finite_values), max(finite_values), len(finite_values)) if math.isfinite(value) else None
 
 
 def _mean(values: list[float]) -> float:

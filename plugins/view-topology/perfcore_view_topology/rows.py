@@ -49,18 +49,18 @@ def rows(sides: Sequence[Side]) -> list[Row]:
     machine = sides[0].machine
     detailed = len(machine.cpus) <= DETAILED
     small = 0 if detailed else max(_SMALL, len(machine.cpus) // _LINES)
-    found = [row for box in machine.boxes for row in _rows(box, 0, small)]
+    layout_rows = [row for box in machine.boxes for row in _rows(box, 0, small)]
     if detailed:
-        found += _threads(machine.loose, 0, "")
+        layout_rows += _threads(machine.loose, 0, "")
     elif machine.loose:
-        found.append(Row(0, "threads", machine.loose, (Group(0, machine.loose),)))
+        layout_rows.append(Row(0, "threads", machine.loose, (Group(0, machine.loose),)))
     if len(machine.kinds) > 1:
-        found += [Row(0, f"{kind} cores", cpus) for kind, cpus in machine.by_kind().items()]
+        layout_rows += [Row(0, f"{kind} cores", cpus) for kind, cpus in machine.by_kind().items()]
     unknown = tuple(sorted({cpu for side in sides for cpu in side.unknown}))
     if unknown:
-        found.append(Row(0, UNKNOWN, unknown))
-        found += [Row(1, cpu_label(cpu), (cpu,), bar=cpu) for cpu in unknown]
-    return found
+        layout_rows.append(Row(0, UNKNOWN, unknown))
+        layout_rows += [Row(1, cpu_label(cpu), (cpu,), bar=cpu) for cpu in unknown]
+    return layout_rows
 
 
 def _rows(box: Box, depth: int, small: int) -> Iterator[Row]:
@@ -101,6 +101,6 @@ def _groups(boxes: Sequence[Box], loose: Sequence[int], gap: int = 0) -> Iterato
         if len(box.cpus) > 1 and box.is_core:
             yield Group(1, box.cpus)
         elif len(box.cpus) > 1:
-            first, *rest = _groups(box.inner, box.loose)
+            first, *others = _groups(box.inner, box.loose)
             yield Group(2, first.cpus)
-            yield from rest
+            yield from others

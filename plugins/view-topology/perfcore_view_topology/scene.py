@@ -46,24 +46,24 @@ class Side:
         return tuple(sorted(self.readings.cpus - set(self.machine.cpus)))
 
     def reading(self, metric: str, cpus: Iterable[int]) -> Reading | None:
-        found = self.readings.metric(metric)
-        return found.reading(cpus) if found else None
+        metric_readings = self.readings.metric(metric)
+        return metric_readings.reading(cpus) if metric_readings else None
 
     def share(self, metric: str, cpus: Iterable[int]) -> float | None:
-        found = self.readings.metric(metric)
-        return found.share(cpus) if found else None
+        metric_readings = self.readings.metric(metric)
+        return metric_readings.share(cpus) if metric_readings else None
 
     @property
     def facts(self) -> tuple[str, ...]:
         """What the numbers rest on, and what the machine is."""
-        known, levels = self.machine.cpus, self.machine.telling
-        threads = plural(len(known), "hardware thread")
+        cpus, levels = self.machine.cpus, self.machine.telling
+        threads = plural(len(cpus), "hardware thread")
         runs = plural(self.readings.runs, "run")
         held = [f"{len(self.machine.groups(level)):,} {PLURALS[level]}" for level in reversed(levels)]
-        gaps = [cpu for cpu in range(max(known)) if cpu not in known] if max(known) < _SPARSE * len(known) else []
+        gaps = [cpu for cpu in range(max(cpus)) if cpu not in cpus] if max(cpus) < _SPARSE * len(cpus) else []
         hidden = [f"CPU {listed(gaps)} offline or hidden"] if gaps else []
-        taken = f"mean of {runs}" if self.readings.runs > 1 else "1 run"
-        return tuple(filter(None, (", ".join([threads, *held, *hidden]), taken, self.basis)))
+        averaging = f"mean of {runs}" if self.readings.runs > 1 else "1 run"
+        return tuple(filter(None, (", ".join([threads, *held, *hidden]), averaging, self.basis)))
 
 
 @attrs.frozen
@@ -109,19 +109,21 @@ class Scene:
         for metric in self.metrics:
             if name is None or metric.name == printable(name):
                 return metric
-        known = [metric.name for metric in self.metrics]
-        hint = "; ".join(filter(None, (nearest(printable(str(name)), known), f"there are {', '.join(known)}")))
+        metric_names = [metric.name for metric in self.metrics]
+        hint = "; ".join(
+            filter(None, (nearest(printable(str(name)), metric_names), f"there are {', '.join(metric_names)}"))
+        )
         raise UsageError(f"no CPU has a value of {printable(str(name))!r}", hint=clip(hint, _LONG))
 
     def scale(self, metric: str) -> tuple[float, float]:
         """The least and the largest value of a thread, and 0: colours mean the same on both sides."""
-        found = [
+        readings = [
             reading.value
             for side in self.sides
             for cpu in (*side.machine.cpus, *side.unknown)
             if (reading := side.reading(metric, [cpu]))
         ]
-        return min(0.0, *found, 0.0), max(0.0, *found, 0.0)
+        return min(0.0, *readings, 0.0), max(0.0, *readings, 0.0)
 
     def moved(self, metric: str) -> tuple[Moved, ...]:
         """What is where it was not before, level by level; nothing for what has no shares."""
@@ -131,8 +133,8 @@ class Scene:
         telling &= set(LEVELS) if self.comparable else {"package", "numa"}
         levels = [level for level in LEVELS if level in telling and not self._as_threads(level)]
         levels += ["kind", "thread"] if self.comparable else ["kind"]
-        found = [_moved(self.sides, metric, level) for level in levels]
-        return tuple(moved for moved in found if moved is not None)
+        movements = [_moved(self.sides, metric, level) for level in levels]
+        return tuple(moved for moved in movements if moved is not None)
 
     def _as_threads(self, level: str) -> bool:
         return all(len(side.machine.groups(level)) == len(side.machine.cpus) for side in self.sides)
@@ -174,7 +176,7 @@ def _with_units_told(sides: tuple[Side, ...]) -> tuple[Side, ...]:
 
 def _side(profile: Profile, name: str) -> Side:
     try:
-        found, counted = machine(profile), readings(profile)
+        topology, counted = machine(profile), readings(profile)
     except NotFoundError as error:
         raise PerfError(f"{clip(name, _LONG)} cannot be drawn: {error.message}", hint=error.hint) from error
     sampling = profile.collector.sampling
@@ -183,7 +185,7 @@ def _side(profile: Profile, name: str) -> Side:
     return Side(
         name=clip(name, _LONG),
         command=clip(printable(profile.label).strip(), _LONG),
-        machine=found,
+        machine=topology,
         readings=counted,
         basis="; ".join(filter(None, basis)),
     )
@@ -191,10 +193,12 @@ def _side(profile: Profile, name: str) -> Side:
 
 def _moved(sides: Sequence[Side], metric: str, level: str) -> Moved | None:
     parts = [_shares(side, metric, level) for side in sides]
-    if any(not part for part in parts) or len({*parts[0], *parts[1]} - {UNKNOWN}) < 2:
+    if any(not component for component in parts) or len({*parts[0], *parts[1]} - {UNKNOWN}) < 2:
         return None
     before, after = parts
-    shifts = tuple(Shift(part, before.get(part, 0.0), after.get(part, 0.0)) for part in {**before, **after})
+    shifts = tuple(
+        Shift(component, before.get(component, 0.0), after.get(component, 0.0)) for component in {**before, **after}
+    )
     return Moved(level, sum(max(0.0, shift.after - shift.before) for shift in shifts), shifts)
 
 
@@ -202,12 +206,12 @@ def _shares(side: Side, metric: str, level: str) -> dict[str, float]:
     """The share of each part of a level; nothing where the machine does not know the level."""
     groups = _groups(side.machine, level)
     held = {cpu for cpus in groups.values() for cpu in cpus}
-    rest = [cpu for cpu in (*side.machine.cpus, *side.unknown) if cpu not in held]
-    if not groups or side.share(metric, (*held, *rest)) is None:
+    remaining_cpus = [cpu for cpu in (*side.machine.cpus, *side.unknown) if cpu not in held]
+    if not groups or side.share(metric, (*held, *remaining_cpus)) is None:
         return {}
-    found = {part: side.share(metric, cpus) or 0.0 for part, cpus in groups.items()}
-    unknown = side.share(metric, rest) if rest else None
-    return found if not unknown else {**found, UNKNOWN: unknown}
+    shares = {component: side.share(metric, cpus) or 0.0 for component, cpus in groups.items()}
+    unknown = side.share(metric, remaining_cpus) if remaining_cpus else None
+    return shares if not unknown else {**shares, UNKNOWN: unknown}
 
 
 def _groups(found: Machine, level: str) -> dict[str, tuple[int, ...]]:

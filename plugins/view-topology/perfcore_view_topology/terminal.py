@@ -48,9 +48,9 @@ def _write_heading(scene: Scene, drawing: Pen) -> None:
     drawing.line(Text(f"{metric.name}{about}{estimate}"))
     named = len(scene.sides) > 1
     for side, word in zip(scene.sides, SIDES, strict=False):
-        whole = [f"{name} {quantity(value)}" for name, value in side.readings.whole]
+        machine_facts = [f"{name} {quantity(value)}" for name, value in side.readings.whole]
         before = f"{word} {side.name}: " if named else ""
-        facts = before + "; ".join((*side.facts, *whole))
+        facts = before + "; ".join((*side.facts, *machine_facts))
         for text in wrap(facts, max(drawing.width, 20), subsequent_indent=_GAP * named):
             drawing.line(Text(text, DIM))
     if named and not scene.comparable:
@@ -59,31 +59,31 @@ def _write_heading(scene: Scene, drawing: Pen) -> None:
 
 def _write_picture(sides: Sequence[Side], drawing: Pen) -> None:
     """The lines of one side, or of two sides of one machine."""
-    shown = rows(sides)
-    labels = [f"{_GAP * row.depth}{row.label}" for row in shown]
+    picture_rows = rows(sides)
+    labels = [f"{_GAP * row.depth}{row.label}" for row in picture_rows]
     label = min(max(map(width, labels), default=0), _LABEL, drawing.width // 2)
-    numbers = [_numbers(sides, row, drawing.metric) for row in shown]
+    numbers = [_numbers(sides, row, drawing.metric) for row in picture_rows]
     titles = [*SIDES, "change"] if len(sides) > 1 else ["", ""]
     wide = [max(map(width, column)) for column in zip(titles, *numbers, strict=True)]
-    most = max(_BAR, max(row.length for row in shown)) if shown else _BAR
-    left = drawing.width - label - sum(len(_GAP) + each for each in wide)
-    room = max(1, min(most, left // len(sides) - len(_GAP)))
+    most = max(_BAR, max(row.length for row in picture_rows)) if picture_rows else _BAR
+    available = drawing.width - label - sum(len(_GAP) + column_width for column_width in wide)
+    room = max(1, min(most, available // len(sides) - len(_GAP)))
     drawing.line()
     if len(sides) > 1:
         heads = [*(word.ljust(room) for word in SIDES), *map(str.rjust, titles, wide)]
         drawing.line(Text(_GAP.join([" " * label, *heads]), DIM))
-    for row, name, cells in zip(shown, labels, numbers, strict=True):
+    for row, name, cells in zip(picture_rows, labels, numbers, strict=True):
         first = Text(_filled(name, label), BOLD if row.bar is None else "")
         last = [Text(f"{_GAP}{cell:>{space}}", _style(cell, row)) for cell, space in zip(cells, wide, strict=True)]
         blank = [Text(" " * room)]
         for at, drawn in enumerate(zip_longest(*(_drawn(side, row, drawing, room) for side in sides), fillvalue=blank)):
-            middle = [part for line in drawn for part in (Text(_GAP), *line)]
+            middle = [fragment for line in drawn for fragment in (Text(_GAP), *line)]
             drawing.line(*((first, *middle, *last) if at == 0 else (Text(" " * label), *middle)))
 
 
 def _filled(text: str, columns: int) -> str:
-    shown = clip(text, columns)
-    return shown + " " * (columns - width(shown))
+    text_shown = clip(text, columns)
+    return text_shown + " " * (columns - width(text_shown))
 
 
 def _style(cell: str, row: Row) -> str:

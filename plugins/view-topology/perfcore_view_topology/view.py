@@ -52,16 +52,16 @@ class TopologyView:
 
     def render(self, subject: ViewData, output: Output) -> None:
         """Draw the machine of one profile, or of two."""
-        wanted = self.settings
-        shown = scene(subject)
-        metric = shown.metric(wanted.metric)
+        settings = self.settings
+        scene_shown = scene(subject)
+        metric = scene_shown.metric(settings.metric)
         match self._format(output):
             case "html":
-                output.write(page.page(shown, metric, title=printable(wanted.title or shown.title)))
+                output.write(page.page(scene_shown, metric, title=printable(settings.title or scene_shown.title)))
             case "json":
-                document.write(shown, output)
+                document.write(scene_shown, output)
             case _:
-                terminal.write(shown, metric, output, head=wanted.head, ascii=wanted.ascii)
+                terminal.write(scene_shown, metric, output, head=settings.head, ascii=settings.ascii)
 
     def _format(self, output: Output) -> str:
         if self.settings.format != "auto":

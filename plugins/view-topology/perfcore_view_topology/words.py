@@ -21,8 +21,12 @@ def share(value: float | None) -> str:
     """`12.3 %`, nothing where there is none."""
     if value is None:
         return ""
-    shown = f"{100 * value:.1f}"
-    return f"{shown.removesuffix('.0')} %" if shown in ("0.0", "100.0") and round(value, 9) in (0, 1) else f"{shown} %"
+    percentage = f"{100 * value:.1f}"
+    return (
+        f"{percentage.removesuffix('.0')} %"
+        if percentage in ("0.0", "100.0") and round(value, 9) in (0, 1)
+        else f"{percentage} %"
+    )
 
 
 def points(before: float, after: float) -> str:
