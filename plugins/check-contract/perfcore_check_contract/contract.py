@@ -71,12 +71,12 @@ class Budget:
 
 @attrs.frozen(kw_only=True)
 class Growth:
-    """Against the version before, a metric may get worse by this ratio: always, or only `given` that another changed
-    by at least as much as it says (0.9: fell by 10 %)."""
+    """Against the version before, a metric may get worse by this ratio: always, or only under the `condition` that
+    another one changed by at least its ratio (0.9: fell by 10 %)."""
 
     metric: str
     ratio: float
-    given: tuple[str, float] | None = None
+    condition: tuple[str, float] | None = None
 
     def check_direction(self, better: str) -> None:
         """UsageError where the promised direction is an improvement."""
@@ -111,7 +111,7 @@ class Contract:
         return kinds[type(self.promise)]
 
     @property
-    def place(self) -> str:
+    def location(self) -> str:
         """Where people find the sentence."""
         return f"{FILE}, line {self.line}"
 
@@ -168,7 +168,7 @@ def _promise(sentence: str, where: str) -> Budget | Growth | Drift:
         condition = (match[4], _ratio(match[5] == "grows", match[6], context)) if match[4] else None
         if condition is not None and condition[1] == 1:
             raise UsageError(f"{context}: a condition of 0 % says nothing", hint=EXAMPLES)
-        return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3], context), given=condition)
+        return Growth(metric=match[1], ratio=_ratio(match[2] == "grow", match[3], context), condition=condition)
     if match := _BUDGET.fullmatch(sentence):
         return Budget(
             metric=match[1],

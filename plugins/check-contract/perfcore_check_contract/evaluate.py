@@ -55,7 +55,7 @@ def _verdict(command: MeasuredCommand, contract: Contract, metric: str) -> Chang
         return of_budget(command, contract.promise, metric)
     if isinstance(contract.promise, Growth):
         return of_growth(command, contract.promise, metric)
-    return of_drift(command, contract.promise, metric, contract.place)
+    return of_drift(command, contract.promise, metric, contract.location)
 
 
 def _named(
@@ -96,4 +96,6 @@ def _check_sense(contract: Contract, series_by_metric: Mapping[str, Series]) -> 
         elif isinstance(promise, Growth):
             promise.check_direction(series.better)
     except UsageError as error:
-        raise UsageError(f"{contract.place}: {brief(contract.sentence)}: {error.message}", hint=error.hint) from error
+        raise UsageError(
+            f"{contract.location}: {brief(contract.sentence)}: {error.message}", hint=error.hint
+        ) from error

@@ -25,25 +25,25 @@ def of_growth(command: MeasuredCommand, growth: Growth, metric: str) -> Change:
     not met. If the condition is inconclusive, so is a verdict that depends on it."""
     pair = command.before
     verdict_of_check = _against(command, pair, metric, growth.ratio)
-    if growth.given is None or verdict_of_check.kind == "degradation" or isinstance(pair, Unpaired):
+    if growth.condition is None or verdict_of_check.kind == "degradation" or isinstance(pair, Unpaired):
         return verdict_of_check
     grew = _grew(command, pair, metric)
     if grew is False:
         return _adding(verdict_of_check, verdict_of_check.kind, ", which the check calls no change for the worse")
-    happened, remark = _happened(command, pair, *growth.given)
+    happened, remark = _happened(command, pair, *growth.condition)
     if happened:
         return _adding(verdict_of_check, verdict_of_check.kind, f", and {remark}")
     broken = grew and happened is False
     return _adding(verdict_of_check, "degradation" if broken else "cannot tell", f", but {remark}")
 
 
-def of_drift(command: MeasuredCommand, drift: Drift, metric: str, place: str) -> Change:
+def of_drift(command: MeasuredCommand, drift: Drift, metric: str, location: str) -> Change:
     """Broken where it got worse by more since a version that may be long ago."""
     try:
         release = _release(command, drift.since)
     except (VersionError, NotFoundError, AmbiguousError) as error:
         hint = f" ({error.hint})" if error.hint else ""
-        return verdict("cannot tell", f"{place}: {error.message}{hint}")
+        return verdict("cannot tell", f"{location}: {error.message}{hint}")
     if release is None:
         return verdict("cannot tell", "there is no release before this version")
     allowed = max(1 - drift.share, _LEAST) if is_better_higher(command, metric) else 1 + drift.share
@@ -96,7 +96,7 @@ def _happened(command: MeasuredCommand, pair: Pairing, name: str, wanted: float)
     else:
         interval = f" ({percent(change.low)} to {percent(change.high)})"
     moved = f"{'fell' if wanted < 1 else 'grew'} by {abs(wanted - 1) * 100:g} %"
-    return None, f"whether {metric} {moved} cannot be told{interval}"
+    return None, f"it is inconclusive whether {metric} {moved}{interval}"
 
 
 def _grew(command: MeasuredCommand, pair: Pairing, metric: str) -> bool | None:
