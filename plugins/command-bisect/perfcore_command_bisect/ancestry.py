@@ -40,17 +40,17 @@ def between(vcs: Vcs, good: str, bad: str) -> VersionRange:
 def _range(walked: Iterable[MinorVersion]) -> VersionRange:
     """Of versions from the good one on, parents before children, those that contain it."""
     places: dict[str, int] = {}
-    found: list[MinorVersion] = []
+    versions: list[MinorVersion] = []
     contains: list[int] = []
     for version in walked:
         inside = [contains[places[parent]] for parent in version.parents if parent in places]
         if places and not inside:
             continue
-        bits = 1 << len(found)
-        for other in inside:
-            bits |= other
-        places[version.id] = len(found)
-        found.append(version)
+        bits = 1 << len(versions)
+        for ancestor in inside:
+            bits |= ancestor
+        places[version.id] = len(versions)
+        versions.append(version)
         contains.append(bits)
-    straight = all(bits == (2 << place) - 1 for place, bits in enumerate(contains))
-    return VersionRange(tuple(found), () if straight else tuple(contains))
+    straight = all(bits == (2 << index) - 1 for index, bits in enumerate(contains))
+    return VersionRange(tuple(versions), () if straight else tuple(contains))

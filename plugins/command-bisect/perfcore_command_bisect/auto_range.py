@@ -33,14 +33,14 @@ class HistoryEnds:
 def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> HistoryEnds | None:
     """The last degradation that stands; where no check found one, the largest step for the worse between two versions
     that were measured one after the other. What was made good since is no end."""
-    known = [
+    confirmed = [
         (one.line.versions[-1].position - _number(one, change.latest), one, change)
         for one in found
         for change in one.changes
         if change.kind == "degradation" and not change.undone and change.earliest and change.latest
     ]
-    if known:
-        _, one, change = min(known, key=lambda item: (item[0], not item[2].primary))
+    if confirmed:
+        _, one, change = min(confirmed, key=lambda item: (item[0], not item[2].primary))
         return HistoryEnds(_before(repository, one, change.earliest), change.latest, one)
     steps = [
         (step, one, before, after)
@@ -50,27 +50,29 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Histor
     ]
     if not steps:
         return None
-    step, one, before, after = max(steps, key=lambda item: item[0])
-    return HistoryEnds(before, after, one, math.exp(step if one.series.better == "lower" else -step))
+    step, series, before, after = max(steps, key=lambda item: item[0])
+    return HistoryEnds(before, after, series, math.exp(step if series.series.better == "lower" else -step))
 
 
 def _before(repository: Repository, one: ScannedSeries, version: str) -> str:
     """The version that was measured before this one, or else its parent."""
-    numbers = [place.version.id for place in one.line.versions]
-    place = numbers.index(version) if version in numbers else 0
+    numbers = [point.version.id for point in one.line.versions]
+    index = numbers.index(version) if version in numbers else 0
     parents = repository.vcs.get_minor_version_info(version).parents
-    return numbers[place - 1] if place else (parents or (version,))[0]
+    return numbers[index - 1] if index else (parents or (version,))[0]
 
 
 def _number(one: ScannedSeries, version: str) -> int:
-    return next((place.position for place in one.line.versions if place.version.id == version), 0)
+    return next(
+        (version_point.position for version_point in one.line.versions if version_point.version.id == version), 0
+    )
 
 
 def _made_good(one: ScannedSeries, version: str) -> bool:
     """Whether the version is one of those that a degradation lasted for."""
-    number = _number(one, version)
+    position = _number(one, version)
     return any(
-        _number(one, change.earliest) <= number < _number(one, change.undone)
+        _number(one, change.earliest) <= position < _number(one, change.undone)
         for change in one.changes
         if change.kind == "degradation" and change.undone
     )
@@ -78,7 +80,7 @@ def _made_good(one: ScannedSeries, version: str) -> bool:
 
 def _steps(series: Series) -> list[tuple[float, str, str]]:
     """(size, version before, version after) of every step for the worse on one machine."""
-    found = []
+    steps = []
     last: dict[str, tuple[str, float]] = {}
     sign = 1 if series.better == "lower" else -1
     for version, machine, values in zip(series.versions, series.environments, series.values, strict=True):
@@ -88,6 +90,6 @@ def _steps(series: Series) -> list[tuple[float, str, str]]:
         if machine in last:
             step = sign * math.log(amount / last[machine][1])
             if step > 0:
-                found.append((step, last[machine][0], version))
+                steps.append((step, last[machine][0], version))
         last[machine] = version, amount
-    return found
+    return steps

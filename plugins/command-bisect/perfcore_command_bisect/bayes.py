@@ -72,14 +72,16 @@ def believe(question: Question, evidence: Sequence[Observation], smallest: float
     if not any(shares):
         return Belief(probabilities=tuple(shares), nothing=1.0, logarithmic=logarithmic)
     if any(not any(group.place == end for group in groups) for end in ends):
-        left = 1 - PRIOR_NOTHING
-        return Belief(probabilities=tuple(left * p for p in shares), nothing=PRIOR_NOTHING, logarithmic=logarithmic)
+        prior_change = 1 - PRIOR_NOTHING
+        return Belief(
+            probabilities=tuple(prior_change * p for p in shares), nothing=PRIOR_NOTHING, logarithmic=logarithmic
+        )
     levels = Levels.of(groups, {0: 0.0, ends[1]: 1.0})
     belief = _of_settled(question, drift.still(groups), smallest, logarithmic)
-    seen = drift.seen(groups, drift.Endpoints(ends, levels.centres, levels.scale))
-    if seen.probability > _UNHEARD:
-        moving = _of_settled(question, drift.settle(groups, seen), smallest, logarithmic)
-        belief = _mixed(belief, moving, seen.probability)
+    observed_drift = drift.seen(groups, drift.Endpoints(ends, levels.centres, levels.scale))
+    if observed_drift.probability > _UNHEARD:
+        moving = _of_settled(question, drift.settle(groups, observed_drift), smallest, logarithmic)
+        belief = _mixed(belief, moving, observed_drift.probability)
     belief = attrs.evolve(belief, runs=_counts(groups, ends), sessions=_sessions(groups, ends))
     return belief if unit is None else _in_unit(belief, unit)
 
@@ -92,13 +94,13 @@ def _of_settled(question: Question, settled: Settled, smallest: float, logarithm
     for _ in range(2):
         posterior = Posterior.of(settled, levels, question)
         probabilities, nothing = posterior.probabilities(shares)
-        rest = max(1 - nothing, LEAST)
-        bad = [p / rest for p in question.sums(probabilities)]
-        sides = {place: p for place, p in enumerate(bad) if not _DOUBT < p < 1 - _DOUBT} | {0: 0.0, ends[1]: 1.0}
-        again = Levels.of(settled.groups, sides)
-        if again == levels:
+        remaining = max(1 - nothing, LEAST)
+        bad = [p / remaining for p in question.sums(probabilities)]
+        sides = {index: p for index, p in enumerate(bad) if not _DOUBT < p < 1 - _DOUBT} | {0: 0.0, ends[1]: 1.0}
+        updated_levels = Levels.of(settled.groups, sides)
+        if updated_levels == levels:
             break
-        levels = again
+        levels = updated_levels
     return attrs.evolve(posterior.belief(shares), gap=posterior.gap(smallest, logarithmic))
 
 
@@ -108,10 +110,10 @@ def _mixed(still: Belief, moving: Belief, share: float) -> Belief:
     assert moving.gap is not None
     likelier = attrs.evolve(moving, drifts=True) if share > 0.5 else still
     p_exceeds_threshold = (1 - share) * still.gap.p_exceeds_threshold + share * moving.gap.p_exceeds_threshold
-    both = zip(still.probabilities, moving.probabilities, strict=True)
+    pairs = zip(still.probabilities, moving.probabilities, strict=True)
     return attrs.evolve(
         likelier,
-        probabilities=tuple((1 - share) * one + share * other for one, other in both),
+        probabilities=tuple((1 - share) * stationary + share * drifting for stationary, drifting in pairs),
         nothing=(1 - share) * still.nothing + share * moving.nothing,
         gap=attrs.evolve(moving.gap if share > 0.5 else still.gap, p_exceeds_threshold=p_exceeds_threshold),
     )
@@ -144,30 +146,30 @@ def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float =
     ends = 0, question.places - 1
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
-    more = max(MORE_RUNS, min(belief.runs[:2]) // 3)
+    extra_runs = max(MORE_RUNS, min(belief.runs[:2]) // 3)
     if belief.gap is None or belief.gap.p_exceeds_threshold < sure:
-        return Measurement(0, more, ends[1], more)
-    place = most_informative(question, belief)
-    if place is None:
+        return Measurement(0, extra_runs, ends[1], extra_runs)
+    index = most_informative(question, belief)
+    if index is None:
         others = 1 - belief.nothing - answer(question, belief).probability
-        return Measurement(0, more, ends[1], more) if belief.nothing > max(others, 1e-6) else None
+        return Measurement(0, extra_runs, ends[1], extra_runs) if belief.nothing > max(others, 1e-6) else None
     end = ends[0] if belief.runs[0] <= belief.runs[1] else ends[1]
-    times = best_runs(belief, question.sums(belief.probabilities)[place], setup)
-    paired, alone = belief.sessions
-    if times == 1 and not belief.drifts and alone < paired - 1:
-        return Measurement(place, 1, end, 0)
-    return Measurement(place, times, end, runs_of_end(times, belief.drifts))
+    times = best_runs(belief, question.sums(belief.probabilities)[index], setup)
+    paired, unpaired = belief.sessions
+    if times == 1 and not belief.drifts and unpaired < paired - 1:
+        return Measurement(index, 1, end, 0)
+    return Measurement(index, times, end, runs_of_end(times, belief.drifts))
 
 
 def _groups(evidence: Sequence[Observation]) -> tuple[list[Group], float | None]:
     """The evidence in one order. Amounts are logarithms now, or else in this unit."""
     finite = [(e, tuple(a for a in e.amounts if math.isfinite(a))) for e in evidence]
-    kept = sorted((e.place, e.session, sorted(amounts), e.apart) for e, amounts in finite if amounts)
-    logarithmic = all(amount > 0 for _, _, amounts, _ in kept for amount in amounts)
-    unit = None if logarithmic else max(abs(amount) for _, _, amounts, _ in kept for amount in amounts) or 1.0
+    ordered = sorted((e.place, e.session, sorted(amounts), e.apart) for e, amounts in finite if amounts)
+    logarithmic = all(amount > 0 for _, _, amounts, _ in ordered for amount in amounts)
+    unit = None if logarithmic else max(abs(amount) for _, _, amounts, _ in ordered for amount in amounts) or 1.0
     groups = [
-        Group(place, session, tuple(math.log(a) if unit is None else a / unit for a in amounts), apart)
-        for place, session, amounts, apart in kept
+        Group(index, session, tuple(math.log(a) if unit is None else a / unit for a in amounts), apart)
+        for index, session, amounts, apart in ordered
     ]
     return groups, unit
 
@@ -175,7 +177,7 @@ def _groups(evidence: Sequence[Observation]) -> tuple[list[Group], float | None]
 def _counts(groups: Sequence[Group], ends: tuple[int, int]) -> tuple[int, int, int]:
     """Runs of the good end, of the bad end, and of all versions; those of earlier profiles do not count."""
     fresh = [(group.place, len(group.amounts)) for group in groups if not group.apart]
-    good, bad = (sum(count for place, count in fresh if place == end) for end in ends)
+    good, bad = (sum(count for index, count in fresh if index == end) for end in ends)
     return good, bad, sum(count for _, count in fresh)
 
 

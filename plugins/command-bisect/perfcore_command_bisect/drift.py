@@ -88,13 +88,13 @@ def settle(groups: Sequence[Group], found: Drift) -> Settled:
         residuals.setdefault(group.session, []).extend(ends.residuals(group))
     settled, weights = [], []
     for group in groups:
-        known, runs = residuals[group.session], len(group.amounts)
-        share = ratio / (ratio + 1 / len(known)) if known else 0.0
-        offset = share * statistics.fmean(known) if known else 0.0
+        residual, runs = residuals[group.session], len(group.amounts)
+        share = ratio / (ratio + 1 / len(residual)) if residual else 0.0
+        offset = share * statistics.fmean(residual) if residual else 0.0
         settled.append(attrs.evolve(group, amounts=tuple(amount - offset for amount in group.amounts)))
         if group.place not in ends.places or group.apart:
-            left = (1 - share) * ratio
-            weights.append(_weight(group, left / (1 + left)))
+            weight = (1 - share) * ratio
+            weights.append(_weight(group, weight / (1 + weight)))
         else:
             weights.append((runs - share) / runs if group.session in others else 1.0)
     return Settled(tuple(settled), tuple(weights))
@@ -107,17 +107,17 @@ def seen(groups: Sequence[Group], ends: Endpoints) -> Drift:
     for group in groups:
         if residuals := ends.residuals(group):
             sessions.setdefault(group.session, [[], []])[ends.places.index(group.place)].extend(residuals)
-    both = all(any(amounts) for amounts in zip(*sessions.values(), strict=True))
-    if len(sessions) < _FEWEST or not both:
+    shared = all(any(amounts) for amounts in zip(*sessions.values(), strict=True))
+    if len(sessions) < _FEWEST or not shared:
         return Drift(0.0, 0.0, ends)
     many = [group.amounts for group in groups if len(group.amounts) > 1]
-    squares = (_FINEST * ends.scale) ** 2 + sum(statistics.variance(some) * (len(some) - 1) for some in many)
-    freedom = sum(len(some) - 1 for some in many)
+    squares = (_FINEST * ends.scale) ** 2 + sum(statistics.variance(values) * (len(values) - 1) for values in many)
+    freedom = sum(len(values) - 1 for values in many)
     fits = [_fit(list(sessions.values()), squares, freedom, ratio) for ratio in (0.0, *_RATIOS)]
     most = max(fit[0] for fit in fits)
-    none, *some = (math.exp(fit[0] - most) for fit in fits)
-    moved = _PRIOR * statistics.fmean(some)
-    best = some.index(max(some))
+    none, *drifts = (math.exp(fit[0] - most) for fit in fits)
+    moved = _PRIOR * statistics.fmean(drifts)
+    best = drifts.index(max(drifts))
     levels = ends.levels[0] + fits[best + 1][1], ends.levels[1] + fits[best + 1][2]
     return Drift(moved / (moved + (1 - _PRIOR) * none), _RATIOS[best], attrs.evolve(ends, levels=levels))
 
@@ -126,7 +126,7 @@ def _fit(
     sessions: Sequence[Sequence[Sequence[float]]], squares: float, freedom: int, ratio: float
 ) -> tuple[float, float, float]:
     """The log likelihood of a ratio, over all levels and sizes of the noise, and the likeliest levels."""
-    aa = ab = bb = a = b = rest = logs = 0.0
+    aa = ab = bb = a = b = residual_squares = logs = 0.0
     for good, bad in sessions:
         n, m = len(good), len(bad)
         x, z = math.fsum(good) / max(1, n), math.fsum(bad) / max(1, m)
@@ -134,25 +134,27 @@ def _fit(
         nn, nm, mm = n - n * n * shared, -n * m * shared, m - m * m * shared
         aa, ab, bb = aa + nn, ab + nm, bb + mm
         a, b = a + nn * x + nm * z, b + nm * x + mm * z
-        rest += nn * x * x + 2 * nm * x * z + mm * z * z
+        residual_squares += nn * x * x + 2 * nm * x * z + mm * z * z
         logs -= math.log(1 + ratio * (n + m))
         freedom += bool(n) + bool(m)
-    whole = aa * bb - ab * ab
-    one, other = (bb * a - ab * b) / whole, (aa * b - ab * a) / whole
-    rest = squares + max(0.0, rest - one * a - other * b)
-    return 0.5 * (logs - math.log(whole) - (freedom - 2) * math.log(rest)), one, other
+    determinant = aa * bb - ab * ab
+    level_a, level_b = (bb * a - ab * b) / determinant, (aa * b - ab * a) / determinant
+    residual_squares = squares + max(0.0, residual_squares - level_a * a - level_b * b)
+    return 0.5 * (logs - math.log(determinant) - (freedom - 2) * math.log(residual_squares)), level_a, level_b
 
 
 def _without_spikes(groups: Sequence[Group], scale: float) -> list[Group]:
     """With amounts that are far from the others of their group moved nearer: what is far is told by the runs within
     sessions, and `scale` where these are all the same."""
     middles = [statistics.median(group.amounts) for group in groups]
-    both = list(zip(groups, middles, strict=True))
-    sizes = [abs(amount - middle) for group, middle in both if len(group.amounts) > 1 for amount in group.amounts]
+    group_middles = list(zip(groups, middles, strict=True))
+    sizes = [
+        abs(amount - middle) for group, middle in group_middles if len(group.amounts) > 1 for amount in group.amounts
+    ]
     reach = _SPIKE * (noise.scale_of(sizes, 0.0, 0.0) or scale)
     return [
         attrs.evolve(group, amounts=tuple(max(middle - reach, min(middle + reach, a)) for a in group.amounts))
-        for group, middle in both
+        for group, middle in group_middles
     ]
 
 

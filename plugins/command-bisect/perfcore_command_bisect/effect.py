@@ -46,24 +46,24 @@ class EndDifference:
         if runs >= most:
             return True
         error = (self.high - self.low) / 2 / NormalDist().inv_cdf((1 + LEVEL) / 2)
-        wanted = self.smallest + NormalDist().inv_cdf(sure) * error * math.sqrt(runs / most)
-        return abs(self.value) + _HOPE * error < wanted
+        required = self.smallest + NormalDist().inv_cdf(sure) * error * math.sqrt(runs / most)
+        return abs(self.value) + _HOPE * error < required
 
 
 def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smallest: float) -> EndDifference:
     """From the log likelihoods of the good end's runs at its levels, and of the bad end's at its own, for each kind of
     noise. Levels are `width` apart; the first good one is `offset` of them above the first bad one."""
-    known = [(max(good) + max(bad), good, bad) for good, bad in kinds]
-    best = max(top for top, _, _ in known)
+    kind_values = [(max(good) + max(bad), good, bad) for good, bad in kinds]
+    best = max(top for top, _, _ in kind_values)
     steps: dict[int, float] = {}
-    for top, good, bad in known:
+    for top, good, bad in kind_values:
         if top < best - _KEPT:
             continue
         ones = [math.exp(value - max(good) + top - best) for value in good]
         others = [math.exp(value - max(bad)) for value in bad]
-        for a, one in enumerate(ones):
-            for b, other in enumerate(others, -a - offset):
-                steps[b] = steps.get(b, 0.0) + one * other
+        for a, bad_density in enumerate(ones):
+            for b, good_density in enumerate(others, -a - offset):
+                steps[b] = steps.get(b, 0.0) + bad_density * good_density
     middle, low, high = (width * quantile(steps, share) for share in (0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2))
     p_exceeds_threshold = max(
         _above(steps, smallest / width), _above({-b: p for b, p in steps.items()}, smallest / width)
@@ -73,11 +73,11 @@ def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smalles
 
 def quantile(weights: dict[int, float], share: float) -> float:
     """Between the cells of a histogram, whose cells are one wide."""
-    wanted, seen = share * sum(weights.values()), 0.0
+    target, cumulative = share * sum(weights.values()), 0.0
     for cell in sorted(weights):
-        if seen + weights[cell] >= wanted:
-            return cell - 0.5 + (wanted - seen) / weights[cell]
-        seen += weights[cell]
+        if cumulative + weights[cell] >= target:
+            return cell - 0.5 + (target - cumulative) / weights[cell]
+        cumulative += weights[cell]
     return float(max(weights))
 
 

@@ -69,13 +69,13 @@ def bisection(
     with Lock(perf / "locks" / "bisect").hold(0.0, busy):
         if options.reset:
             journals.remove(perf)
-        earlier = journals.read(perf)
+        stored_journal = journals.read(perf)
         if options.is_new:
             requested = new_journal(repository, options, listener, confirm)
-            journal = _resumed(repository, earlier, requested, listener, search)
-        elif options.command is None and earlier is not None:
-            _require_own(repository, earlier, confirm)
-            journal = earlier
+            journal = _resumed(repository, stored_journal, requested, listener, search)
+        elif options.command is None and stored_journal is not None:
+            _require_own(repository, stored_journal, confirm)
+            journal = stored_journal
         else:
             raise UsageError(
                 "say between which versions: perf bisect GOOD BAD -- COMMAND",
@@ -224,11 +224,11 @@ class Bisection:
         except CommandFailedError as error:
             self._skip(measurement.place, error)
             return None
-        known = len(self.journal.question.alike)
-        for place in (measurement.end, measurement.place):
-            self._identify(place, trees)
+        pairs = len(self.journal.question.alike)
+        for index in (measurement.end, measurement.place):
+            self._identify(index, trees)
         question = self.journal.question
-        if len(question.alike) > known:
+        if len(question.alike) > pairs:
             if measurement.place:
                 pair = next(pair for pair in question.alike if measurement.place in pair)
                 twin = self.journal.versions[sum(pair) - measurement.place]
@@ -273,29 +273,30 @@ class Bisection:
         )
         self._run_seconds += time.monotonic() - started
         self._runs += sum(times)
-        for place, one in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):
-            if one.profile is None:
-                error = one.error or PerfError(f"{one.job.label} was not measured")
-                tree = trees.get(self.journal.versions[place])
-                self._skip(place, run_error("", error, one.job, tree, self._built))
+        for index, outcome in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):
+            if outcome.profile is None:
+                error = outcome.error or PerfError(f"{outcome.job.label} was not measured")
+                tree = trees.get(self.journal.versions[index])
+                self._skip(index, run_error("", error, outcome.job, tree, self._built))
                 return
-        self._keep(measurement, [one.profile for one in done if one.profile is not None])
+        self._keep(measurement, [outcome.profile for outcome in done if outcome.profile is not None])
 
     def _keep(self, measurement: Measurement, profiles: Sequence[Profile]) -> None:
         journal, first = self.journal, profiles[0]
         places = (measurement.place, measurement.end)[: len(profiles)]
         amounts = [observations.read(profile, journal.metric, journal.function) for profile in profiles]
-        if journal.function and not journal.sessions and not any(any(one.values) for one in amounts):
+        if journal.function and not journal.sessions and not any(any(values.values) for values in amounts):
             raise NotFoundError(
                 f"neither end spends anything in a function {printable(journal.function)!r}",
                 hint=nearest(journal.function, observations.functions(first))
                 or next(iter(first.notes), "`perf show` lists them"),
             )
-        if not all(one.values for one in amounts):
+        if not all(values.values for values in amounts):
             raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
         session = observations.session(first) or f"{journal.sessions}"
         read = tuple(
-            Reading(journal.versions[place], one.values, session) for place, one in zip(places, amounts, strict=True)
+            Reading(journal.versions[index], values.values, session)
+            for index, values in zip(places, amounts, strict=True)
         )
         self._write(
             readings=(*journal.readings, *read),
@@ -310,9 +311,11 @@ class Bisection:
             self._write(readings=(*self.journal.readings, *earlier_readings(self.repository, self.journal)))
         for profile in profiles:
             self._register(profile)
-        for place, one in zip(places, amounts, strict=True):
-            if measurement.place in (0, place):
-                self._tell(Step(self._version(place), one.values, more=place != places[-1] and measurement.place == 0))
+        for index, values in zip(places, amounts, strict=True):
+            if measurement.place in (0, index):
+                self._tell(
+                    Step(self._version(index), values.values, more=index != places[-1] and measurement.place == 0)
+                )
 
     def _register(self, profile: Profile) -> None:
         if self.register:
@@ -346,8 +349,8 @@ class Bisection:
         return f"{self.journal.versions[end][:10]}, the {'bad' if end else 'good'} end"
 
     def _require_same_machine(self) -> None:
-        here = environment.environment_id(self._context.machine)
-        if self.journal.environment_id not in ("", here):
+        current_machine = environment.environment_id(self._context.machine)
+        if self.journal.environment_id not in ("", current_machine):
             raise UsageError(
                 "this bisection was begun on another machine, or before this one was changed: amounts do not compare",
                 hint="go on there, or begin again: perf bisect --reset",
@@ -356,23 +359,23 @@ class Bisection:
 
 def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:
     """What profiles that exist already say of the versions of a bisection."""
-    found, told = [], set()
+    readings, skipped = [], set()
     mine = {reading.session for reading in asked.readings}
     for version in asked.versions:
         for entry in repository.readable_entries(version):
             alike = (entry.config_id, entry.environment_id) == (asked.config_id, asked.environment_id)
-            if not alike or entry.profile in told:
+            if not alike or entry.profile in skipped:
                 continue
-            told.add(entry.profile)
+            skipped.add(entry.profile)
             with contextlib.suppress(PerfError):
                 profile = repository.store.load(entry.profile)
                 session = observations.session(profile) or entry.profile
                 values = observations.read(profile, asked.metric, asked.function).values
                 if values and session not in mine:
-                    found.append(Reading(version, values, session, apart=True))
-    with_ends = {r.session for r in found if r.version in (asked.versions[0], asked.versions[-1])}
-    others = {r.session for r in found if r.version not in (asked.versions[0], asked.versions[-1])}
-    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in found]
+                    readings.append(Reading(version, values, session, apart=True))
+    with_ends = {r.session for r in readings if r.version in (asked.versions[0], asked.versions[-1])}
+    others = {r.session for r in readings if r.version not in (asked.versions[0], asked.versions[-1])}
+    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in readings]
 
 
 def _often(count: int) -> Mapping[str, Any]:

@@ -20,19 +20,19 @@ def most_informative(question: Question, belief: Belief) -> int | None:
     information = _information(belief)
     sums = question.sums(belief.probabilities)
     best, most = None, 1e-6
-    for place in range(1, question.places - 1):
-        if place in question.broken:
+    for index in range(1, question.places - 1):
+        if index in question.broken:
             continue
-        worth = _interpolated(information, sums[place]) * _chance(place, question.broken)
+        worth = _interpolated(information, sums[index]) * _chance(index, question.broken)
         if worth > most:
-            best, most = place, worth
+            best, most = index, worth
     return best
 
 
 def _chance(place: int, broken: frozenset[int]) -> float:
     chance = 1.0
     for side in (-1, 1):
-        distances = [(other - place) * side for other in broken if (other - place) * side > 0]
+        distances = [(broken_index - place) * side for broken_index in broken if (broken_index - place) * side > 0]
         if not distances:
             continue
         distance = min(distances)
@@ -53,12 +53,12 @@ def _densities(belief: Belief) -> tuple[list[float], list[float]]:
     """The likeliest noise around both levels, as shares of steps that cover them."""
     low, high = min(0.0, belief.step) - 3 * belief.scale, max(0.0, belief.step) + 6 * belief.scale
     places = [low + (high - low) * (i + 0.5) / (2 * _POINTS) for i in range(2 * _POINTS)]
-    found = []
+    densities = []
     for level in (0.0, belief.step):
-        values = [math.exp(noise.log_density(place - level, belief.scale, belief.shape)) for place in places]
-        whole = sum(values)
-        found.append([value / whole for value in values])
-    return found[0], found[1]
+        values = [math.exp(noise.log_density(position - level, belief.scale, belief.shape)) for position in places]
+        total = sum(values)
+        densities.append([value / total for value in values])
+    return densities[0], densities[1]
 
 
 def _mutual(good: Sequence[float], bad: Sequence[float], share: float) -> float:
@@ -74,9 +74,9 @@ def _mutual(good: Sequence[float], bad: Sequence[float], share: float) -> float:
 
 
 def _interpolated(values: Sequence[float], share: float) -> float:
-    place = min(max(share, 0.0), 1.0) * (len(values) - 1)
-    low = min(int(place), len(values) - 2)
-    return values[low] + (values[low + 1] - values[low]) * (place - low)
+    position = min(max(share, 0.0), 1.0) * (len(values) - 1)
+    low = min(int(position), len(values) - 2)
+    return values[low] + (values[low + 1] - values[low]) * (position - low)
 
 
 def best_runs(belief: Belief, share: float, setup: float) -> int:
@@ -96,8 +96,8 @@ def _normal_information(distance: float, share: float) -> float:
     """What a normal amount tells about its side, the sides being so many standard deviations apart."""
     low, high = -4.0, distance + 4.0
     places = [low + (high - low) * (i + 0.5) / _POINTS for i in range(_POINTS)]
-    good = [math.exp(-0.5 * place * place) for place in places]
-    bad = [math.exp(-0.5 * (place - distance) ** 2) for place in places]
+    good = [math.exp(-0.5 * position * position) for position in places]
+    bad = [math.exp(-0.5 * (position - distance) ** 2) for position in places]
     return _mutual([g / sum(good) for g in good], [b / sum(bad) for b in bad], share)
 
 

@@ -90,15 +90,15 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def question(self) -> Question:
-        places = {version: place for place, version in enumerate(self.versions)}
+        places = {version: index for index, version in enumerate(self.versions)}
         first: dict[str, int] = {}
         alike = set()
         programs = {} if self.again else self.programs
         for version, program in sorted(programs.items(), key=lambda item: places[item[0]]):
-            place = places[version]
+            index = places[version]
             if program in first:
-                alike.add((first[program], place))
-            first[program] = place
+                alike.add((first[program], index))
+            first[program] = index
         return Question(
             places=len(self.versions),
             prior=self.prior,
@@ -109,7 +109,7 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> list[Observation]:
-        places = {version: place for place, version in enumerate(self.versions)}
+        places = {version: index for index, version in enumerate(self.versions)}
         return [Observation(places[r.version], r.amounts, r.session, r.apart) for r in self.readings]
 
     def asks_the_same(self, other: Journal) -> bool:
@@ -136,16 +136,18 @@ def read(folder: Path) -> Journal | None:
         data = files.read(path, _MAX_BYTES, hint=hint).data
     except NotFoundError:
         return None
-    shown = printable(str(path))
+    printable_path = printable(str(path))
     try:
         head = msgspec.json.decode(data, type=_Head)
         if head.format > FORMAT:
-            raise FormatError(f"{shown} was written by a newer perfcore", hint="finish it with that one, or " + hint)
+            raise FormatError(
+                f"{printable_path} was written by a newer perfcore", hint="finish it with that one, or " + hint
+            )
         journal = msgspec.json.decode(data, type=Journal)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise FormatError(f"{shown} is damaged: {error}", hint=hint) from error
+        raise FormatError(f"{printable_path} is damaged: {error}", hint=hint) from error
     if wrong := _wrong(journal):
-        raise FormatError(f"{shown} is damaged: {wrong}", hint=hint)
+        raise FormatError(f"{printable_path} is damaged: {wrong}", hint=hint)
     return journal
 
 
@@ -172,20 +174,20 @@ class _Head(msgspec.Struct):
 
 def _wrong(journal: Journal) -> str | None:
     """What makes no sense in a journal that can be read."""
-    known = set(journal.versions)
+    versions = set(journal.versions)
     named = {reading.version for reading in journal.readings} | set(journal.broken) | set(journal.programs)
-    if len(known) != len(journal.versions) or len(known) < 2:
+    if len(versions) != len(journal.versions) or len(versions) < 2:
         return "its versions are no row"
-    if not named <= known:
+    if not named <= versions:
         return "it tells of versions that are not in its row"
     for name, values in (("contains", journal.contains), ("prior", journal.prior)):
-        if values and len(values) != len(known):
+        if values and len(values) != len(versions):
             return f"`{name}` has not one value for each version"
     try:
         bits = [int(text, 16) for text in journal.contains]
     except ValueError:
         return "`contains` has no hexadecimal digits"
-    if any(not 0 <= value < 2 << place or not value >> place & 1 for place, value in enumerate(bits)):
+    if any(not 0 <= value < 2 << index or not value >> index & 1 for index, value in enumerate(bits)):
         return "`contains` has versions inside of older ones"
     if journal.threshold is not None and not journal.threshold >= 0:
         return "its threshold is no size"

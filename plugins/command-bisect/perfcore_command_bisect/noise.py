@@ -43,7 +43,7 @@ class Grid:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        return tuple(place * self.scale / _FINE for place in range(self.first, self.last + 1))
+        return tuple(position * self.scale / _FINE for position in range(self.first, self.last + 1))
 
 
 def grid(half: int, centre: float, runs: float) -> Grid:
@@ -88,7 +88,7 @@ def likelihoods(amounts: tuple[float, ...], levels: Grid, share: float) -> tuple
             if len(cells) == 1:
                 rows.append(tuple([share * (table[cell] - offset) for cell in cells[0]]))
             else:
-                sums = map(sum, zip(*([table[cell] for cell in some] for some in cells), strict=True))
+                sums = map(sum, zip(*([table[cell] for cell in columns] for columns in cells), strict=True))
                 rows.append(tuple([share * (value - offset) for value in sums]))
     return tuple(rows)
 
@@ -132,5 +132,5 @@ def log_density(distance: float, scale: float, shape: float) -> float:
 
 def logarithms(amounts: Iterable[float]) -> tuple[float, ...] | None:
     """None where one is not positive: there a level is no factor."""
-    known = tuple(amounts)
-    return tuple(map(math.log, known)) if all(amount > 0 for amount in known) else None
+    values = tuple(amounts)
+    return tuple(map(math.log, values)) if all(value > 0 for value in values) else None

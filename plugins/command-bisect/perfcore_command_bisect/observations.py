@@ -26,16 +26,17 @@ class Amount:
 def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
     """Of a metric (the one that decides for none), or of what a function took of it with all it called. NotFoundError
     where the profile has no such metric or no stacks; a function that was not seen took nothing."""
-    known = run_values.of_profile(profile)
-    chosen = metric or run_values.primary(known)
-    if chosen is None or chosen not in known:
+    metric_values = run_values.of_profile(profile)
+    chosen = metric or run_values.primary(metric_values)
+    if chosen is None or chosen not in metric_values:
         raise NotFoundError(
             f"{printable(profile.label)} has no metric {printable(metric) or 'at all'}",
-            hint=nearest(metric, known) or (f"there are {', '.join(map(printable, known))}" if known else None),
+            hint=nearest(metric, metric_values)
+            or (f"there are {', '.join(map(printable, metric_values))}" if metric_values else None),
         )
-    one = known[chosen]
-    values = _of_function(profile, chosen, function) if function else one.values
-    return Amount(chosen, one.unit, one.better, values)
+    values_of_run = metric_values[chosen]
+    values = _of_function(profile, chosen, function) if function else values_of_run.values
+    return Amount(chosen, values_of_run.unit, values_of_run.better, values)
 
 
 def functions(profile: Profile) -> list[str]:
@@ -48,8 +49,8 @@ def session(profile: Profile) -> str | None:
     runs = profile.table("runs")
     if runs is None or "session" not in runs.names:
         return None
-    found = {value for value in runs["session"] if value is not None}
-    return str(found.pop()) if len(found) == 1 else None
+    sessions = {value for value in runs["session"] if value is not None}
+    return str(sessions.pop()) if len(sessions) == 1 else None
 
 
 def _of_function(profile: Profile, metric: str, function: str) -> tuple[float, ...]:

@@ -49,16 +49,16 @@ class Levels:
     @classmethod
     def of(cls, groups: Sequence[Group], sides: dict[int, float]) -> Levels:
         """From the amounts of versions that are believed to be on one side."""
-        both: tuple[list[float], list[float]] = [], []
+        sides_of_levels: tuple[list[float], list[float]] = [], []
         for group in groups:
             if group.place in sides:
-                both[sides[group.place] > 0.5].extend(group.amounts)
-        middles = statistics.median(both[0]), statistics.median(both[1])
+                sides_of_levels[sides[group.place] > 0.5].extend(group.amounts)
+        middles = statistics.median(sides_of_levels[0]), statistics.median(sides_of_levels[1])
         step = abs(middles[1] - middles[0])
-        residuals = [amount - middle for side, middle in zip(both, middles, strict=True) for amount in side]
+        residuals = [amount - middle for side, middle in zip(sides_of_levels, middles, strict=True) for amount in side]
         scale = noise.scale_of(residuals, step, max(LEAST, step / _FINEST))
         half = noise.half_steps(scale)
-        good, bad = (noise.grid(half, middle, len(side)) for side, middle in zip(both, middles, strict=True))
+        good, bad = (noise.grid(half, middle, len(side)) for side, middle in zip(sides_of_levels, middles, strict=True))
         return cls(good, bad, middles[1] >= middles[0], scale, middles)
 
 
@@ -100,19 +100,19 @@ class Posterior:
         cases = cases_of(question, measured)
         every = (1 << len(measured)) - 1
         different = sorted(set(cases[1:]))
-        good = [_sums(settled, place, levels.good) for place in measured]
-        bad = [_sums(settled, place, levels.bad) for place in measured]
+        good = [_sums(settled, index, levels.good) for index in measured]
+        bad = [_sums(settled, index, levels.bad) for index in measured]
         kinds = []
-        for number in range(len(good[0])):
-            low = _Subsets([rows[number] for rows in good], from_end=True)
-            high = _Subsets([rows[number] for rows in bad], from_end=False)
-            one = tuple(low.sum(every & ~case) for case in different), tuple(map(high.sum, different))
-            kinds.append(_Kind(number, *one, (low.sum(every), high.sum(every))))
+        for column in range(len(good[0])):
+            low = _Subsets([rows[column] for rows in good], from_end=True)
+            high = _Subsets([rows[column] for rows in bad], from_end=False)
+            apart = tuple(low.sum(every & ~case) for case in different), tuple(map(high.sum, different))
+            kinds.append(_Kind(column, *apart, (low.sum(every), high.sum(every))))
         bests = [kind.best() for kind in kinds]
-        kept = [kind for kind, best in zip(kinds, bests, strict=True) if best > max(bests) - _NEGLIGIBLE]
-        places = {case: number for number, case in enumerate(different)}
+        likely_kinds = [kind for kind, best in zip(kinds, bests, strict=True) if best > max(bests) - _NEGLIGIBLE]
+        places = {case: column for column, case in enumerate(different)}
         ends = list(zip(good[0], bad[-1], strict=True))
-        return cls(levels, ends, [places.get(case, 0) for case in cases], kept, max(bests))
+        return cls(levels, ends, [places.get(case, 0) for case in cases], likely_kinds, max(bests))
 
     def probabilities(self, shares: Sequence[float]) -> tuple[list[float], float]:
         """(of each version that it made the change, that nothing did)."""
@@ -121,15 +121,15 @@ class Posterior:
         weights = [share * change[case] for share, case in zip(shares, self.cases, strict=True)]
         weights = [(1 - PRIOR_NOTHING) * weight / pairs for weight in weights]
         none = PRIOR_NOTHING * sum(self._same(kind) for kind in self.kinds) / all_levels
-        whole = sum(weights) + none
-        if not whole:
+        total = sum(weights) + none
+        if not total:
             return [(1 - PRIOR_NOTHING) * share for share in shares], PRIOR_NOTHING
-        return [weight / whole for weight in weights], none / whole
+        return [weight / total for weight in weights], none / total
 
     def gap(self, smallest: float, logarithmic: bool) -> EndDifference:
         """By how much the ends differ, by their own runs."""
-        whole = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
-        return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(whole, _SAME))
+        threshold = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
+        return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(threshold, _SAME))
 
     def belief(self, shares: Sequence[float]) -> Belief:
         probabilities, nothing = self.probabilities(shares)
@@ -162,7 +162,7 @@ class Posterior:
         if top < -_NEGLIGIBLE * 3:
             return 0.0
         sums = _behind([math.exp(value - most) for value in after], len(before), self._offset, self.levels.rising)
-        total = sum(math.exp(value - most_before) * later for value, later in zip(before, sums, strict=True))
+        total = sum(math.exp(value - most_before) * likelihood for value, likelihood in zip(before, sums, strict=True))
         return total * math.exp(top)
 
     @property
@@ -173,10 +173,10 @@ class Posterior:
     def _same(self, kind: _Kind) -> float:
         """The likelihood that all runs are of one level."""
         good, bad = self.levels.good, self.levels.bad
-        alone = [
-            value for number, value in enumerate(kind.alone[1]) if not good.first <= bad.first + number <= good.last
+        unshared = [
+            value for column, value in enumerate(kind.alone[1]) if not good.first <= bad.first + column <= good.last
         ]
-        return sum(math.exp(min(0.0, value - self.top)) for value in (*kind.alone[0], *alone))
+        return sum(math.exp(min(0.0, value - self.top)) for value in (*kind.alone[0], *unshared))
 
     def _pairs(self) -> float:
         good, bad = self.levels.good, self.levels.bad
@@ -199,11 +199,11 @@ class Posterior:
                 continue
             ones = [math.exp(value - max(before) + top) for value in before]
             others = [math.exp(value - max(after)) for value in after]
-            for a, one in enumerate(ones):
-                for b, other in enumerate(others, -a - self._offset):
+            for a, bad_weight in enumerate(ones):
+                for b, good_weight in enumerate(others, -a - self._offset):
                     if (b > 0) == self.levels.rising and b:
-                        steps[b] = steps.get(b, 0.0) + one * other
-                        levels[a] = levels.get(a, 0.0) + one * other
+                        steps[b] = steps.get(b, 0.0) + bad_weight * good_weight
+                        levels[a] = levels.get(a, 0.0) + bad_weight * good_weight
         if not steps:
             middle = self.levels.centres
             return middle[0], middle[1] - middle[0], middle[1] - middle[0], middle[1] - middle[0]
@@ -215,10 +215,10 @@ class Posterior:
 def _sums(settled: Settled, place: int, levels: noise.Grid) -> list[Row]:
     """For each kind of noise, the log likelihood of all runs of a place at every level."""
     groups = zip(settled.groups, settled.weights, strict=True)
-    found = [noise.likelihoods(g.amounts, levels, weight) for g, weight in groups if g.place == place]
-    total: list[Row] = list(found[0])
-    for rows in found[1:]:
-        total = [_plus(one, other) for one, other in zip(total, rows, strict=True)]
+    likelihoods = [noise.likelihoods(g.amounts, levels, weight) for g, weight in groups if g.place == place]
+    total: list[Row] = list(likelihoods[0])
+    for rows in likelihoods[1:]:
+        total = [_plus(first, second) for first, second in zip(total, rows, strict=True)]
     return total
 
 
@@ -234,14 +234,14 @@ class _Subsets:
     def sum(self, bits: int) -> Row:
         missing = []
         while bits not in self._known:
-            one = bits.bit_length() - 1 if self._from_end else (bits & -bits).bit_length() - 1
-            missing.append(one)
-            bits ^= 1 << one
-        found = self._known[bits]
-        for one in reversed(missing):
-            bits |= 1 << one
-            found = self._known[bits] = _plus(found, self._rows[one])
-        return found
+            member = bits.bit_length() - 1 if self._from_end else (bits & -bits).bit_length() - 1
+            missing.append(member)
+            bits ^= 1 << member
+        subset_sum = self._known[bits]
+        for member in reversed(missing):
+            bits |= 1 << member
+            subset_sum = self._known[bits] = _plus(subset_sum, self._rows[member])
+        return subset_sum
 
 
 def _plus(one: Row, other: Row) -> Row:
@@ -254,5 +254,5 @@ def _behind(values: Sequence[float], count: int, offset: int, rising: bool) -> l
     sums = [0.0, *itertools.accumulate(values)]
     last = len(values)
     if rising:
-        return [sums[last] - sums[min(max(number + offset + 1, 0), last)] for number in range(count)]
-    return [sums[min(max(number + offset, 0), last)] for number in range(count)]
+        return [sums[last] - sums[min(max(column + offset + 1, 0), last)] for column in range(count)]
+    return [sums[min(max(column + offset, 0), last)] for column in range(count)]

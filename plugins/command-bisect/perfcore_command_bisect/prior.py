@@ -34,19 +34,21 @@ def shares(
 ) -> tuple[float, ...]:
     """For versions that touch these files (None where nobody knows). `texts` are the words of the command and the
     function; each pair in `changed` is a row of versions, one of which a history shows to have changed something."""
-    known = tuple(texts)
-    named = frozenset(str(PurePosixPath(text)) for text in known)
-    words = frozenset(word.lower() for text in known for word in _WORD.findall(PurePosixPath(text).stem or text))
-    found = [COMMON if touched is None else share(touched, words, named) for touched in files]
-    raised = {place for first, last in changed for place in range(first, last + 1)}
-    return tuple(one * CHANGED if place in raised else one for place, one in enumerate(found))
+    names = tuple(texts)
+    named = frozenset(str(PurePosixPath(text)) for text in names)
+    words = frozenset(word.lower() for text in names for word in _WORD.findall(PurePosixPath(text).stem or text))
+    prior_shares = [COMMON if touched is None else share(touched, words, named) for touched in files]
+    raised = {index for first, last in changed for index in range(first, last + 1)}
+    return tuple(
+        prior_share * CHANGED if index in raised else prior_share for index, prior_share in enumerate(prior_shares)
+    )
 
 
 def _of_file(file: str, words: frozenset[str], named: frozenset[str]) -> float:
     if file in named:
         return NAMED
     path = PurePosixPath(file)
-    folders = {part.lower() for part in path.parent.parts}
+    folders = {component.lower() for component in path.parent.parts}
     name = path.name.lower()
     if path.suffix.lower() in _PROSE or _PROSE_FILES.fullmatch(name) or folders & _PROSE_FOLDERS:
         return PROSE

@@ -39,11 +39,11 @@ def heading(status: Status) -> str:
     """The first line: the metric, the command, the versions and the runs so far."""
     journal = status.journal
     metric = printable(journal.function or journal.metric)
-    earlier = f", {plural(status.belief.runs[2], 'run')} taken already" if status.belief.runs[2] else ""
+    reused_runs = f", {plural(status.belief.runs[2], 'run')} taken already" if status.belief.runs[2] else ""
     label = stored_command.label(journal.command.job)
     subject = f"{metric} of {label}" if metric else label
     versions = f"{journal.versions[0][:10]} (good) to {journal.versions[-1][:10]} (bad)"
-    return f"{subject}: {plural(len(journal.versions) - 1, 'version')} from {versions}{earlier}"
+    return f"{subject}: {plural(len(journal.versions) - 1, 'version')} from {versions}{reused_runs}"
 
 
 @attrs.frozen
@@ -101,7 +101,7 @@ def _read(step: Step, status: Status) -> str:
 
 def _bar(belief: Belief) -> str:
     """The probabilities of the versions, oldest first; several share a column where they are many."""
-    columns = [math.fsum(p or 0.0 for p in part) for part in sparkline.columns_of(belief.probabilities[1:], _BAR)]
+    columns = [math.fsum(p or 0.0 for p in segment) for segment in sparkline.columns_of(belief.probabilities[1:], _BAR)]
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     levels, nothing = (sparkline.BLOCKS, _NOTHING) if unicode else (sparkline.PLAIN, " ")
     most = max(columns) or 1.0
@@ -171,10 +171,10 @@ def _alike(status: Status, good: str, bad: str, runs: str) -> Iterator[str]:
 
 def _more(status: Status) -> str:
     """How many runs may tell, where a number that anyone would wait for does."""
-    asked = status.journal
+    journal = status.journal
     for times in _MORE:
-        if not bayes.alike(status.belief, times * asked.max_runs, asked.confidence):
-            return f"more (perf bisect --max-runs {times * asked.max_runs}), "
+        if not bayes.alike(status.belief, times * journal.max_runs, journal.confidence):
+            return f"more (perf bisect --max-runs {times * journal.max_runs}), "
     return ""
 
 

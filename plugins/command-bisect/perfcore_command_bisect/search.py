@@ -50,18 +50,18 @@ class Question:
         """The prior of each place, of the whole 1; all 0 where nothing can have made the change."""
         shares = list(self.prior) if self.prior else [1.0] * self.places
         innocent = 1
-        for one, other in self.alike:
-            innocent |= self.inside(one) ^ self.inside(other)
-        shares = [_positive(share) if not innocent >> place & 1 else 0.0 for place, share in enumerate(shares)]
-        whole = sum(shares)
-        return [share / whole for share in shares] if whole else shares
+        for first, second in self.alike:
+            innocent |= self.inside(first) ^ self.inside(second)
+        shares = [_positive(share) if not innocent >> index & 1 else 0.0 for index, share in enumerate(shares)]
+        total = sum(shares)
+        return [share / total for share in shares] if total else shares
 
     def sums(self, probabilities: Sequence[float]) -> list[float]:
         """How likely each version is to be bad."""
         if not self.contains:
             return list(itertools.accumulate(probabilities))
-        known = [(place, p) for place, p in enumerate(probabilities) if p]
-        return [sum(p for place, p in known if bits >> place & 1) for bits in self.contains]
+        positive = [(index, p) for index, p in enumerate(probabilities) if p]
+        return [sum(p for index, p in positive if bits >> index & 1) for bits in self.contains]
 
 
 @attrs.frozen(kw_only=True)
@@ -135,13 +135,13 @@ class Search(Protocol):
 def answer(question: Question, belief: Belief) -> Candidates:
     """The likeliest version, or versions that cannot be told apart, and how likely they are."""
     groups: dict[int, list[int]] = {}
-    for place, key in enumerate(_descendants(question)):
-        if place:
-            groups.setdefault(key, []).append(place)
-    found = [
-        Candidates(tuple(group), math.fsum(belief.probabilities[place] for place in group)) for group in groups.values()
+    for index, key in enumerate(_descendants(question)):
+        if index:
+            groups.setdefault(key, []).append(index)
+    suspects = [
+        Candidates(tuple(group), math.fsum(belief.probabilities[index] for index in group)) for group in groups.values()
     ]
-    return max(found, key=lambda one: (one.probability, -one.places[0]))
+    return max(suspects, key=lambda one: (one.probability, -one.places[0]))
 
 
 def credible(belief: Belief, level: float) -> tuple[int, int]:
@@ -159,19 +159,19 @@ def credible(belief: Belief, level: float) -> tuple[int, int]:
 
 def cases_of(question: Question, measured: Sequence[int]) -> list[int]:
     """For each place, the bits of the measured versions that contain it."""
-    inside = [question.inside(place) for place in measured]
+    inside = [question.inside(index) for index in measured]
     if not question.contains:
         every = (1 << len(measured)) - 1
-        return [every >> (first := bisect.bisect_left(measured, place)) << first for place in range(question.places)]
-    return [
-        sum((bits >> place & 1) << number for number, bits in enumerate(inside)) for place in range(question.places)
-    ]
+        return [every >> (first := bisect.bisect_left(measured, index)) << first for index in range(question.places)]
+    return [sum((bits >> index & 1) << case for case, bits in enumerate(inside)) for index in range(question.places)]
 
 
 def _descendants(question: Question) -> list[int]:
     """For each place something that is the same for those which no version that can be measured tells apart."""
-    whole = [place for place in range(question.places) if place not in question.broken or place == question.places - 1]
-    return cases_of(question, whole)
+    working = [
+        index for index in range(question.places) if index not in question.broken or index == question.places - 1
+    ]
+    return cases_of(question, working)
 
 
 def _positive(share: float) -> float:
