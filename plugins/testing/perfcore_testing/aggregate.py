@@ -46,9 +46,9 @@ class AggregateContract:
     def test_several_profiles_of_one_command_become_one(self, driver: Aggregate) -> None:
         """At least for one type it is not refused, and the result is of that type and command."""
         results = [(group[0], joined(driver, group)) for group in (_times(), _traces())]
-        made = [(first, result) for first, result in results if not isinstance(result, PerfError)]
-        assert made
-        for first, result in made:
+        aggregated = [(first, result) for first, result in results if not isinstance(result, PerfError)]
+        assert aggregated
+        for first, result in aggregated:
             assert (result.header.type, result.header.argv) == (first.header.type, first.header.argv)
 
     @pytest.mark.parametrize("count", [1, 2, 7])
@@ -60,10 +60,10 @@ class AggregateContract:
     def test_profiles_with_other_columns_are_joined_or_refused(self, driver: Aggregate) -> None:
         """One type does not mean one set of columns: collectors and their options differ."""
         header = profiles.traced().header
-        groups = [profiles.traced(), *(attrs.evolve(made(), header=header) for made in profiles.SAMPLES.values())]
-        for number in range(1, len(groups)):
-            assert survives_storing(joined(driver, [groups[0], groups[number]]))
-            assert survives_storing(joined(driver, [groups[number], groups[0]]))
+        groups = [profiles.traced(), *(attrs.evolve(make(), header=header) for make in profiles.SAMPLES.values())]
+        for index in range(1, len(groups)):
+            assert survives_storing(joined(driver, [groups[0], groups[index]]))
+            assert survives_storing(joined(driver, [groups[index], groups[0]]))
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_the_profiles_stay_as_they_were(self, driver: Aggregate, sample: str) -> None:
@@ -84,10 +84,10 @@ class AggregateContract:
         if not self.symmetric:
             pytest.skip("the order is meant to matter")
         for group in (_times(), _traces()):
-            one, other = joined(driver, group), joined(driver, group[::-1])
-            assert isinstance(one, PerfError) == isinstance(other, PerfError)
-            if not isinstance(one, PerfError) and not isinstance(other, PerfError):
-                assert totals(one) == totals(other)
+            forward, backward = joined(driver, group), joined(driver, group[::-1])
+            assert isinstance(forward, PerfError) == isinstance(backward, PerfError)
+            if not isinstance(forward, PerfError) and not isinstance(backward, PerfError):
+                assert totals(forward) == totals(backward)
 
     def test_profiles_may_be_summed_in_parts(self, driver: Aggregate) -> None:
         """An accumulator is associative: whatever the parts, the totals are the same, and those of `aggregate`."""
@@ -98,11 +98,11 @@ class AggregateContract:
             if isinstance(at_once, PerfError):
                 continue
             states = [driver.add(driver.start(), profile) for profile in group]
-            left = driver.finish(driver.merge(driver.merge(states[0], states[1]), states[2]))
+            left_first = driver.finish(driver.merge(driver.merge(states[0], states[1]), states[2]))
             states = [driver.add(driver.start(), profile) for profile in group]
             right = driver.finish(driver.merge(states[0], driver.merge(states[1], states[2])))
-            assert totals(left) == totals(right) == totals(at_once)
-            assert survives_storing(left)
+            assert totals(left_first) == totals(right) == totals(at_once)
+            assert survives_storing(left_first)
             if hasattr(driver, "aggregate"):
                 assert totals(driver.aggregate(group)) == totals(at_once)
 

@@ -100,8 +100,8 @@ class Window:
 
     def frames(self, count: int = 2) -> None:
         """Wait until so many frames are drawn."""
-        one = "await new Promise((done) => requestAnimationFrame(done));"
-        self.run(f"(async () => {{ {one * count} }})()")
+        one_frame = "await new Promise((done) => requestAnimationFrame(done));"
+        self.run(f"(async () => {{ {one_frame * count} }})()")
 
     def press(self, *keys: str) -> None:
         """Keys by name; `Control+f` with a modifier."""
@@ -137,8 +137,8 @@ class Window:
 
     def media(self, **features: str) -> None:
         """What the page is told about the user: `prefers_color_scheme="dark"`."""
-        found = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
-        self.call("Emulation.setEmulatedMedia", features=found)
+        media_features = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.call("Emulation.setEmulatedMedia", features=media_features)
         self.frames()
 
     def picture(self, path: Path, *, whole: bool = False) -> None:
@@ -168,8 +168,8 @@ def _address(folder: Path, browser: subprocess.Popen[bytes]) -> str:
         assert browser.poll() is None, f"the browser ended with {browser.returncode}"
         assert time.monotonic() < end, "the browser does not answer"
         time.sleep(0.05)
-    number, path = port.read_text().split("\n")[:2]
-    return f"ws://127.0.0.1:{number}{path}"
+    port_number, path = port.read_text().split("\n")[:2]
+    return f"ws://127.0.0.1:{port_number}{path}"
 
 
 def _session(socket: Any) -> str:

@@ -19,7 +19,7 @@ def assert_told(change: Change) -> None:
     assert change.evidence, "a change says what it rests on"
     assert change.evidence.isprintable(), f"not for a terminal: {change.evidence!r}"
     numbers = (change.baseline_value, change.target_value, change.ratio, change.low, change.high)
-    assert all(number is None or math.isfinite(number) for number in numbers), change
+    assert all(figure is None or math.isfinite(figure) for figure in numbers), change
     assert (change.low is None) == (change.high is None)
     if change.low is not None and change.high is not None:
         assert change.ratio is not None
@@ -39,11 +39,11 @@ from {builders} import *
 driver = import_module({kind.__module__!r}).{kind.__qualname__}
 print(driver({settings}).{asked})
 """
-    said = set()
+    outputs = set()
     for seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": seed}
         )
         assert done.returncode == 0, done.stderr
-        said.add(done.stdout)
-    assert len(said) == 1
+        outputs.add(done.stdout)
+    assert len(outputs) == 1

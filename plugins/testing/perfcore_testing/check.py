@@ -211,9 +211,9 @@ class CheckContract:
             for change in changes:
                 assert_sound(change, compared)
             assert len({change.id for change in changes}) == len(changes), "two changes of one id"
-            whole = [change for change in changes if not change.resource]
-            assert len({change.metric for change in whole}) == len(whole), "two verdicts on one metric"
-            return {change.metric: change for change in whole}
+            whole_program = [change for change in changes if not change.resource]
+            assert len({change.metric for change in whole_program}) == len(whole_program), "two verdicts on one metric"
+            return {change.metric: change for change in whole_program}
 
         return run
 
@@ -233,11 +233,11 @@ class CheckContract:
             assert compare(pairing(profile, profile))["cpu"].kind in ("same", "cannot tell")
 
     def test_noise_alone_is_seldom_a_degradation(self, compare: Any) -> None:
-        found = 0
+        false_alarms = 0
         for seed in range(40):
             sides = [measured(noisy(5e6, 2 * seed + side), session="s") for side in (0, 1)]
-            found += compare(pairing(*sides, interleaved=True))["cpu"].kind == "degradation"
-        assert found <= 4
+            false_alarms += compare(pairing(*sides, interleaved=True))["cpu"].kind == "degradation"
+        assert false_alarms <= 4
 
     @pytest.mark.parametrize("session", ["", "s"], ids=["in blocks", "in turn"])
     @pytest.mark.parametrize("factor", [2.0, 0.5])
@@ -256,10 +256,10 @@ class CheckContract:
     def test_swapping_the_sides_swaps_the_verdict(self, compare: Any, session: str) -> None:
         for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
             sides = [measured(noisy(5e6 * f, 2 * seed + i), session=session) for i, f in enumerate((1.0, factor))]
-            there = compare(pairing(*sides, interleaved=bool(session)))["cpu"]
-            back = compare(swapped(pairing(*sides, interleaved=bool(session))))["cpu"]
-            assert back.kind == MIRRORED.get(there.kind, there.kind)
-            assert back.ratio == pytest.approx(1 / there.ratio)
+            forward = compare(pairing(*sides, interleaved=bool(session)))["cpu"]
+            backward = compare(swapped(pairing(*sides, interleaved=bool(session))))["cpu"]
+            assert backward.kind == MIRRORED.get(forward.kind, forward.kind)
+            assert backward.ratio == pytest.approx(1 / forward.ratio)
 
     def test_a_change_below_the_threshold_is_no_degradation(self, compare: Any) -> None:
         """`thresholds` names the smallest change that matters, for a metric or for all."""
@@ -274,11 +274,11 @@ class CheckContract:
         """What it calls a change with a `share` of its chance of a false alarm, it calls so with all of it."""
         for seed, factor in enumerate((1.0, 1.01, 1.03, 1.1, 2.0)):
             sides = [measured(noisy(5e6 * f, 2 * seed + i), session="s") for i, f in enumerate((1.0, factor))]
-            whole, part = (
+            full_alpha, partial_alpha = (
                 driver.compare(attrs.evolve(pairing(*sides, interleaved=True), share=share))[0].kind
                 for share in (1.0, 0.05)
             )
-            assert part in (whole, "cannot tell", "same")
+            assert partial_alpha in (full_alpha, "cannot tell", "same")
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -303,10 +303,10 @@ class CheckContract:
     def test_hopeless_samples_get_an_honest_answer(self, compare: Any, name: str, interleaved: bool) -> None:
         first, second = HOPELESS[name]
         compared = pairing(first, second, interleaved=interleaved)
-        there, back = compare(compared), compare(swapped(compared))
-        assert set(there) == set(back)
-        for metric, change in there.items():
-            assert back[metric].kind == MIRRORED.get(change.kind, change.kind)
+        forward, backward = compare(compared), compare(swapped(compared))
+        assert set(forward) == set(backward)
+        for metric, change in forward.items():
+            assert backward[metric].kind == MIRRORED.get(change.kind, change.kind)
 
     @pytest.mark.parametrize("interleaved", [False, True], ids=["in blocks", "in turn"])
     def test_one_noisy_run_decides_nothing(self, compare: Any, interleaved: bool) -> None:
@@ -325,9 +325,9 @@ class CheckContract:
     @pytest.mark.parametrize("gone", [False, True], ids=["new", "gone"])
     def test_a_metric_of_one_side_is_not_decided(self, compare: Any, gone: bool) -> None:
         """`cannot tell`, or left out; and the other metrics go on."""
-        both = measured({"cpu": noisy(5e6, 1), "extra": noisy(5e6, 3)}, session="s")
-        one = measured({"cpu": noisy(1e7, 2)}, session="s")
-        changes = compare(pairing(*((both, one) if gone else (one, both))))
+        with_extra = measured({"cpu": noisy(5e6, 1), "extra": noisy(5e6, 3)}, session="s")
+        without_extra = measured({"cpu": noisy(1e7, 2)}, session="s")
+        changes = compare(pairing(*((with_extra, without_extra) if gone else (without_extra, with_extra))))
         assert changes["cpu"].kind == ("optimization", "degradation")[gone]
         assert "extra" not in changes or changes["extra"].kind == "cannot tell"
 
@@ -349,7 +349,7 @@ class CheckContract:
             attrs.evolve(original, target=attrs.evolve(original.target, dirty=True)),
             attrs.evolve(original, config_id="d" * 40),
         ]
-        ids = [change.id for other in others for change in compare(other).values()]
+        ids = [change.id for variant in others for change in compare(variant).values()]
         assert len(set(ids)) == 2 * len(others)
 
     def test_is_deterministic(self, driver: Check) -> None:
@@ -359,8 +359,8 @@ class CheckContract:
 
     def test_says_the_same_in_another_process(self, driver: Check) -> None:
         """Ids and numbers are stored, so they depend on nothing but the data and the settings."""
-        asked = "compare(pairing(measured(noisy(5e6, 1)), measured(noisy(5e6, 2))))"
-        assert_the_same_elsewhere(driver, asked, __name__)
+        expression = "compare(pairing(measured(noisy(5e6, 1)), measured(noisy(5e6, 2))))"
+        assert_the_same_elsewhere(driver, expression, __name__)
 
     def test_leaves_profiles_as_they_are(self, driver: Check) -> None:
         profiles = [measured({"cpu": noisy(5e6, s), "wall": [None, 2.0] * 10}, session="s") for s in (1, 2)]

@@ -84,8 +84,8 @@ class Measuring:
 
     def run(self, *, warmup: bool = False) -> Run:
         """Take one run. One that raises is no run."""
-        number = len(self.runs)
-        run = Run(self.session, index=number, block=number, position=0, started=number, warmup=warmup)
+        run_number = len(self.runs)
+        run = Run(self.session, index=run_number, block=run_number, position=0, started=run_number, warmup=warmup)
         self.driver.collect(self.session, run)
         self.runs.append(run)
         return run
@@ -102,9 +102,9 @@ class Measuring:
     @property
     def profile(self) -> Profile:
         """What perfcore would make of the session."""
-        taken = TableBuilder("runs", RUNS)
+        runs_table = TableBuilder("runs", RUNS)
         for run in self.runs:
-            taken.add(run=run.index, warmup=run.warmup, disturbed=run.disturbed, exit=run.exitcode)
+            runs_table.add(run=run.index, warmup=run.warmup, disturbed=run.disturbed, exit=run.exitcode)
         tables = self.session.build_tables()
         settings = getattr(self.driver, "settings", None)
         return Profile(
@@ -116,7 +116,7 @@ class Measuring:
                 sampling=dict(self.session.sampling),
             ),
             notes=tuple(self.session.notes),
-            tables={**tables, "runs": taken.build()},
+            tables={**tables, "runs": runs_table.build()},
         )
 
 
@@ -157,21 +157,21 @@ class CollectorContract:
         trace = tmp_path / "trace"
         with Measuring(driver, self.job(tmp_path, TRACE, "x")) as measuring:
             assert not trace.exists()
-            for number, warmup in enumerate((True, False, False), 1):
+            for count, warmup in enumerate((True, False, False), 1):
                 measuring.run(warmup=warmup)
-                assert trace.read_text().split() == ["x"] * number
+                assert trace.read_text().split() == ["x"] * count
         assert trace.read_text().split() == ["x"] * 3
 
     def test_each_run_writes_rows_of_its_own(self, driver: Collector, tmp_path: Path) -> None:
         """At least one, under the run's number; rows of earlier runs stay as they are until `after`."""
         with Measuring(driver, self.job(tmp_path, "pass")) as measuring:
-            for number in range(3):
-                earlier = measuring.rows
+            for run_number in range(3):
+                previous_rows = measuring.rows
                 measuring.run()
-                new = measuring.rows[len(earlier) :]
-                assert measuring.rows[: len(earlier)] == earlier
+                new = measuring.rows[len(previous_rows) :]
+                assert measuring.rows[: len(previous_rows)] == previous_rows
                 assert new
-                assert {row["run"] for row in new} == {number}
+                assert {row["run"] for row in new} == {run_number}
 
     def test_a_warm_up_writes_nothing(self, driver: Collector, tmp_path: Path) -> None:
         """Its rows are dropped by `run.rows`: whoever writes around it writes rows that count."""
@@ -215,8 +215,8 @@ class CollectorContract:
     def test_the_command_gets_its_words_unchanged(self, driver: Collector, tmp_path: Path) -> None:
         """Empty words, blanks, quotes, newlines, and bytes that are no text."""
         words = [*(name for name in hostile.NAMES if "\0" not in name), "$HOME `id` * ;", os.fsdecode(b"\xff\xfe")]
-        told, _, _ = self._told(driver, self.job(tmp_path, ECHO, *words))
-        assert told == [os.fsencode(word).decode("latin-1") for word in words]
+        received, _, _ = self._told(driver, self.job(tmp_path, ECHO, *words))
+        assert received == [os.fsencode(word).decode("latin-1") for word in words]
 
     def test_the_command_runs_in_its_folder(self, driver: Collector, tmp_path: Path) -> None:
         """Whatever the folder of the collecting process, and whatever its name."""
@@ -231,13 +231,13 @@ class CollectorContract:
         """The job's, on top of those of the collecting process; nothing else, or the command is another one."""
         monkeypatch.setenv("PERFCORE_INHERITED", "as it was")
         monkeypatch.setenv("PERFCORE_REPLACED", "old")
-        given = {"PERFCORE_REPLACED": "new", "PERFCORE_ADDED": "a=b\n'c'"}
+        replaced = {"PERFCORE_REPLACED": "new", "PERFCORE_ADDED": "a=b\n'c'"}
         inherited = set(os.environ)
-        _, _, variables = self._told(driver, self.job(tmp_path, ECHO, env=given))
-        assert {name: variables.get(name) for name in given} == given
+        _, _, variables = self._told(driver, self.job(tmp_path, ECHO, env=replaced))
+        assert {name: variables.get(name) for name in replaced} == replaced
         assert variables["PERFCORE_INHERITED"] == "as it was"
         python = {"LC_CTYPE"}  # set by Python itself where there is no locale
-        assert set(variables) - python == (inherited | set(given)) - python
+        assert set(variables) - python == (inherited | set(replaced)) - python
 
     def test_a_job_of_the_shell_is_run_by_one(self, driver: Collector, tmp_path: Path) -> None:
         """The job has one word then, which the shell takes apart."""
@@ -350,29 +350,29 @@ class CollectorContract:
 
 def _surroundings() -> dict[str, Any]:
     """What a collector could leave changed in this process. Open files and children only where /proc tells."""
-    found: dict[str, Any] = {
+    state: dict[str, Any] = {
         "folder": os.getcwd(),
         "variables": dict(os.environ),
-        "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "handlers": {signal_number: signal.getsignal(signal_number) for signal_number in signal.valid_signals()},
         "threads": sorted(thread.name for thread in threading.enumerate()),
     }
     if hasattr(os, "sched_getaffinity"):
-        found["cpus"] = os.sched_getaffinity(0)
+        state["cpus"] = os.sched_getaffinity(0)
     if os.path.isdir("/proc/self/fd"):
-        found["files"] = len(os.listdir("/proc/self/fd"))
-        found["children"] = sorted(_children())
-    return found
+        state["files"] = len(os.listdir("/proc/self/fd"))
+        state["children"] = sorted(_children())
+    return state
 
 
 def _children() -> list[str]:
     """The commands of the processes whose parent this one is."""
-    found = []
+    children = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             stat = (folder / "stat").read_text(errors="replace")
         except OSError:
             continue
-        name, _, rest = stat.rpartition(")")
-        if int(rest.split()[1]) == os.getpid():
-            found.append(name.partition("(")[2])
-    return found
+        name, _, fields = stat.rpartition(")")
+        if int(fields.split()[1]) == os.getpid():
+            children.append(name.partition("(")[2])
+    return children

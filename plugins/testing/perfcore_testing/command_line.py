@@ -58,11 +58,11 @@ class Ended(NamedTuple):
 
 def is_possible(env: Mapping[str, str]) -> bool:
     """Whether a copy of this process behaves as a new one in this environment."""
-    own = {name: text for name, text in os.environ.items() if name.startswith(_INTERPRETER)}
-    other = {name: text for name, text in env.items() if name.startswith(_INTERPRETER)}
-    other.pop("PYTHONWARNINGS", None)  # pytest makes errors of warnings, too
-    own.pop("PYTHONWARNINGS", None)
-    return hasattr(os, "fork") and own == other
+    own_variables = {name: text for name, text in os.environ.items() if name.startswith(_INTERPRETER)}
+    env_variables = {name: text for name, text in env.items() if name.startswith(_INTERPRETER)}
+    env_variables.pop("PYTHONWARNINGS", None)  # pytest makes errors of warnings, too
+    own_variables.pop("PYTHONWARNINGS", None)
+    return hasattr(os, "fork") and own_variables == env_variables
 
 
 def run(words: Sequence[str], *, cwd: Path, env: Mapping[str, str], input: bytes | None, timeout: float) -> Ended:
@@ -110,14 +110,14 @@ def _become_a_command(
 
 def _reset_signals() -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM):
-        signal.signal(number, signal.SIG_DFL)
+    for signal_number in (signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM):
+        signal.signal(signal_number, signal.SIG_DFL)
 
 
 def _redirect(streams: tuple[IO[bytes] | None, IO[bytes], IO[bytes]]) -> None:
     handles = [os.open(os.devnull, os.O_RDONLY) if stream is None else os.dup(stream.fileno()) for stream in streams]
-    for number, handle in enumerate(handles):
-        os.dup2(handle, number)
+    for descriptor, handle in enumerate(handles):
+        os.dup2(handle, descriptor)
     os.closerange(3, _MOST_HANDLES)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  (they live as long as the process)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

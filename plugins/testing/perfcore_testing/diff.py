@@ -55,23 +55,23 @@ class DiffContract:
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_any_pair_is_compared_or_refused_with_a_reason(self, driver: Diff, sample: str) -> None:
         """Whatever the other is, of another type, empty, hostile: a profile that can be stored or a PerfError."""
-        for other in SAMPLES:
-            assert survives_storing(differing(driver, profiles.SAMPLES[sample](), profiles.SAMPLES[other]()))
+        for target in SAMPLES:
+            assert survives_storing(differing(driver, profiles.SAMPLES[sample](), profiles.SAMPLES[target]()))
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_both_profiles_stay_as_they_were(self, driver: Diff, sample: str) -> None:
         """A diff looks at its profiles and does not touch them."""
-        one, other = profiles.SAMPLES[sample](), profiles.traced(2)
-        differing(driver, one, other)
-        differing(driver, other, one)
-        assert (one, other) == (profiles.SAMPLES[sample](), profiles.traced(2))
+        before, after = profiles.SAMPLES[sample](), profiles.traced(2)
+        differing(driver, before, after)
+        differing(driver, after, before)
+        assert (before, after) == (profiles.SAMPLES[sample](), profiles.traced(2))
 
     def test_the_same_pair_gives_the_same_result(self, driver: Diff) -> None:
         """Also where the profiles come from a store and their tables are any mapping."""
-        for one, other in product((profiles.timed(3), profiles.traced(2)), repeat=2):
-            first = differing(driver, one, other)
-            assert same(first, differing(driver, one, other))
-            assert same(first, differing(driver, profiles.stored(one), profiles.stored(other)))
+        for before, after in product((profiles.timed(3), profiles.traced(2)), repeat=2):
+            first = differing(driver, before, after)
+            assert same(first, differing(driver, before, after))
+            assert same(first, differing(driver, profiles.stored(before), profiles.stored(after)))
 
     def test_amounts_are_target_minus_baseline(self, driver: Diff) -> None:
         """The direction counts: what the target has more is above zero."""

@@ -102,12 +102,12 @@ class ExecutorContract:
         """Each by its profile, whose command is the job's, in a form that can be stored."""
         plan = self._plan(tmp_path, context, "print('one')", "print('two')", "print('three')")
         measured = list(driver.submit(plan))
-        assert tuple(one.job for one in measured) == plan.jobs
-        for one in measured:
-            assert one.error is None
-            assert isinstance(one.profile, Profile)
-            assert one.profile.header.argv == one.job.argv
-            assert survives_storing(one.profile)
+        assert tuple(job_result.job for job_result in measured) == plan.jobs
+        for job_result in measured:
+            assert job_result.error is None
+            assert isinstance(job_result.profile, Profile)
+            assert job_result.profile.header.argv == job_result.job.argv
+            assert survives_storing(job_result.profile)
 
     def test_the_jobs_are_really_run(self, driver: Executor, context: Any, tmp_path: Path) -> None:
         """As often as the schedule says, in their folder."""
@@ -133,8 +133,8 @@ class ExecutorContract:
         words = tuple(name for name in hostile.NAMES if "\x00" not in name)
         code = "import sys; open('words', 'w', encoding='utf-8', newline='').write('\\0'.join(sys.argv[1:]))"
         job = Job(argv=(sys.executable, "-c", code, *words), cmd="words", cwd=tmp_path, collector=self.collector)
-        (one,) = driver.submit(Plan(jobs=(job,), schedule=self.schedule, context=context))
-        assert one.error is None
+        (job_result,) = driver.submit(Plan(jobs=(job,), schedule=self.schedule, context=context))
+        assert job_result.error is None
         assert (tmp_path / "words").read_bytes().decode("utf-8").split("\0") == list(words)
 
     def test_the_plan_stays_as_it_was(self, driver: Executor, context: Any, tmp_path: Path) -> None:
@@ -263,8 +263,8 @@ def _answers_elsewhere(driver: Executor, plan: Plan, directory: Path) -> list[Me
     not pickle, because it holds a connection, is asked here."""
     from perfcore.measure import plan_format
 
-    elsewhere = directory / "elsewhere"
-    elsewhere.mkdir()
+    directory_elsewhere = directory / "elsewhere"
+    directory_elsewhere.mkdir()
     travelled = plan_format.encode_plan(pickle.loads(pickle.dumps(plan)))
     try:
         (directory / "plan").write_bytes(pickle.dumps((driver, travelled)))
@@ -274,7 +274,7 @@ def _answers_elsewhere(driver: Executor, plan: Plan, directory: Path) -> list[Me
     paths = [path for path in sys.path if path]
     subprocess.run(
         [sys.executable, "-c", CHILD, str(directory / "plan"), str(directory / "answers")],
-        cwd=elsewhere,
+        cwd=directory_elsewhere,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         check=True,
         timeout=PATIENCE,

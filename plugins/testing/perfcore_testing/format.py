@@ -112,12 +112,12 @@ class FormatContract:
         _needs_reading(driver)
         written = _written(driver, profiles.SAMPLES[sample](), tmp_path / f"file{self.suffix}")
         if written is not None:
-            again = read(driver, written)
+            reread = read(driver, written)
             if self.exact:
-                assert dict(again.tables) == dict(profiles.stored(profiles.SAMPLES[sample]()).tables)
-                assert again.header.argv == profiles.SAMPLES[sample]().header.argv
+                assert dict(reread.tables) == dict(profiles.stored(profiles.SAMPLES[sample]()).tables)
+                assert reread.header.argv == profiles.SAMPLES[sample]().header.argv
             else:
-                assert isinstance(again, Profile)
+                assert isinstance(reread, Profile)
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_writing_leaves_the_profile_as_it_was_and_only_the_file(
@@ -132,9 +132,9 @@ class FormatContract:
         assert profile == profiles.SAMPLES[sample]()
         assert list(folder.iterdir()) == ([written] if written else [])
         if written:
-            again = _written(driver, profiles.SAMPLES[sample](), tmp_path / f"again{self.suffix}")
-            assert again is not None
-            assert again.read_bytes() == written.read_bytes()
+            rewritten = _written(driver, profiles.SAMPLES[sample](), tmp_path / f"again{self.suffix}")
+            assert rewritten is not None
+            assert rewritten.read_bytes() == written.read_bytes()
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_its_files_of_all_profiles_are_recognised(self, driver: Format, sample: str, tmp_path: Path) -> None:
@@ -148,20 +148,20 @@ class FormatContract:
     def test_a_file_that_lost_its_end_is_told_so(self, driver: Format, example: Path) -> None:
         """Cut anywhere: a FormatError that is one message in print, never another exception."""
         _needs_reading(driver)
-        whole = example.read_bytes()
-        step = max(1, len(whole) // 200)
-        for size in sorted({*range(0, len(whole), step), *range(max(0, len(whole) - 4), len(whole))}):
-            example.write_bytes(whole[:size])
-            with self._refused(example.name, always=self.checked and whole[:size].strip() != whole.strip()):
+        content = example.read_bytes()
+        step = max(1, len(content) // 200)
+        for size in sorted({*range(0, len(content), step), *range(max(0, len(content) - 4), len(content))}):
+            example.write_bytes(content[:size])
+            with self._refused(example.name, always=self.checked and content[:size].strip() != content.strip()):
                 read(driver, example)
 
     def test_a_file_with_a_wrong_byte_is_read_or_told_so(self, driver: Format, example: Path) -> None:
         """Whatever is wrong and wherever: a profile or a FormatError."""
         _needs_reading(driver)
-        whole = example.read_bytes()
-        for place in range(0, len(whole), max(1, len(whole) // 300)):
-            for wrong in (0x00, 0xFF, whole[place] ^ 0x10):
-                example.write_bytes(whole[:place] + bytes([wrong]) + whole[place + 1 :])
+        content = example.read_bytes()
+        for offset in range(0, len(content), max(1, len(content) // 300)):
+            for wrong in (0x00, 0xFF, content[offset] ^ 0x10):
+                example.write_bytes(content[:offset] + bytes([wrong]) + content[offset + 1 :])
                 with self._refused(example.name, always=False):
                     read(driver, example)
 

@@ -18,7 +18,7 @@ _BEGIN = 1_750_000_000
 
 def history(levels: Sequence[float | None], *, changes: Sequence[Change] = (), **fields: Any) -> MetricHistory:
     """CPU time of one command: three runs around each level, none for None; `fields` are others of the class."""
-    points = tuple(_point(number, level) for number, level in enumerate(levels))
+    points = tuple(_point(position, level) for position, level in enumerate(levels))
     series = MetricHistory(
         command="./gzip -9 'big file.txt'",
         collector="time",
@@ -94,12 +94,12 @@ def hostile() -> MetricHistory:
     names = hostile_names.NAMES
     points = tuple(
         Point(
-            version=MinorVersion(id=_id(number), subject=name, author=name, email=name, date=_BEGIN),
+            version=MinorVersion(id=_id(position), subject=name, author=name, email=name, date=_BEGIN),
             environment=name,
             profiles=(name,),
-            values=((1e308, -1e308, 0.0)[number % 3],),
+            values=((1e308, -1e308, 0.0)[position % 3],),
         )
-        for number, name in enumerate(names)
+        for position, name in enumerate(names)
     )
     return history(
         [],
@@ -114,7 +114,7 @@ def hostile() -> MetricHistory:
 
 
 SAMPLES: Mapping[str, Callable[[], MetricHistory]] = {
-    made.__name__: made for made in (steady, changed, function, single, unmeasured, hostile)
+    make.__name__: make for make in (steady, changed, function, single, unmeasured, hostile)
 }
 
 

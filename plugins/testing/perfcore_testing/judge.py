@@ -48,18 +48,18 @@ class JudgeContract:
 
         root = tmp_path / "judged"
         root.mkdir()
-        here = Project(root, tmp_path / "home of the judged")
-        here.git("init", "--quiet", "--initial-branch=main")
-        here.commit("First", README="hello\n")
-        here.perf("init")
-        places = UserPlaces(here.home / "config.yml", here.home / "trusted", here.home / "trees")
+        project = Project(root, tmp_path / "home of the judged")
+        project.git("init", "--quiet", "--initial-branch=main")
+        project.commit("First", README="hello\n")
+        project.perf("init")
+        places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
         repository = Repository.open(root, places=places)
-        for number in range(2):
-            version = here.commit(f"Version {number}") if number else repository.version()
-            measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
+        for run_number in range(2):
+            version = project.commit(f"Version {run_number}") if run_number else repository.version()
+            measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + run_number)
             repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
         for name, text in agreement.items():
-            here.write(name, text)
+            project.write(name, text)
         return VersionHistory(repository=repository)
 
     @pytest.fixture

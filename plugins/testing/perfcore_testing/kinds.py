@@ -28,9 +28,9 @@ def misfits(kind: str, driver: Any) -> list[str]:
 
 def _settings(settings: type[Any]) -> list[str]:
     options = options_of(settings)
-    found = [f"option {option.name} does not say what it is for" for option in options if not option.info.help]
+    problems = [f"option {option.name} does not say what it is for" for option in options if not option.info.help]
     if not any(option.required for option in options):
         stored = json.loads(json.dumps(to_params(settings())))
         if structure(settings, stored, where="stored options") != settings():
-            found.append("the options of a profile do not make the same settings again")
-    return found
+            problems.append("the options of a profile do not make the same settings again")
+    return problems

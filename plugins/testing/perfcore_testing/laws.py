@@ -67,15 +67,15 @@ def contract_of(kind: str, name: str, options: Mapping[str, Any], folder: Path) 
     plugins = _plugins(folder)
     if kind == HOOK:
         return _of_observer(plugins, name)
-    found, driver = plugins.load(kind, name)
+    plugin, driver = plugins.load(kind, name)
     declared = getattr(driver, "contract", None)
     if declared is not None:
-        return _imported(str(declared), str(found))
+        return _imported(str(declared), str(plugin))
     base = _checks(driver) if kind == "check" else _class(kind)
-    fixtures = {given: _missing(given) for given in _GIVEN.get(kind, ())}
+    fixtures = {fixture: _missing(fixture) for fixture in _GIVEN.get(kind, ())}
     flags: dict[str, Any] = {"specs": ({},)} if kind == "workload" else {}
     left_out = dict.fromkeys(_ASKED.get(kind, ()), _UNKNOWN)
-    if plugins.is_own(found):
+    if plugins.is_own(plugin):
         left_out |= dict.fromkeys(_ELSEWHERE.get(kind, ()), _HERE)
         flags |= {"processes": False} if kind == "storage" else {}
     laws = {
@@ -107,8 +107,8 @@ class Recorder:
         items[:] = [item for item in items if not self.only or item.originalname in self.only]
         self._known = {item.nodeid: item for item in items}
         for item in items:
-            said = " ".join((inspect.getdoc(item.function) or "").partition("\n\n")[0].split())
-            law = {"law": item.originalname, "says": said, "passed": 0, "failed": [], "skipped": []}
+            summary = " ".join((inspect.getdoc(item.function) or "").partition("\n\n")[0].split())
+            law = {"law": item.originalname, "says": summary, "passed": 0, "failed": [], "skipped": []}
             self.laws.setdefault(item.originalname, law)
             self._left[item.originalname] = self._left.get(item.originalname, 0) + 1
 
@@ -129,8 +129,8 @@ class Recorder:
                 print(f"{OUTCOME}{json.dumps(law)}", flush=True)
 
     def pytest_sessionfinish(self) -> None:
-        told = {"laws": list(self.laws.values()), "errors": self.errors, "names": self.names}
-        self.path.write_text(json.dumps(told), encoding="utf-8")
+        record = {"laws": list(self.laws.values()), "errors": self.errors, "names": self.names}
+        self.path.write_text(json.dumps(record), encoding="utf-8")
 
 
 def pytest_addoption(parser: Any) -> None:
@@ -151,13 +151,13 @@ def _plugins(folder: Path) -> Plugins:
 
 
 def _of_observer(plugins: Plugins, name: str) -> type[Any]:
-    found = next(found for found in plugins.found(HOOK) if found.name == name)
-    observer = plugins.imported(found)
+    plugin = next(plugin for plugin in plugins.found(HOOK) if plugin.name == name)
+    observer = plugins.imported(plugin)
     return type(
         "TestPlugin",
         (_class("observer"),),
         {
-            "target": pytest.fixture(lambda self: target_of(found), name="target"),
+            "target": pytest.fixture(lambda self: target_of(plugin), name="target"),
             "observer": pytest.fixture(lambda self: observer, name="observer"),
         },
     )
@@ -165,8 +165,8 @@ def _of_observer(plugins: Plugins, name: str) -> type[Any]:
 
 def _driver(plugins: Plugins, kind: str, name: str, options: Mapping[str, Any]) -> Any:
     def driver(self: Any, tmp_path: Path) -> Any:
-        place = tmp_path / "place" if KINDS[kind].placed else None
-        return plugins.make(kind, name, options, place=place)[1]
+        root = tmp_path / "place" if KINDS[kind].placed else None
+        return plugins.make(kind, name, options, place=root)[1]
 
     return pytest.fixture(driver)
 

@@ -85,12 +85,12 @@ class MemoryStorage:
         if not _PREFIX.fullmatch(prefix):
             raise StorageError(f"no key begins with '{printable(prefix)}'")
         with self._lock:
-            found = [
+            rows = [
                 Listed(key, len(held.data), held.modified, held.listing_tag)
                 for key, held in sorted(self._held.items())
                 if key.startswith(prefix)
             ]
-        return iter(found)
+        return iter(rows)
 
     def stamps(self, prefix: str) -> Mapping[str, str]:
         if not _PREFIX.fullmatch(prefix):
@@ -98,7 +98,7 @@ class MemoryStorage:
         level = prefix.count("/") + 1
         with self._lock:
             parts = [key.split("/") for key in self._held if key.startswith(prefix)]
-            folders = {"/".join(part[:level]) + "/" for part in parts if len(part) > level}
+            folders = {"/".join(segments[:level]) + "/" for segments in parts if len(segments) > level}
             return {folder: str(self._changes[folder]) for folder in sorted(folders)}
 
     def warnings(self) -> Sequence[str]:

@@ -96,10 +96,10 @@ class NotifierContract:
 
     def test_the_report_stays_as_it_was(self, driver: Notifier) -> None:
         """Other notifiers get the same one."""
-        given = report(slower(), slower(kind="optimization", ratio=0.5))
-        before = copy.deepcopy(given)
-        driver.notify(given)
-        assert given == before
+        original = report(slower(), slower(kind="optimization", ratio=0.5))
+        before = copy.deepcopy(original)
+        driver.notify(original)
+        assert original == before
 
     def test_hostile_names_stay_text(self, driver: Notifier, delivered: Callable[[], Sequence[str]]) -> None:
         """A name begins no line, so that it forges no header, and carries no escape sequence."""

@@ -158,12 +158,12 @@ def _found(target: str) -> Found:
 
 
 def _surroundings() -> dict[str, Any]:
-    found: dict[str, Any] = {
+    state: dict[str, Any] = {
         "folder": os.getcwd(),
         "variables": dict(os.environ),
-        "handlers": {number: signal.getsignal(number) for number in signal.valid_signals()},
+        "handlers": {signal_number: signal.getsignal(signal_number) for signal_number in signal.valid_signals()},
         "threads": sorted(thread.name for thread in threading.enumerate()),
     }
     if hasattr(os, "sched_getaffinity"):
-        found["cpus"] = os.sched_getaffinity(0)
-    return found
+        state["cpus"] = os.sched_getaffinity(0)
+    return state

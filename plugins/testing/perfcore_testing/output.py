@@ -58,8 +58,8 @@ class FakeOutput:
         return self.text.split("\n")[:-1] if self.text.endswith("\n") else self.text.split("\n")
 
     def __repr__(self) -> str:
-        said = "".join(f"\nsaid: {text}" for text in self.said)
-        return f"<FakeOutput wrote {len(self.data)} bytes>\n{self.data.decode('utf-8', 'replace')}{said}"
+        messages = "".join(f"\nsaid: {text}" for text in self.said)
+        return f"<FakeOutput wrote {len(self.data)} bytes>\n{self.data.decode('utf-8', 'replace')}{messages}"
 
 
 class FakeContext(FakeOutput):

@@ -66,21 +66,21 @@ class PostprocessorContract:
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_a_stored_profile_gives_the_same_result(self, driver: Postprocessor, sample: str) -> None:
         """The tables of a profile from a store are any mapping, not a dict."""
-        kept = profiles.stored(profiles.SAMPLES[sample]())
-        plain = attrs.evolve(kept, tables=dict(kept.tables))
-        assert same(processed(driver, kept), processed(driver, plain))
+        stored = profiles.stored(profiles.SAMPLES[sample]())
+        plain = attrs.evolve(stored, tables=dict(stored.tables))
+        assert same(processed(driver, stored), processed(driver, plain))
 
     @pytest.mark.parametrize("sample", SAMPLES)
     def test_the_result_says_where_it_comes_from(self, driver: Postprocessor, sample: str) -> None:
         """Collector, command, machine, origin and earlier postprocessors stay in the profile. perfcore enters
         the driver itself with its version and options."""
-        earlier = (Tool(name="earlier", version="1", params={"by": 2}),)
+        previous_tools = (Tool(name="earlier", version="1", params={"by": 2}),)
         profile = attrs.evolve(
-            profiles.SAMPLES[sample](), postprocessors=earlier, origin="a" * 40, dirty=True, sources=("b" * 40,)
+            profiles.SAMPLES[sample](), postprocessors=previous_tools, origin="a" * 40, dirty=True, sources=("b" * 40,)
         )
         result = processed(driver, profile)
         if not isinstance(result, PerfError):
-            assert result.postprocessors[:1] == earlier
+            assert result.postprocessors[:1] == previous_tools
             assert (result.header.argv, result.header.label) == (profile.header.argv, profile.header.label)
             assert [name for name in KEPT if getattr(result, name) != getattr(profile, name)] == []
 

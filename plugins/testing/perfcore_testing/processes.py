@@ -26,8 +26,8 @@ class Measure:
     folder: Path
 
     def __call__(self, *argv: str, runs: int = 1, **options: Any) -> Measuring:
-        given = {name: options.pop(name) for name in ("shell", "env", "cwd") if name in options}
-        job = Job(argv=argv, cmd=argv[0], **{"cwd": self.folder, **given})
+        popen_options = {name: options.pop(name) for name in ("shell", "env", "cwd") if name in options}
+        job = Job(argv=argv, cmd=argv[0], **{"cwd": self.folder, **popen_options})
         with Measuring(self.make(**options), job) as measuring:
             for _ in range(runs):
                 measuring.run()
@@ -36,12 +36,12 @@ class Measure:
 
 def living(marker: str) -> list[int]:
     """The processes with this word on their command lines, zombies left out."""
-    found = []
+    processes = []
     for folder in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             if marker.encode() in (folder / "cmdline").read_bytes().split(b"\0") and int(folder.name) != os.getpid():
-                found.append(int(folder.name))
-    return found
+                processes.append(int(folder.name))
+    return processes
 
 
 def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:

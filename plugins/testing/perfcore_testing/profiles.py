@@ -25,7 +25,7 @@ _MACHINE = {"os": "Linux 6.8", "cpu": "Example 9000", "cpus": 8, "memory": 2**34
 
 def profile(tables: Mapping[str, Table], **changes: Any) -> Profile:
     """A profile of these tables; `changes` are other fields of Profile."""
-    made = Profile(
+    built = Profile(
         header=Header(
             type="time",
             argv=("./gzip", "-9", "big file.txt"),
@@ -41,7 +41,7 @@ def profile(tables: Mapping[str, Table], **changes: Any) -> Profile:
         environment_id="e0" * 20,
         tables=tables,
     )
-    return attrs.evolve(made, **changes)
+    return attrs.evolve(built, **changes)
 
 
 def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
@@ -56,11 +56,11 @@ def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
             ColumnSpec("switches", "i64", "", "value"),
         ),
     )
-    taken = TableBuilder("runs", RUNS)
+    runs_table = TableBuilder("runs", RUNS)
     for run in range(runs):
         took = wall + (run * 7919 % 13) * wall // 1000
         resources.add(run=run, wall=took, cpu=took * 9 // 10, max_rss=5 * 2**20 + 4096 * run, switches=run % 3)
-        taken.add(
+        runs_table.add(
             run=run,
             session="5e55",
             block=run,
@@ -70,7 +70,7 @@ def timed(runs: int = 5, wall: int = 12_345_678) -> Profile:
             disturbed=run == 3,
             exit=0,
         )
-    return profile({"resources": resources.build(), "runs": taken.build()})
+    return profile({"resources": resources.build(), "runs": runs_table.build()})
 
 
 def traced(factor: int = 1) -> Profile:
@@ -125,8 +125,8 @@ def counted(factor: int = 1) -> Profile:
     for cpu in range(8):
         core, package = cpu % 4, cpu % 4 // 2
         pair, near = f"{core},{core + 4}", f"{2 * package}-{2 * package + 1},{2 * package + 4}-{2 * package + 5}"
-        place = {"core": core % 2, "die": 0, "package": package, "numa": package}
-        topology.append({"cpu": cpu, **place, "l1d": pair, "l1i": pair, "l2": pair, "l3": near, "kind": None})
+        location = {"core": core % 2, "die": 0, "package": package, "numa": package}
+        topology.append({"cpu": cpu, **location, "l1d": pair, "l1i": pair, "l2": pair, "l3": near, "kind": None})
     for run in (1, 2):
         for cpu in (*range(7), None):
             amount = (10 + run) * (1000 * (cpu or 0) + 5) * (factor if cpu in (0, 1, 4, 5) else 1)
@@ -226,8 +226,8 @@ def large() -> Profile:
 
 
 SAMPLES: Mapping[str, Callable[[], Profile]] = {
-    made.__name__: made
-    for made in (timed, traced, sampled, counted, hostile, undecodable, empty, bare, unheard_of, large)
+    make.__name__: make
+    for make in (timed, traced, sampled, counted, hostile, undecodable, empty, bare, unheard_of, large)
 }
 """All of the above by name."""
 
@@ -248,5 +248,5 @@ def stored(profile: Profile) -> Profile:
 def subject(*profiles: Profile, names: tuple[str, ...] | None = None) -> ViewData:
     """What a view is given for these profiles."""
     if names is None:
-        names = tuple(f"{number}@p" for number in range(len(profiles)))
+        names = tuple(f"{index}@p" for index in range(len(profiles)))
     return ViewData(profiles=profiles, names=names, versions=(None,) * len(profiles))

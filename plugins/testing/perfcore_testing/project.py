@@ -143,19 +143,19 @@ def project(empty_project: Project, tmp_path_factory: pytest.TempPathFactory) ->
 def _template(base: Path) -> Path:
     """Such a repository, made once by git and `perf init`, to be copied."""
     folder = Path(tempfile.mkdtemp(prefix="template-", dir=base))
-    made = Project(folder / "project", folder / "home")
-    made.path.mkdir()
-    made.git("init", "--quiet", "--initial-branch=main")
-    made.commit("First", README="hello\n")
-    made.perf("init")
-    return made.path
+    project = Project(folder / "project", folder / "home")
+    project.path.mkdir()
+    project.git("init", "--quiet", "--initial-branch=main")
+    project.commit("First", README="hello\n")
+    project.perf("init")
+    return project.path
 
 
 def _environment(home: Path) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PERF_", "XDG_"))}
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PERF_", "XDG_"))}
     for role in ("AUTHOR", "COMMITTER"):
-        kept |= {f"GIT_{role}_NAME": "Tester", f"GIT_{role}_EMAIL": "tester@example.org"}
-    return kept | {
+        variables |= {f"GIT_{role}_NAME": "Tester", f"GIT_{role}_EMAIL": "tester@example.org"}
+    return variables | {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / "config"),
         "XDG_DATA_HOME": str(home / "data"),

@@ -110,8 +110,8 @@ def hostile() -> CheckResult:
 
 
 SAMPLES: Mapping[str, Callable[[], CheckResult]] = {
-    made.__name__: made
-    for made in (nothing, unchanged, failing, every_kind, inconclusive, contracts, history, extreme, hostile)
+    make.__name__: make
+    for make in (nothing, unchanged, failing, every_kind, inconclusive, contracts, history, extreme, hostile)
 }
 
 

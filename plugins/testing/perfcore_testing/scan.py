@@ -58,9 +58,9 @@ def history(values: Sequence[Sequence[float] | float], environments: Sequence[st
     """A history as perfcore gives it to a check; a number is a version of one run."""
     fields = {"config_id": "c" * 40, "metric": "cpu", "unit": "ns", "resource": ""} | how
     return Series(
-        versions=tuple(_version(number) for number in range(len(values))),
+        versions=tuple(_version(position) for position in range(len(values))),
         environments=tuple(environments or ["e" * 40] * len(values)),
-        values=tuple((float(each),) if isinstance(each, int | float) else tuple(each) for each in values),
+        values=tuple((float(runs),) if isinstance(runs, int | float) else tuple(runs) for runs in values),
         **fields,
     )
 
@@ -76,10 +76,14 @@ def assert_sound(change: Change, scanned: Series) -> None:
     assert change.kind in KINDS
     assert (change.config_id, change.label) == (scanned.config_id, scanned.label)
     assert (change.metric, change.unit, change.resource) == (scanned.metric, scanned.unit, scanned.resource)
-    shown = [version[:10] for version in scanned.versions]
-    assert shown.index(change.baseline) < shown.index(change.target), "a change comes after what it is compared with"
+    version_ids = [version[:10] for version in scanned.versions]
+    assert version_ids.index(change.baseline) < version_ids.index(change.target), (
+        "a change comes after what it is compared with"
+    )
     first, last = (scanned.versions.index(version) for version in (change.earliest, change.latest))
-    assert first <= shown.index(change.target) <= last, "the version that is named is one that may have brought it"
+    assert first <= version_ids.index(change.target) <= last, (
+        "the version that is named is one that may have brought it"
+    )
     assert change.undone == "" or scanned.versions.index(change.undone) > first
     assert (change.low is None) == (change.confidence is None)
 
@@ -119,14 +123,14 @@ class ScanContract:
         assert change.primary
 
     def test_a_clear_step_of_several_runs_is_found(self, scan: Any) -> None:
-        values = [noisy(5e6 if number < 12 else 6e6, number, runs=10) for number in range(24)]
+        values = [noisy(5e6 if position < 12 else 6e6, position, runs=10) for position in range(24)]
         scanned = history(values)
         change = _only(scan(scanned)[0])
         assert change.target == scanned.versions[12][:10]
 
     def test_noise_in_histories_seldom_is_a_change(self, scan: Any) -> None:
-        found = sum(len(_levels(scan(history(noisy(5e6, seed, runs=80)))[0])) for seed in range(20))
-        assert found <= 2
+        false_alarms = sum(len(_levels(scan(history(noisy(5e6, seed, runs=80)))[0])) for seed in range(20))
+        assert false_alarms <= 2
 
     def test_noise_of_many_runs_seldom_is_a_change(self, scan: Any) -> None:
         """Runs that differ by much tell little each, however many there are."""
@@ -150,7 +154,7 @@ class ScanContract:
         """Nor is what both machines measured taken together."""
         values = [*noisy(5e6, 1, runs=40), *noisy(1e7, 2, runs=40)]
         assert _levels(scan(history(values, ["a"] * 40 + ["b"] * 40))[0]) == []
-        turns = [value * (1 + number % 2) for number, value in enumerate(noisy(5e6, 3, runs=80))]
+        turns = [value * (1 + position % 2) for position, value in enumerate(noisy(5e6, 3, runs=80))]
         assert _levels(scan(history(turns, ["a", "b"] * 40))[0]) == []
 
     def test_a_step_below_the_threshold_is_not_told(self, scan: Any) -> None:
@@ -165,11 +169,11 @@ class ScanContract:
 
     def test_a_state_changes_nothing_but_the_work(self, scan: Any) -> None:
         """A history that grows is told as one that is seen for the first time."""
-        whole, state = stepped(1.3, before=50, after=50), None
+        points, state = stepped(1.3, before=50, after=50), None
         for count in (20, 49, 52, 60, 99, 100):
-            changes, state = scan(_first(whole, count), state)
-            assert _what(changes) == _what(scan(_first(whole, count))[0])
-        assert scan(whole, state) == (changes, state)
+            changes, state = scan(_first(points, count), state)
+            assert _what(changes) == _what(scan(_first(points, count))[0])
+        assert scan(points, state) == (changes, state)
 
     @pytest.mark.parametrize("number", range(len(DAMAGED) + 3))
     def test_a_state_that_makes_no_sense_is_ignored(self, scan: Any, number: int) -> None:
@@ -185,9 +189,9 @@ class ScanContract:
 
     def test_ids_of_a_history_outlive_its_data(self, scan: Any) -> None:
         """A change keeps its id while versions come after it and its estimate moves."""
-        whole, state, ids = stepped(1.3, before=40, after=60), None, set()
+        points, state, ids = stepped(1.3, before=40, after=60), None, set()
         for count in range(60, 101, 10):
-            changes, state = scan(_first(whole, count), state)
+            changes, state = scan(_first(points, count), state)
             ids |= {change.id for change in _levels(changes)}
         assert len(ids) == 1
 
@@ -228,14 +232,14 @@ class ScanContract:
 
     def test_what_all_series_share_is_the_machine(self, driver: Check) -> None:
         """Every series becomes slower in one version, and one of them by itself in another."""
-        many = _many(driver, [_shared(number, own=1.2 if number == 3 else 1.0) for number in range(10)])
+        many = _many(driver, [_shared(index, own=1.2 if index == 3 else 1.0) for index in range(10)])
         levels = [_levels(changes) for changes in many]
-        assert [len(found) for found in levels] == [int(number == 3) for number in range(10)]
+        assert [len(series_changes) for series_changes in levels] == [int(index == 3) for index in range(10)]
         assert levels[3][0].target == _version(20)[:10]
 
     def test_series_together_are_told_in_their_order(self, driver: Check) -> None:
         """Also those of which nothing was measured, and none at all."""
-        many = [_shared(number, own=1.0) for number in range(6)]
+        many = [_shared(index, own=1.0) for index in range(6)]
         none = attrs.evolve(many[2], values=((),) * len(many[2].versions))
         assert len(_many(driver, [*many[:2], none, *many[3:]])) == 6
         assert list(_many(driver, [])) == []
@@ -244,12 +248,12 @@ class ScanContract:
 def _many(driver: Any, many: Sequence[Series]) -> Sequence[Sequence[Change]]:
     if not hasattr(driver, "scan_many"):
         pytest.skip("it has no `scan_many`: series are looked at one by one")
-    found: Sequence[Sequence[Change]] = driver.scan_many(many)
-    assert len(found) == len(many)
-    for changes, scanned in zip(found, many, strict=True):
+    results: Sequence[Sequence[Change]] = driver.scan_many(many)
+    assert len(results) == len(many)
+    for changes, scanned in zip(results, many, strict=True):
         for change in changes:
             assert_sound(change, scanned)
-    return found
+    return results
 
 
 def _shared(number: int, own: float) -> Series:

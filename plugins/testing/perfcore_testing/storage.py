@@ -239,12 +239,12 @@ class StorageContract:
 
     def test_another_instance_sees_what_was_written(self, driver: Storage, reopen: Callable[[], Storage]) -> None:
         tag = driver.create("a/b", b"1")
-        other = reopen()
-        assert other.read("a/b").data == b"1"
-        tag = other.replace("a/b", b"2", tag)
+        second = reopen()
+        assert second.read("a/b").data == b"1"
+        tag = second.replace("a/b", b"2", tag)
         assert driver.read("a/b").data == b"2"
         driver.delete("a/b", tag)
-        assert list(other.list("")) == []
+        assert list(second.list("")) == []
 
     # Keys
 
@@ -271,11 +271,11 @@ class StorageContract:
         try:
             driver.create(key, b"1")
         except StorageError as error:
-            shown = str(error)
+            message = str(error)
         else:
             assert driver.read(key).data == b"1"
             return
-        assert len(shown) < 2_000
+        assert len(message) < 2_000
         with pytest.raises(StorageError):
             driver.read(key)
         assert list(driver.list("")) == []
@@ -354,8 +354,8 @@ class StorageContract:
         """Also where the size stays the same and the clock of the place has not moved on."""
         driver.create("key", b"000")
         read, listed = driver.read("key").tag, _listed(driver, "key").tag
-        for number in range(1, 60):
-            driver.replace("key", b"%03d" % number, read)
+        for version in range(1, 60):
+            driver.replace("key", b"%03d" % version, read)
             row = _listed(driver, "key")
             assert driver.read("key").tag != read
             assert row.tag != listed
@@ -407,10 +407,10 @@ class StorageContract:
         before = _listed(driver, "key")
         for _ in range(30):
             driver.touch("key")
-            now = _listed(driver, "key")
-            assert now.tag != before.tag
-            assert now.modified >= before.modified
-            before = now
+            current = _listed(driver, "key")
+            assert current.tag != before.tag
+            assert current.modified >= before.modified
+            before = current
         assert driver.read("key").data == b"1"
 
     def test_what_was_touched_since_it_was_listed_is_not_deleted(self, driver: Storage) -> None:
@@ -448,8 +448,8 @@ class StorageContract:
             driver.create(key, b"")
         begun = {key[:end] for key in KEYS_IN_ORDER for end in range(len(key) + 1)}
         for prefix in sorted(begun | {"c", "a/c", "a/b/c", "aa/a/", "A/"}):
-            found = [row.key for row in driver.list(prefix)]
-            assert found == [key for key in KEYS_IN_ORDER if key.startswith(prefix)], prefix
+            listed_keys = [row.key for row in driver.list(prefix)]
+            assert listed_keys == [key for key in KEYS_IN_ORDER if key.startswith(prefix)], prefix
 
     def test_keys_are_listed_in_their_order(self, driver: Storage) -> None:
         assert sorted(KEYS_IN_ORDER) == list(KEYS_IN_ORDER)
@@ -458,8 +458,8 @@ class StorageContract:
         assert [(row.key, row.size) for row in driver.list("")] == [(key, len(key)) for key in KEYS_IN_ORDER]
 
     def test_keys_can_be_deleted_while_they_are_listed(self, driver: Storage) -> None:
-        for number in range(60):
-            driver.create(number_key("objects", number), b"%d" % number)
+        for index in range(60):
+            driver.create(number_key("objects", index), b"%d" % index)
         deleted = []
         for row in driver.list("objects/"):
             driver.delete(row.key, row.tag)
@@ -468,8 +468,8 @@ class StorageContract:
         assert list(driver.list("")) == []
 
     def test_a_listing_can_be_left_off(self, driver: Storage) -> None:
-        for number in range(20):
-            driver.create(number_key("objects", number), b"")
+        for index in range(20):
+            driver.create(number_key("objects", index), b"")
         assert next(iter(driver.list(""))).key == "objects/0/0"
         assert len(list(driver.list(""))) == 20
 
@@ -495,8 +495,8 @@ class StorageContract:
     def test_of_many_creators_one_succeeds(self, driver: Storage, together: Together) -> None:
         for turn in range(3):
             key = f"objects/{turn}/key"
-            told = together(*[(children.create_once, key, number) for number in range(self.crowd)])
-            winners = [number for number, (won,) in enumerate(told) if won]
+            answers = together(*[(children.create_once, key, creator) for creator in range(self.crowd)])
+            winners = [creator for creator, (won,) in enumerate(answers) if won]
             assert len(winners) == 1
             assert payload_number(driver.read(key).data) == winners[0]
 
@@ -506,15 +506,15 @@ class StorageContract:
         assert driver.read("counter").data == b"%d" % (self.crowd * self.increments)
 
     def test_creations_and_deletions_add_up(self, driver: Storage, together: Together) -> None:
-        told = together(*[(children.come_and_go, "a/key", 50, number) for number in range(4)])
-        created, deleted = (sum(counts[i] for (counts,) in told) for i in (0, 1))
+        answers = together(*[(children.come_and_go, "a/key", 50, child) for child in range(4)])
+        created, deleted = (sum(counts[i] for (counts,) in answers) for i in (0, 1))
         assert deleted > 0
         assert created - deleted == len(list(driver.list("a/key")))
 
     def test_a_key_is_either_touched_or_collected(self, driver: Storage, together: Together) -> None:
         """As a collection of garbage needs it: nobody can rely on a key that goes away nevertheless."""
-        for number in range(100):
-            driver.create(f"objects/{number:03}", b"%d" % number)
+        for attempt in range(100):
+            driver.create(f"objects/{attempt:03}", b"%d" % attempt)
         rows = list(driver.list("objects/"))
         used = [row.key for row in rows[::2]]
         ((deleted,), (touched,)) = together((children.delete_listed, rows), (children.touch_all, used))
@@ -528,15 +528,15 @@ class StorageContract:
         in_background(children.replace_all_for_ever, ["a/key"])
         numbers = [0]
         while len(set(numbers)) < 30:
-            number = payload_number(driver.read("a/key").data)
-            assert number is not None, "neither the old content nor the new"
-            assert number >= numbers[-1], "older than what was read before"
-            numbers.append(number)
+            version = payload_number(driver.read("a/key").data)
+            assert version is not None, "neither the old content nor the new"
+            assert version >= numbers[-1], "older than what was read before"
+            numbers.append(version)
 
     def test_a_key_that_stays_is_listed_once_while_keys_are_replaced(
         self, driver: Storage, in_background: Callable[..., Child]
     ) -> None:
-        keys = [f"objects/{number:02}" for number in range(30)]
+        keys = [f"objects/{index:02}" for index in range(30)]
         for key in keys:
             driver.create(key, b"")
         in_background(children.replace_all_for_ever, keys[::2])
@@ -583,17 +583,17 @@ class StorageContract:
     ) -> None:
         driver.create("a/b/c", b"1")
         settle()
-        other: Any = reopen()
-        assert stamps("a/") == other.stamps("a/")
+        second: Any = reopen()
+        assert stamps("a/") == second.stamps("a/")
 
     def test_just_after_a_change_a_stamp_tells_nothing_or_tells_of_the_next(
         self, driver: Storage, stamps: Stamps
     ) -> None:
         """However quickly changes follow one another."""
         driver.create("a/b/c", b"0")
-        for number in range(60):
+        for attempt in range(60):
             before = stamps("a/")["a/b/"]
-            driver.replace("a/b/c", b"%d" % number, driver.read("a/b/c").tag)
+            driver.replace("a/b/c", b"%d" % attempt, driver.read("a/b/c").tag)
             assert before == "" or stamps("a/")["a/b/"] != before
 
     # Kills
@@ -602,14 +602,14 @@ class StorageContract:
         """What it returned from is there; what it was at is there or not; nothing is half done or locked."""
         driver.create("counter", payload(0))
         chance = random.Random(type(self).__qualname__)
-        number = 0
+        created = 0
         for _ in range(self.kills):
-            child = in_background(children.write_for_ever, "counter", "objects", number)
+            child = in_background(children.write_for_ever, "counter", "objects", created)
             time.sleep(chance.uniform(0, 0.04))
-            number = _check_after_kill(driver, child.kill(), number)
-        assert number > 0, "no writer lived long enough to write"
-        for each in range(1, number + 1):
-            assert payload_number(driver.read(number_key("objects", each)).data) == each
+            created = _check_after_kill(driver, child.kill(), created)
+        assert created > 0, "no writer lived long enough to write"
+        for generation in range(1, created + 1):
+            assert payload_number(driver.read(number_key("objects", generation)).data) == generation
 
     def test_pruning_takes_no_keys(self, driver: Storage, in_background: Callable[..., Child]) -> None:
         prune = getattr(driver, "prune", None)
@@ -636,19 +636,19 @@ def _listed(driver: Storage, key: str) -> Listed:
 
 def _same_step(driver: Storage, model: dict[str, bytes], action: str, key: str, data: bytes) -> None:
     """One call on the driver and its like on a dictionary; they must agree on how it ends."""
-    there = key in model
+    exists = key in model
     if action == "create":
-        _agree(lambda: driver.create(key, data), KeyExistsError if there else None)
+        _agree(lambda: driver.create(key, data), KeyExistsError if exists else None)
         model.setdefault(key, data)
     elif action == "touch":
-        _agree(lambda: driver.touch(key), None if there else KeyMissingError)
+        _agree(lambda: driver.touch(key), None if exists else KeyMissingError)
     elif action == "stale":
         _agree(lambda: driver.replace(key, data, "stale"), ConflictError)
-        _agree(lambda: driver.delete(key, "stale"), ConflictError if there else KeyMissingError)
+        _agree(lambda: driver.delete(key, "stale"), ConflictError if exists else KeyMissingError)
     elif action == "swap":
-        driver.replace(key, data, driver.read(key).tag if there else None)
+        driver.replace(key, data, driver.read(key).tag if exists else None)
         model[key] = data
-    elif there:
+    elif exists:
         driver.delete(key, driver.read(key).tag)
         del model[key]
 
@@ -663,17 +663,17 @@ def _agree(call: Callable[[], Any], expected: type[StorageError] | None) -> None
 
 def _check_after_kill(driver: Storage, told: list[Any], start: int) -> int:
     """The number to which the killed writer counted, begun at `start`."""
-    created = max((number for what, number in told if what == "created"), default=start)
-    replaced = max((number for what, number in told if what == "replaced"), default=start)
+    created = max((generation for action, generation in told if action == "created"), default=start)
+    replaced = max((generation for action, generation in told if action == "replaced"), default=start)
     stored = driver.read("counter")
     counter = payload_number(stored.data)
     assert counter is not None, "the counter is neither the old content nor the new"
     assert replaced <= counter <= replaced + 1
     present = {row.key for row in driver.list("objects/")}
-    certain = {number_key("objects", number) for number in range(1, created + 1)}
+    certain = {number_key("objects", generation) for generation in range(1, created + 1)}
     assert certain <= present <= certain | {number_key("objects", created + 1)}
-    for number in range(start + 1, created + 2):
-        key = number_key("objects", number)
-        assert key not in present or payload_number(driver.read(key).data) == number
+    for generation in range(start + 1, created + 2):
+        key = number_key("objects", generation)
+        assert key not in present or payload_number(driver.read(key).data) == generation
     driver.replace("counter", payload(counter), stored.tag)
     return counter

@@ -88,8 +88,8 @@ def payload(number: int) -> bytes:
 def payload_number(data: bytes) -> int | None:
     """The number of a payload that is whole, None for one that is not."""
     head = data.partition(b"\n")[0]
-    number = int(head) if head.isdigit() else None
-    return number if number is not None and data == payload(number) else None
+    generation = int(head) if head.isdigit() else None
+    return generation if generation is not None and data == payload(generation) else None
 
 
 def create_once(reopen: Callable[[], Storage], key: str, number: int) -> None:
@@ -164,11 +164,11 @@ def replace_all_for_ever(reopen: Callable[[], Storage], keys: list[str]) -> None
     """Replaces each of the keys in turn until it is killed."""
     storage = reopen()
     ready()
-    number = 0
+    generation = 0
     while True:
         for key in keys:
-            number += 1
-            storage.replace(key, payload(number), storage.read(key).tag)
+            generation += 1
+            storage.replace(key, payload(generation), storage.read(key).tag)
 
 
 def write_for_ever(reopen: Callable[[], Storage], counter: str, folder: str, number: int) -> None:

@@ -60,7 +60,7 @@ def tables(draw: st.DrawFn, name: str = "resources", max_rows: int = 20) -> Tabl
     """A table of any columns, also of none, with any number of rows up to `max_rows`."""
     rows = draw(st.integers(0, max_rows))
     names = draw(st.lists(TEXT, max_size=5, unique=True))
-    return Table(name, tuple(draw(columns(each, rows)) for each in names), rows)
+    return Table(name, tuple(draw(columns(column_name, rows)) for column_name in names), rows)
 
 
 @st.composite

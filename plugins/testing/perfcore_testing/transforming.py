@@ -37,8 +37,8 @@ def survives_storing(result: Profile | PerfError) -> bool:
     """A store gives the profile back as it is; a refusal can be told in print."""
     if isinstance(result, PerfError):
         return bool(str(result)) and hostile.unsafe(str(result) + (result.hint or "")) == set()
-    kept = profiles.stored(result)
-    return profiles.stored(kept) == kept and _shape(kept) == _shape(result)
+    stored = profiles.stored(result)
+    return profiles.stored(stored) == stored and _shape(stored) == _shape(result)
 
 
 def _shape(profile: Profile) -> dict[str, tuple[int, tuple[ColumnSpec, ...]]]:
@@ -50,8 +50,8 @@ def _shape(profile: Profile) -> dict[str, tuple[int, tuple[ColumnSpec, ...]]]:
 
 def totals(profile: Profile, table: str = "resources") -> Mapping[str, int]:
     """The sums of the value columns of whole numbers; what is missing counts nothing."""
-    found = profile.table(table)
-    values = () if found is None else found.values()
+    selected = profile.table(table)
+    values = () if selected is None else selected.values()
     return {
         column.name: sum(int(value) for value in column if value is not None)
         for column in values

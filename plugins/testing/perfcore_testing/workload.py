@@ -61,25 +61,25 @@ class WorkloadContract:
         """It lies below the directory, is given once, and does not change afterwards: the command may run on it
         while the next one is not made yet."""
         for spec in self.specs:
-            given: dict[Path, bytes] = {}
+            contents: dict[Path, bytes] = {}
             for path in driver.generate(spec, directory):
                 assert path.is_file()
                 assert directory.resolve() in path.resolve().parents
-                assert path not in given
-                given[path] = path.read_bytes()
-            assert given
-            assert {path: path.read_bytes() for path in given} == given
+                assert path not in contents
+                contents[path] = path.read_bytes()
+            assert contents
+            assert {path: path.read_bytes() for path in contents} == contents
 
     def test_the_same_spec_gives_the_same_files(self, driver: Workload, tmp_path: Path) -> None:
         """Names, order and content, in any directory and at any time: a workload is compared by its content."""
-        for number, spec in enumerate(self.specs):
-            one, other = _new(tmp_path / f"one{number}"), _new(tmp_path / f"other{number}")
-            assert _made(driver, spec, one) == _made(driver, spec, other)
+        for index, spec in enumerate(self.specs):
+            first, second = _new(tmp_path / f"one{index}"), _new(tmp_path / f"other{index}")
+            assert _made(driver, spec, first) == _made(driver, spec, second)
 
     def test_other_specs_give_other_files(self, driver: Workload, tmp_path: Path) -> None:
         """What the spec says has an effect."""
-        made = [_made(driver, spec, _new(tmp_path / f"spec{n}")) for n, spec in enumerate(self.specs)]
-        assert all(made.count(one) == 1 for one in made)
+        outputs = [_made(driver, spec, _new(tmp_path / f"spec{n}")) for n, spec in enumerate(self.specs)]
+        assert all(outputs.count(output) == 1 for output in outputs)
 
     def test_the_spec_stays_as_it_was(self, driver: Workload, directory: Path) -> None:
         """It belongs to the caller."""
@@ -92,15 +92,15 @@ class WorkloadContract:
         """So that a measurement can stop when a run takes too long."""
         if not self.growing:
             pytest.skip("the files are not ordered by size")
-        for number, spec in enumerate(self.specs):
-            sizes = [len(content) for _, content in _made(driver, spec, _new(tmp_path / f"size{number}"))]
+        for index, spec in enumerate(self.specs):
+            sizes = [len(content) for _, content in _made(driver, spec, _new(tmp_path / f"size{index}"))]
             assert sizes == sorted(set(sizes))
 
     def test_a_file_is_not_made_before_it_is_asked_for(self, driver: Workload, tmp_path: Path) -> None:
         """The last ones may be huge, and the measurement may end before them."""
-        for number, spec in enumerate(self.specs):
-            every = len(_made(driver, spec, _new(tmp_path / f"every{number}")))
-            folder = _new(tmp_path / f"lazy{number}")
+        for index, spec in enumerate(self.specs):
+            every = len(_made(driver, spec, _new(tmp_path / f"every{index}")))
+            folder = _new(tmp_path / f"lazy{index}")
             paths = driver.generate(spec, folder)
             next(iter(paths))
             if every > 1:

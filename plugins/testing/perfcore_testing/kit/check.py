@@ -54,14 +54,14 @@ def _check(
         raise AmbiguousError(
             f"{printable(name or '')} names several plugins", hint=f"for --json and --option say which: {listed}"
         )
-    for each in described:
-        if each.state != "ok":
-            raise PluginError(state_of(each), plugin=str(each.found))
+    for plugin in described:
+        if plugin.state != "ok":
+            raise PluginError(state_of(plugin), plugin=str(plugin.found))
     options, documents, broken = _pairs(option or []), [], False
-    for found in (each.found for each in described):
-        _try_to_make(console, found, options)
+    for origin in (plugin.found for plugin in described):
+        _try_to_make(console, origin, options)
         trial = run_contract.Trial(
-            found=found, folder=console.directory, options=options, timeout=timeout, only=tuple(law or ())
+            found=origin, folder=console.directory, options=options, timeout=timeout, only=tuple(law or ())
         )
         try:
             laws = _tried(console, trial, everything=verbose, silent=as_json)
@@ -70,7 +70,7 @@ def _check(
                 raise
             continue
         broken = report.is_broken(laws) or broken
-        documents.append(report.as_json(found, laws))
+        documents.append(report.as_json(origin, laws))
     if as_json:
         console.json({"schema": report.SCHEMA, "plugins": documents} if every else documents[0])
     if broken:
@@ -83,7 +83,7 @@ def _chosen(console: CommandContext, name: str | None, every: bool) -> list[Desc
         raise UsageError("name a plugin, or say --all")
     described = list(console.plugins.describe())
     if every:
-        return [each for each in described if each.state == "ok"]
+        return [plugin for plugin in described if plugin.state == "ok"]
     return called(described, name or "")
 
 

@@ -51,7 +51,7 @@ class Named:
     @property
     def capitalized(self) -> str:
         """How the names of its classes begin."""
-        return "".join(part.capitalize() for part in self.identifier.split("_"))
+        return "".join(word.capitalize() for word in self.identifier.split("_"))
 
 
 def named(kind: str, name: str) -> Named:

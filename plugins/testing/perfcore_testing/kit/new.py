@@ -45,10 +45,10 @@ def _new(
     if plugin.kind == "command" and name in VERBS:
         raise UsageError(f"`perf {name}` is perfcore's own, take another name")
     folder = console.directory / (directory or Path(plugin.distribution))
-    made = scaffold.files(plugin)
-    scaffold.write(folder, made)
-    shown = printable(str(folder))
-    for path in made:
-        console.line(f"{shown}/{path}")
-    editable = shlex.quote(f"{shown}[test]")
+    contents = scaffold.files(plugin)
+    scaffold.write(folder, contents)
+    printable_folder = printable(str(folder))
+    for path in contents:
+        console.line(f"{printable_folder}/{path}")
+    editable = shlex.quote(f"{printable_folder}[test]")
     console.say(f"next: pip install -e {editable} && perf plugins check {scaffold.first(plugin)}")

@@ -45,10 +45,10 @@ def law_lines(law: Law, *, everything: bool) -> Iterator[tuple[str, str]]:
 
 def _reasons(law: Law) -> Iterator[str]:
     for failed in law.failed[:_SHOWN]:
-        first, *rest = failed.reason.splitlines() or [""]
+        first, *details = failed.reason.splitlines() or [""]
         case = f"[{failed.case}] " if failed.case else ""
         yield f"{_INDENT}{printable(case + first)}"
-        yield from (f"{_INDENT}{printable(line)}" for line in rest)
+        yield from (f"{_INDENT}{printable(line)}" for line in details)
     if len(law.failed) > _SHOWN:
         yield f"{_INDENT}and {plural(len(law.failed) - _SHOWN, 'more case')} of {law.cases}"
 

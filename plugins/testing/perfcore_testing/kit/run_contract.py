@@ -88,21 +88,21 @@ def laws(
     if not is_possible():
         raise PluginError("the laws are tests for pytest, which is missing", hint="pip install 'perfcore-testing'")
     with tempfile.TemporaryDirectory(prefix="perfcore-laws-") as folder:
-        place = Path(folder).resolve()
-        record = place / "record.json"
-        told = _run(trial, place, record, environ, progress, over)
+        directory = Path(folder).resolve()
+        record = directory / "record.json"
+        exit_output = _run(trial, directory, record, environ, progress, over)
         if not record.exists():
-            raise _failed(trial, f"its trial ended before its time:\n{told[-_TAIL:].strip()}")
-        found = json.loads(record.read_text(encoding="utf-8"))
-    if trial.only and not found["laws"] and not found["errors"]:
-        names = [name.removeprefix("test_") for name in found["names"]]
+            raise _failed(trial, f"its trial ended before its time:\n{exit_output[-_TAIL:].strip()}")
+        recorded = json.loads(record.read_text(encoding="utf-8"))
+    if trial.only and not recorded["laws"] and not recorded["errors"]:
+        names = [name.removeprefix("test_") for name in recorded["names"]]
         raise NotFoundError(
             f"{trial.found} has no law called {printable(', '.join(trial.only))}",
             hint=nearest(_function(trial.only[0]).removeprefix("test_"), names),
         )
-    if found["errors"] or not found["laws"]:
-        raise _failed(trial, "\n".join(found["errors"]) or "its contract has no laws")
-    return [_law(law) for law in found["laws"]]
+    if recorded["errors"] or not recorded["laws"]:
+        raise _failed(trial, "\n".join(recorded["errors"]) or "its contract has no laws")
+    return [_law(law) for law in recorded["laws"]]
 
 
 def _function(law: str) -> str:
@@ -127,10 +127,10 @@ def _run(
     words = ["-c", "pytest.ini", "--rootdir", str(place), "--basetemp", str(place / "tmp"), "-p", "no:cacheprovider"]
     argv = [sys.executable, "-m", "pytest", "-p", LAWS, *words, f"--perfcore-record={record}", "test_plugin.py"]
     argv += [f"--perfcore-law={_function(law)}" for law in trial.only]
-    kept = {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
-    other: list[str] = []
+    variables = {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
+    output: list[str] = []
     done = 0
-    with _process(argv, place, {**kept, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as process:
+    with _process(argv, place, {**variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as process:
         timer = threading.Timer(trial.timeout, _kill, [process])
         timer.start()
         try:
@@ -138,13 +138,13 @@ def _run(
             for line in process.stdout:
                 before, outcome, document = line.partition("law-outcome: ")
                 if outcome:
-                    other.append(before)
+                    output.append(before)
                     over(_law(json.loads(document)))
                     continue
-                before, law, rest = line.partition("law: ")
-                other.append(before if law else line)
+                before, law, law_name = line.partition("law: ")
+                output.append(before if law else line)
                 if law:
-                    total, _, name = rest.strip().partition(" ")
+                    total, _, name = law_name.strip().partition(" ")
                     done += 1
                     progress(done - 1, int(total), name.removeprefix("test_").replace("_", " "))
             process.wait()
@@ -153,7 +153,7 @@ def _run(
             timer.cancel()
     if late:
         raise _failed(trial, f"its laws took longer than {trial.timeout:g} s", hint="--timeout gives them more time")
-    return "".join(other)
+    return "".join(output)
 
 
 @contextlib.contextmanager

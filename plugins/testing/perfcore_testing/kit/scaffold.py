@@ -46,7 +46,7 @@ def files(plugin: Named) -> Mapping[str, str]:
         "DEPENDENCIES": "\n".join(f'  "{need}",' for need in _dependencies(driver)),
         "ENTRY_POINTS": "\n".join(_entry_points(plugin)),
     }
-    made = {
+    contents = {
         "pyproject.toml": _filled("pyproject.toml", plugin, {**fields, "NOUN": fields["NOUN"].replace("`", "")}),
         "README.md": _filled("README.md", plugin, fields),
         f"{plugin.package}/__init__.py": _package(plugin, module, description, exported),
@@ -56,8 +56,8 @@ def files(plugin: Named) -> Mapping[str, str]:
     }
     for name in ("contract.py", "__main__.py"):
         if _has(plugin, name):
-            made[f"{plugin.package}/{name}"] = _template(plugin, name)
-    return made
+            contents[f"{plugin.package}/{name}"] = _template(plugin, name)
+    return contents
 
 
 def first(plugin: Named) -> str:
@@ -101,7 +101,7 @@ def _entry_points(plugin: Named) -> Iterator[str]:
 
 
 def _dependencies(driver: str) -> Iterator[str]:
-    major, minor = (int(part) for part in __version__.split(".")[:2])
+    major, minor = (int(component) for component in __version__.split(".")[:2])
     yield f"perfcore-core>={major}.{minor},<{major}.{minor + 1}"
     for name, needed in _NEEDED.items():
         if re.search(rf"^(?:import|from) {name}\b", driver, re.MULTILINE):
