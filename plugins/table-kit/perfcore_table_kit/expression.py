@@ -137,72 +137,72 @@ class _Scope:
             case Among(name, items):
                 return self._among(name, items)
             case Missing(name):
-                there = _there(self._column(name))
-                return _Truth(there ^ _ones(self.table.rows), there)
+                present = _there(self._column(name))
+                return _Truth(present ^ _ones(self.table.rows), present)
             case Flag(name):
                 return self._flag(name)
 
     def _and(self, children: Sequence[Node]) -> _Truth:
         true, false = self.truth(children[0])
         for child in children[1:]:
-            other = self.truth(child)
-            true, false = true & other.true, false | other.false
+            operand = self.truth(child)
+            true, false = true & operand.true, false | operand.false
         return _Truth(true, false)
 
     def _compare(self, node: Compare) -> _Truth:
         column = self._column(node.left) if node.left else self._main(node.at)
         if isinstance(node.right, Name):
             return self._between(node.sign, column, self._column(node.right), node.right)
-        sign, wanted = node.sign, self._constant(column, node.right)
+        sign, constant = node.sign, self._constant(column, node.right)
         if column.dtype == "bool" and sign not in ("=", "!="):
             raise wrong(self.text, node.at, f"true and false have no order, so {sign!r} cannot compare them")
-        if isinstance(wanted, Fraction):
-            sign, wanted = _whole(sign, wanted)
-        return _split(column, _per_value(column, lambda values: _AGAINST[sign](values, wanted)))
+        if isinstance(constant, Fraction):
+            sign, constant = _whole(sign, constant)
+        return _split(column, _per_value(column, lambda values: _AGAINST[sign](values, constant)))
 
     def _between(self, sign: Sign, left: Column, right: Column, name: Name) -> _Truth:
         if _NOUNS[left.dtype] != _NOUNS[right.dtype]:
-            what = f"{_shown(left)} holds {_NOUNS[left.dtype]}, {_shown(right)} {_NOUNS[right.dtype]}"
-            raise wrong(self.text, name.at, what)
+            message = f"{_shown(left)} holds {_NOUNS[left.dtype]}, {_shown(right)} {_NOUNS[right.dtype]}"
+            raise wrong(self.text, name.at, message)
         factor = units.ratio(left.unit, right.unit) if left.unit and right.unit else Fraction(1)
         if factor is None:
-            what = f"{printable(left.unit)!r} and {printable(right.unit)!r} do not convert into each other"
-            raise wrong(self.text, name.at, f"{_shown(left)} and {_shown(right)}: {what}")
+            message = f"{printable(left.unit)!r} and {printable(right.unit)!r} do not convert into each other"
+            raise wrong(self.text, name.at, f"{_shown(left)} and {_shown(right)}: {message}")
         values = _scaled(left, factor.numerator), _scaled(right, factor.denominator)
-        there = _there(left) & _there(right)
-        true = _integer(map(_BETWEEN[sign], *values)) & there
-        return _Truth(true, true ^ there)
+        present = _there(left) & _there(right)
+        true = _integer(map(_BETWEEN[sign], *values)) & present
+        return _Truth(true, true ^ present)
 
     def _like(self, name: Name, pattern: str, folded: bool) -> _Truth:
         column = self._column(name)
         if column.dtype != "str":
-            what = f"column {_shown(column)} holds {_NOUNS[column.dtype]}; 'like' is for text"
-            raise wrong(self.text, name.at, what)
+            message = f"column {_shown(column)} holds {_NOUNS[column.dtype]}; 'like' is for text"
+            raise wrong(self.text, name.at, message)
         matches = matcher(pattern.casefold() if folded else pattern)
         fold = str.casefold if folded else str
         return _split(column, _per_value(column, lambda values: [matches(fold(v)) for v in values]))
 
     def _among(self, name: Name, items: Sequence[Constant]) -> _Truth:
         column = self._column(name)
-        wanted = {self._constant(column, item) for item in items}
-        return _split(column, _per_value(column, lambda values: [v in wanted for v in values]))
+        constants = {self._constant(column, item) for item in items}
+        return _split(column, _per_value(column, lambda values: [v in constants for v in values]))
 
     def _flag(self, name: Name) -> _Truth:
         column = self._column(name)
         if column.dtype != "bool":
-            what = f"column {_shown(column)} holds {_NOUNS[column.dtype]}, so compare it with something"
-            raise wrong(self.text, name.at, what)
+            message = f"column {_shown(column)} holds {_NOUNS[column.dtype]}, so compare it with something"
+            raise wrong(self.text, name.at, message)
         return _split(column, column.data)
 
     def _column(self, name: Name) -> Column:
         column = self.table.get(name.name)
         if column is not None:
             return column
-        shown, names = printable(name.name), list(map(printable, self.table.names))
-        near, has = nearest(shown, names), f"it has {', '.join(names) or 'none'}"
-        what = f"table {_shown(self.table)} has no column {shown!r}"
+        printable_name, names = printable(name.name), list(map(printable, self.table.names))
+        near, has = nearest(printable_name, names), f"it has {', '.join(names) or 'none'}"
+        message = f"table {_shown(self.table)} has no column {printable_name!r}"
         hint = f"{near} {has}" if near else has
-        raise wrong(self.text, name.at, what, hint=f"{hint} (text stands in quotes: '{shown}')")
+        raise wrong(self.text, name.at, message, hint=f"{hint} (text stands in quotes: '{printable_name}')")
 
     def _main(self, at: int) -> Column:
         column = main_value(self.table)
@@ -218,18 +218,18 @@ class _Scope:
             return constant.value
         if isinstance(constant, Truth) and column.dtype == "bool":
             return constant.value
-        what = f"column {_shown(column)} holds {_NOUNS[column.dtype]} and is compared with something else"
-        raise wrong(self.text, constant.at, what, hint=_WRITTEN[_NOUNS[column.dtype]])
+        message = f"column {_shown(column)} holds {_NOUNS[column.dtype]} and is compared with something else"
+        raise wrong(self.text, constant.at, message, hint=_WRITTEN[_NOUNS[column.dtype]])
 
     def _in_unit(self, column: Column, number: Number) -> Fraction:
         if not number.unit:
             return number.value
         factor = units.ratio(number.unit, column.unit)
         if factor is None:
-            known = [unit for unit in units.related(column.unit) if unit]
+            related = [unit for unit in units.related(column.unit) if unit]
             unit = f"is in {printable(column.unit)!r}" if column.unit else "has no unit"
-            what = f"column {_shown(column)} {unit}, which {printable(number.unit)!r} does not convert to"
-            raise wrong(self.text, number.at, what, hint=f"known here: {', '.join(map(printable, known))}")
+            message = f"column {_shown(column)} {unit}, which {printable(number.unit)!r} does not convert to"
+            raise wrong(self.text, number.at, message, hint=f"known here: {', '.join(map(printable, related))}")
         return number.value * factor
 
 
@@ -253,14 +253,14 @@ def _per_value(column: Column, predicate: Callable[[Iterable[Any]], list[bool]])
     """What the predicate says of each row; asked once for each distinct text."""
     if column.dtype != "str":
         return predicate(column.data)
-    said = predicate(column.dictionary) or [False]
-    return map(said.__getitem__, column.data)
+    answers = predicate(column.dictionary) or [False]
+    return map(answers.__getitem__, column.data)
 
 
 def _split(column: Column, flags: Iterable[int]) -> _Truth:
-    there = _there(column)
-    true = _integer(flags) & there
-    return _Truth(true, true ^ there)
+    present = _there(column)
+    true = _integer(flags) & present
+    return _Truth(true, true ^ present)
 
 
 def _integer(flags: Iterable[int]) -> int:

@@ -171,14 +171,14 @@ class _Token:
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, at = [], _blank(text, 0)
+    tokens, at = [], _blank(text, 0)
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
             raise _no_token(text, at)
-        found.append(_Token(match.lastgroup, match[0], at))  # type: ignore[arg-type]
+        tokens.append(_Token(match.lastgroup, match[0], at))  # type: ignore[arg-type]
         at = _blank(text, match.end())
-    return [*found, _Token("end", "", len(text))]
+    return [*tokens, _Token("end", "", len(text))]
 
 
 def _blank(text: str, at: int) -> int:
@@ -246,13 +246,13 @@ class _Parser:
         start = self._peek.at
         if self._peek.value in _SIGNS:
             return Compare(self._sign(), None, self._operand(), start)
-        left = self._operand()
-        if isinstance(left, Name):
-            return self._about(left)
+        operand = self._operand()
+        if isinstance(operand, Name):
+            return self._about(operand)
         sign, right = self._sign(), self._operand()
         if not isinstance(right, Name):
             self._fail("a comparison needs a column", at=start, hint="names stand bare or in `backquotes`")
-        return Compare(_MIRRORED[sign], right, left, start)
+        return Compare(_MIRRORED[sign], right, operand, start)
 
     def _about(self, column: Name) -> Node:
         at = self._peek.at
@@ -331,9 +331,9 @@ class _Parser:
 
     def _skip(self, wanted: str) -> bool:
         """Whether the next token is this keyword or sign, which is then passed."""
-        found = wanted in (self._peek.word, self._peek.value)
-        self._next += found
-        return found
+        matched = wanted in (self._peek.word, self._peek.value)
+        self._next += matched
+        return matched
 
     def _expect(self, wanted: str) -> None:
         token = self._peek

@@ -68,8 +68,8 @@ def group(profiles: Sequence[Profile]) -> Groups:
 
 def together(values: Iterator[Number | None] | Sequence[Number | None]) -> Number | None:
     """The sum of what is there, None where nothing is."""
-    there = [value for value in values if value is not None]
-    return sum(there) if there else None
+    present = [value for value in values if value is not None]
+    return sum(present) if present else None
 
 
 def difference(baseline: Number | None, target: Number | None) -> Number | None:
@@ -92,8 +92,8 @@ def _resources(profiles: Sequence[Profile]) -> tuple[list[Table], dict[str, Tabl
             raise FormatError("a profile has no resources")
     if not any(has_stacks(profile.tables) for profile in profiles):
         return [profile.tables[RESOURCES] for profile in profiles], {}
-    wanted = (RESOURCES, *NAMES)
-    stacks, others = unite([{name: p.tables[name] for name in wanted if name in p.tables} for p in profiles])
+    required = (RESOURCES, *NAMES)
+    stacks, others = unite([{name: p.tables[name] for name in required if name in p.tables} for p in profiles])
     return [tables[RESOURCES] for tables in others], stacks
 
 
@@ -105,8 +105,8 @@ def _sum_up(keys: Sequence[Key], values: Column, sums: dict[Key, list[Number | N
         row = sums.get(key)
         if row is None:
             row = sums[key] = [None] * profiles
-        known = row[at]
-        row[at] = value if known is None else known + value
+        column_sum = row[at]
+        row[at] = value if column_sum is None else column_sum + value
 
 
 def _column(spec: ColumnSpec, values: Sequence[Any]) -> Column:
@@ -123,11 +123,11 @@ def _column(spec: ColumnSpec, values: Sequence[Any]) -> Column:
 
 def _shape(table: Table) -> set[tuple[str, str, str]]:
     """The columns that count; whole numbers may be signed in one profile and not in another."""
-    kept = (column for column in table.columns if column.role != "order")
-    return {(c.name, "int" if c.dtype in ("i64", "u64") else c.dtype, c.unit) for c in kept}
+    columns = (column for column in table.columns if column.role != "order")
+    return {(c.name, "int" if c.dtype in ("i64", "u64") else c.dtype, c.unit) for c in columns}
 
 
 def _only(table: Table, other: Table) -> str:
     """The columns that one of two tables has alone."""
-    alone = sorted(_shape(table) - _shape(other))
-    return printable(", ".join(f"{name} ({unit or dtype})" for name, dtype, unit in alone)) or "nothing more"
+    unmatched = sorted(_shape(table) - _shape(other))
+    return printable(", ".join(f"{name} ({unit or dtype})" for name, dtype, unit in unmatched)) or "nothing more"

@@ -22,17 +22,17 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     Each piece is taken at the first place where it fits: what a regular expression with `.*` in place of `%`
     finds too, but that tries a number of ways that grows with every `%`.
     """
-    first, *rest = [_piece(characters) for characters in _split(pattern)]
-    if not rest:
+    first, *others = [_piece(characters) for characters in _split(pattern)]
+    if not others:
         return lambda text: first.regex.fullmatch(text) is not None
-    *middle, last = rest
+    *middle, last = others
 
     def matches(text: str) -> bool:
-        found = first.regex.match(text)
+        match = first.regex.match(text)
         for piece in middle:
-            found = found and piece.regex.search(text, found.end())
+            match = match and piece.regex.search(text, match.end())
         start = len(text) - last.length
-        return found is not None and found.end() <= start and last.regex.fullmatch(text, start) is not None
+        return match is not None and match.end() <= start and last.regex.fullmatch(text, start) is not None
 
     return matches
 
