@@ -24,25 +24,25 @@ CHUNK = 1 << 16
 
 def history(count: int) -> Iterator[bytes]:
     """A stream of `git fast-import`: one line of versions, with a branch merged at every tenth."""
-    for number in range(1, count + 1):
-        subject = b"Change number %d of a history, in words as long as usual" % number
-        yield b"commit refs/heads/main\nmark :%d\n" % number
-        yield b"author Jana Nov\xc3\xa1k <jana%d@example.org> %d +0100\n" % (number % 50, 1_300_000_000 + number * 600)
-        yield b"committer Jana Nov\xc3\xa1k <jana@example.org> %d +0100\n" % (1_300_000_000 + number * 600)
+    for index in range(1, count + 1):
+        subject = b"Change number %d of a history, in words as long as usual" % index
+        yield b"commit refs/heads/main\nmark :%d\n" % index
+        yield b"author Jana Nov\xc3\xa1k <jana%d@example.org> %d +0100\n" % (index % 50, 1_300_000_000 + index * 600)
+        yield b"committer Jana Nov\xc3\xa1k <jana@example.org> %d +0100\n" % (1_300_000_000 + index * 600)
         yield b"data %d\n%s\n" % (len(subject), subject)
-        if number > 1:
-            yield b"from :%d\n" % (number - 1)
-        if number % 10 == 0:
-            yield b"merge :%d\n" % (number - 5)
-        yield b"M 100644 inline file\ndata 8\n%08d\n" % number
+        if index > 1:
+            yield b"from :%d\n" % (index - 1)
+        if index % 10 == 0:
+            yield b"merge :%d\n" % (index - 5)
+        yield b"M 100644 inline file\ndata 8\n%08d\n" % index
 
 
 def files(count: int) -> Iterator[bytes]:
     """A stream of `git fast-import`: one version with so many files of about four kilobytes."""
     yield b"commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\ndata 1\nx\n"
-    for number in range(count):
-        content = b"".join(b"line %d of file %d\n" % (line, number) for line in range(200))
-        yield b"M 100644 inline folder %d/file %d\ndata %d\n%s\n" % (number % 40, number, len(content), content)
+    for index in range(count):
+        content = b"".join(b"line %d of file %d\n" % (line, index) for line in range(200))
+        yield b"M 100644 inline folder %d/file %d\ndata %d\n%s\n" % (index % 40, index, len(content), content)
 
 
 def make(folder: Path, stream: Iterator[bytes]) -> str:
@@ -101,9 +101,9 @@ def measure(names: Sequence[str], folder: Path, head: str, count: int, repeat: i
     process of its own, in turn."""
     best = [(float("inf"),)] * len(names)
     for _ in range(repeat):
-        for number, name in enumerate(names):
+        for index, name in enumerate(names):
             words = [sys.executable, __file__, "--subject", name, str(folder), head, str(count)]
-            best[number] = min(best[number], tuple(map(float, subprocess.check_output(words).split())))
+            best[index] = min(best[index], tuple(map(float, subprocess.check_output(words).split())))
     return best
 
 
@@ -118,9 +118,9 @@ def subject(name: str, folder: Path, head: str, count: int) -> None:
     import gc
 
     gc.collect()  # ends the git of a driver that nobody holds
-    own, git = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = own.ru_utime + own.ru_stime - before.ru_utime - before.ru_stime + git.ru_utime + git.ru_stime
-    print(cpu, own.ru_maxrss / 1024, git.ru_maxrss / 1024, done)
+    own_usage, git = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = own_usage.ru_utime + own_usage.ru_stime - before.ru_utime - before.ru_stime + git.ru_utime + git.ru_stime
+    print(cpu, own_usage.ru_maxrss / 1024, git.ru_maxrss / 1024, done)
 
 
 def compare(names: Sequence[str], title: str, folder: Path, head: str, count: int, repeat: int) -> None:
@@ -146,19 +146,21 @@ def main(arguments: Sequence[str]) -> None:
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         for count in options.commits:
-            place = Path(folder, f"history {count}")
-            head = make(place, history(count))
+            directory = Path(folder, f"history {count}")
+            head = make(directory, history(count))
             compare(
                 ("walk driver", "walk git", "walk git-unsorted"),
                 f"walk {count} versions",
-                place,
+                directory,
                 head,
                 count,
                 options.repeat,
             )
-        place = Path(folder, "files")
-        head = make(place, files(options.files))
-        compare(("read driver", "read git"), f"read {options.files} files", place, head, options.files, options.repeat)
+        directory = Path(folder, "files")
+        head = make(directory, files(options.files))
+        compare(
+            ("read driver", "read git"), f"read {options.files} files", directory, head, options.files, options.repeat
+        )
 
 
 main(sys.argv[1:])

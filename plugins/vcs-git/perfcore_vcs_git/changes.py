@@ -48,13 +48,13 @@ def changed(runner: Runner) -> list[Change]:
     """The tracked paths with uncommitted changes. Nothing is written, not even git's index."""
     words = ("status", "--porcelain=v2", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=untracked")
     out = runner.run(*words)
-    found = []
+    paths = []
     for item in out.split(b"\0")[:-1]:
         fields = {b"1": 8, b"u": 10}.get(item[:1])
         if fields is not None:
             words_of = item.split(b" ", fields)
-            found.append(Change(os.fsdecode(words_of[fields]), words_of[2].startswith(b"S")))
-    return found
+            paths.append(Change(os.fsdecode(words_of[fields]), words_of[2].startswith(b"S")))
+    return paths
 
 
 def overlooked(runner: Runner) -> list[Change]:
@@ -77,7 +77,7 @@ def plan(root: Path, found: Sequence[Change]) -> dict[str, Kept]:
                 hint="take it out of git: git rm -r --cached " + change.path.split("/", 1)[0],
             )
     paths = {change.path for change in found}
-    return {path: _how_it_is(root, path, paths, str(number)) for number, path in enumerate(sorted(paths))}
+    return {path: _how_it_is(root, path, paths, str(index)) for index, path in enumerate(sorted(paths))}
 
 
 def copy_out(root: Path, path: str, kept: Kept, folder: Path) -> None:
@@ -128,12 +128,12 @@ def refuse_checkout(runner: Runner, root: Path, old: str, new: str) -> None:
             )
         if status in b"AD":
             (added if status == b"A" else deleted).add(path)
-    in_the_way = sorted({found for path in added for found in _untracked_at(root, path, deleted)})
+    in_the_way = sorted({untracked for path in added for untracked in _untracked_at(root, path, deleted)})
     if in_the_way:
         listed = ", ".join(printable(path) for path in in_the_way[:_LISTED])
-        more = f" and {len(in_the_way) - _LISTED} more" if len(in_the_way) > _LISTED else ""
+        further = f" and {len(in_the_way) - _LISTED} more" if len(in_the_way) > _LISTED else ""
         raise VersionError(
-            f"version {new[:10]} would overwrite files that git does not track: {listed}{more}",
+            f"version {new[:10]} would overwrite files that git does not track: {listed}{further}",
             hint="move them away, or measure in a tree elsewhere instead of in place",
         )
 
@@ -182,8 +182,8 @@ def _untracked_at(root: Path, path: str, tracked: Collection[str]) -> Iterator[s
 def _not_a_folder_above(root: Path, path: str) -> str | None:
     """The first part of a path that is a file or a link, so that git cannot have what is below it."""
     for parent in reversed(PurePosixPath(path).parents[:-1]):
-        place = root / parent
-        if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):
+        parent_path = root / parent
+        if os.path.islink(parent_path) or (os.path.lexists(parent_path) and not os.path.isdir(parent_path)):
             return str(parent)
     return None
 

@@ -87,7 +87,7 @@ class Runner:
         hooks: bool = False,
     ) -> Any:
         """The process of a git command that only reads, with pipes."""
-        own = {name: value for name, value in os.environ.items() if not self._is_strange(name)}
+        variables = {name: value for name, value in os.environ.items() if not self._is_strange(name)}
         command = self._command(_program(), words, config, hooks)
         try:
             return Popen(
@@ -95,7 +95,7 @@ class Runner:
                 stdin=PIPE if stdin else DEVNULL,
                 stdout=PIPE,
                 stderr=PIPE,
-                env=own | self._variables(env) | _LOOKING,
+                env=variables | self._variables(env) | _LOOKING,
             )
         except OSError as error:
             raise _missing(error) from error
@@ -112,7 +112,7 @@ class Runner:
         git = _gitpython()
         # GitPython that failed to be imported because there was no git leaves the first unset when tried again.
         program = git.GIT_PYTHON_GIT_EXECUTABLE or git.git_exec_name
-        more: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
+        descriptors: dict[str, Any] = {"pass_fds": tuple(pass_fds)} if pass_fds else {}
         programs = self._programs(words) if words[0] in _FILTERING else Programs(transport=True)
         config = (*config, *programs.config(strict=True))
         try:
@@ -122,7 +122,7 @@ class Runner:
                     as_process=True,
                     shell=False,
                     env=self._variables(env) | _reaching(programs),
-                    **more,
+                    **descriptors,
                 )
         except (_not_found(), OSError) as error:
             raise _missing(error) from error
@@ -169,8 +169,8 @@ class Runner:
 
     def version(self) -> tuple[int, ...]:
         """The version of git itself."""
-        found = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", self.start("version").communicate()[0])
-        return tuple(int(part) for part in found.groups(b"0")) if found else (0,)
+        match = re.search(rb"(\d+)\.(\d+)(?:\.(\d+))?", self.start("version").communicate()[0])
+        return tuple(int(component) for component in match.groups(b"0")) if match else (0,)
 
     @contextlib.contextmanager
     def _own_environment(self) -> Iterator[None]:
@@ -181,11 +181,11 @@ class Runner:
             yield
             return
         with _swapping:
-            kept = {name: os.environ.pop(name) for name in strange if name in os.environ}
+            removed = {name: os.environ.pop(name) for name in strange if name in os.environ}
             try:
                 yield
             finally:
-                os.environ.update(kept)
+                os.environ.update(removed)
 
     def _is_strange(self, name: str) -> bool:
         if not name.startswith("GIT_"):
@@ -325,14 +325,14 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
 
 def _explained(folder: Path, command: str, status: int, complaint: str) -> VersionError:
     line = _telling_line(complaint) or f"exit code {status}"
-    shown = printable(str(folder))
+    printable_folder = printable(str(folder))
     for pattern, message, hint in _MEANINGS:
         if re.search(pattern, complaint):
             import shlex
 
-            values = {"folder": shown, "line": line, "quoted": shlex.quote(str(folder))}
+            values = {"folder": printable_folder, "line": line, "quoted": shlex.quote(str(folder))}
             return VersionError(message.format(**values), hint=printable(hint.format(**values)))
-    return VersionError(f"git {command} failed in {shown}: {_in_short(complaint) or line}")
+    return VersionError(f"git {command} failed in {printable_folder}: {_in_short(complaint) or line}")
 
 
 def _telling_line(complaint: str) -> str:
@@ -346,9 +346,9 @@ def _telling_line(complaint: str) -> str:
 def _in_short(complaint: str) -> str:
     """The first lines of a complaint in one."""
     lines = [re.sub(r"^(error|fatal): ", "", line.strip()) for line in complaint.splitlines()]
-    told = [printable(line) for line in lines if line and not line.startswith("hint:")]
-    return "; ".join(told[:_TOLD])
+    messages = [printable(line) for line in lines if line and not line.startswith("hint:")]
+    return "; ".join(messages[:_TOLD])
 
 
 def _dotted(version: Sequence[int]) -> str:
-    return ".".join(str(part) for part in version)
+    return ".".join(str(component) for component in version)

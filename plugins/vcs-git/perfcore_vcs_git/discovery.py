@@ -86,9 +86,9 @@ def home(found: Places) -> Path:
 def _root_of(git_dir: Path) -> Path:
     """The working tree of a folder of administration, or that folder if it is a bare repository's."""
     git_dir = Path(os.path.realpath(git_dir))
-    back = _read(git_dir / "gitdir")
-    if back is not None and (git_dir / "commondir").is_file():
-        return Path(os.path.realpath(git_dir / os.fsdecode(back.strip(b"\r\n")))).parent
+    gitdir_file = _read(git_dir / "gitdir")
+    if gitdir_file is not None and (git_dir / "commondir").is_file():
+        return Path(os.path.realpath(git_dir / os.fsdecode(gitdir_file.strip(b"\r\n")))).parent
     core = _core(git_dir)
     if core.get("bare", "false").lower() in _TRUE:
         return git_dir
@@ -137,26 +137,26 @@ def _common_dir(git_dir: Path) -> Path:
 
 def _core(common: Path) -> dict[str, str]:
     """`core.bare` and `core.worktree`, which git takes from the repository's own configuration only."""
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for name in ("config", "config.worktree"):
         content = _read(common / name)
         if content is not None:
-            found |= _parse_core(content.decode("utf-8", "surrogateescape"))
-    return found
+            settings |= _parse_core(content.decode("utf-8", "surrogateescape"))
+    return settings
 
 
 def _parse_core(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     inside = False
-    for whole in text.splitlines():
-        line = whole
+    for line_text in text.splitlines():
+        line = line_text
         if section := _SECTION.match(line):
             inside = section[1].lower() == "core" and section[2] is None
             line = section[3]
         key, sign, value = line.partition("=")
         if inside and key.strip().lower() in ("bare", "worktree"):
-            found[key.strip().lower()] = _value(value) if sign else "true"
-    return found
+            settings[key.strip().lower()] = _value(value) if sign else "true"
+    return settings
 
 
 def _value(text: str) -> str:

@@ -78,9 +78,9 @@ def _packed(places: Places, ref: str) -> re.Match[bytes] | None:
 
 
 def _id_by_git(runner: Runner, objects: Objects) -> str | None:
-    found = objects.ask("HEAD^{commit}")
-    if found is not None:
-        return found.id
+    head_object = objects.ask("HEAD^{commit}")
+    if head_object is not None:
+        return head_object.id
     complaint = objects.complaints()
     if complaint.strip():
         raise runner.explain(("cat-file",), 128, complaint.encode())

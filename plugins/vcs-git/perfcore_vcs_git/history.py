@@ -38,14 +38,14 @@ def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
     )
     done = False
     try:
-        left: list[str] = []
-        rest = b""
+        unlisted: list[str] = []
+        incomplete = b""
         while chunk := process.stdout.read1(_CHUNK):
-            whole, zero, rest = (rest + chunk).rpartition(b"\0")
+            records, zero, incomplete = (incomplete + chunk).rpartition(b"\0")
             if zero:
-                fields = left + whole.decode("utf-8", "replace").split("\0")
+                fields = unlisted + records.decode("utf-8", "replace").split("\0")
                 end = len(fields) - len(fields) % _FIELDS
-                left = fields[end:]
+                unlisted = fields[end:]
                 yield from _versions(fields[:end])
         done = True
     finally:
@@ -75,8 +75,10 @@ def parse_commit(id: str, data: bytes, *, ends_here: bool = False) -> MinorVersi
 
 
 def _versions(fields: list[str]) -> Iterator[MinorVersion]:
-    one = iter(fields)
-    for id, parents, author, email, date, subject in zip(one, one, one, one, one, one, strict=True):
+    field_iterator = iter(fields)
+    for id, parents, author, email, date, subject in zip(
+        field_iterator, field_iterator, field_iterator, field_iterator, field_iterator, field_iterator, strict=True
+    ):
         yield MinorVersion(
             id=id, parents=tuple(parents.split()), author=author, email=email, date=int(date or 0), subject=subject
         )
@@ -84,11 +86,11 @@ def _versions(fields: list[str]) -> Iterator[MinorVersion]:
 
 def _identity(text: str) -> tuple[str, str, int]:
     """(name, address, time) of `Jane <jane@example.org> 1700000000 +0100`; nothing of what is not written so."""
-    name, _, rest = text.partition("<")
-    email, closed, _ = rest.partition(">")
+    name, _, address = text.partition("<")
+    email, closed, _ = address.partition(">")
     if not closed:
         return "", "", 0
-    seconds = _SECONDS.search(rest.rpartition(">")[2])
+    seconds = _SECONDS.search(address.rpartition(">")[2])
     return name.rstrip(" \t\r"), email, int(seconds[0]) if seconds else 0
 
 
@@ -104,9 +106,9 @@ def _subject(message: str) -> str:
     """The first paragraph in one line, as git's `%s`."""
     lines: list[str] = []
     for line in message.split("\n"):
-        kept = line.rstrip(" \t\r")
-        if not kept and lines:
+        trimmed = line.rstrip(" \t\r")
+        if not trimmed and lines:
             break
-        if kept:
-            lines.append(kept)
+        if trimmed:
+            lines.append(trimmed)
     return " ".join(lines)

@@ -76,12 +76,12 @@ def of(runner: Runner, *, submodules: bool) -> Programs:
     for inner in (runner, *(_submodules(runner) if submodules else ())):
         if not _may_name_programs(inner):
             continue
-        own, outer = _settings(inner)
-        transport = transport or any(_TRANSPORT.fullmatch(key) for key in own)
-        for name, part in _commands(own):
+        own_settings, outer = _settings(inner)
+        transport = transport or any(_TRANSPORT.fullmatch(key) for key in own_settings)
+        for name, command_kind in _commands(own_settings):
             if name not in runner.filters:
                 commands = filters.setdefault(name, {"required": outer.get(f"filter.{name}.required", "false")})
-                commands[part] = outer.get(f"filter.{name}.{part}", "")
+                commands[command_kind] = outer.get(f"filter.{name}.{command_kind}", "")
     return Programs(filters, transport)
 
 
@@ -94,7 +94,7 @@ def _switched_off(name: str, commands: Mapping[str, str], strict: bool) -> Itera
         )
     lacking = not all(commands.values())
     settings = {**commands, "required": str(strict).lower()} if lacking else commands
-    yield from (f"filter.{name}.{part}={value}" for part, value in settings.items())
+    yield from (f"filter.{name}.{setting}={value}" for setting, value in settings.items())
 
 
 def _commands(keys: Collection[str]) -> list[tuple[str, str]]:
@@ -118,15 +118,15 @@ def _settings(runner: Runner) -> tuple[set[str], dict[str, str]]:
     except PerfError:  # git before 2.26 knows no scopes
         items = runner.run("config", "--local", "--includes", "--list", "-z").split(b"\0")[:-1]
         return {os.fsdecode(item.partition(b"\n")[0]) for item in items}, {}
-    own: set[str] = set()
+    own_settings: set[str] = set()
     outer: dict[str, str] = {}
     for scope, item in zip(fields[::2], fields[1::2], strict=True):
         key, _, value = os.fsdecode(item).partition("\n")
         if scope.decode("ascii") in _OWN:
-            own.add(key)
+            own_settings.add(key)
         else:
             outer[key] = value
-    return own, outer
+    return own_settings, outer
 
 
 def _submodules(runner: Runner) -> Iterator[Runner]:

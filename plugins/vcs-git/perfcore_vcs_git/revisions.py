@@ -52,21 +52,21 @@ class Revisions:
         to. VersionError where it names no version, or several."""
         _refuse_nonsense(text)
         name = text if text.startswith(":/") else f"{text}^{{commit}}"
-        found = self.objects.ask(name)
-        if found is None or found.kind != "commit":
+        git_object = self.objects.ask(name)
+        if git_object is None or git_object.kind != "commit":
             raise self._unknown(text)
         self._refuse_clash(text)
-        return found.id
+        return git_object.id
 
     def commit(self, version: str) -> MinorVersion:
         """What is known of a full id. VersionError where it is none of a version."""
         require_full_id(version)
-        found = self.objects.ask(version)
-        if found is None:
+        git_object = self.objects.ask(version)
+        if git_object is None:
             raise self._damage() or self._not_here(version)
-        if found.kind != "commit":
-            raise VersionError(f"'{version}' names {_KINDS.get(found.kind, found.kind)}, not a version")
-        return parse_commit(found.id, found.data, ends_here=version in self._boundary())
+        if git_object.kind != "commit":
+            raise VersionError(f"'{version}' names {_KINDS.get(git_object.kind, git_object.kind)}, not a version")
+        return parse_commit(git_object.id, git_object.data, ends_here=version in self._boundary())
 
     def _boundary(self) -> frozenset[str]:
         """Where the history of a shallow clone ends."""
@@ -81,8 +81,8 @@ class Revisions:
         if base in ("", "HEAD", "@") or is_full_id(base) or base.startswith("refs/"):
             return
         full = [f"refs/{folder}/{base}" for folder in ("tags", "heads", "remotes")]
-        found = {name: self.objects.ask(f"{name}^{{commit}}") for name in full}
-        ids = {name: commit.id for name, commit in found.items() if commit is not None}
+        objects_by_name = {name: self.objects.ask(f"{name}^{{commit}}") for name in full}
+        ids = {name: commit.id for name, commit in objects_by_name.items() if commit is not None}
         if len(set(ids.values())) > 1:
             listed = " and ".join(f"{name} ({id[:10]})" for name, id in ids.items())
             raise VersionError(
@@ -94,28 +94,32 @@ class Revisions:
         damage = self._damage()
         if damage is not None:
             return damage
-        shown = printable(text)
+        printable_text = printable(text)
         candidates = self._candidates(text)
         if candidates is not None:
-            return VersionError(f"'{shown}' is ambiguous", hint=candidates)
+            return VersionError(f"'{printable_text}' is ambiguous", hint=candidates)
         kind = self._kind(text)
         if kind == "tag":
             kind = self._kind(f"{text}^{{}}")
         if kind in ("blob", "tree"):
-            return VersionError(f"'{shown}' names {_KINDS[kind]}, not a version")
+            return VersionError(f"'{printable_text}' names {_KINDS[kind]}, not a version")
         if _base(text) in ("HEAD", "@") and self._kind("HEAD") is None:
             return VersionError("there is no commit yet", hint="commit something first")
         return self._not_here(text)
 
     def _not_here(self, text: str) -> VersionError:
-        shown = printable(text)
+        printable_text = printable(text)
         if is_full_id(text):
             return VersionError(f"version {text} is not in this repository", hint=self.unshallow())
         base = _base(text)
         if base and base != text and self._kind(base) is not None:
-            return VersionError(f"'{shown}' names no version, though '{printable(base)}' does", hint=self.unshallow())
+            return VersionError(
+                f"'{printable_text}' names no version, though '{printable(base)}' does", hint=self.unshallow()
+            )
         hint = nearest(text, self._names())
-        return VersionError(f"there is no version '{shown}'", hint=printable(hint) if hint else self.unshallow())
+        return VersionError(
+            f"there is no version '{printable_text}'", hint=printable(hint) if hint else self.unshallow()
+        )
 
     def unshallow(self) -> str | None:
         """What to do where the history of this clone was cut; None where all of it is here."""
@@ -126,9 +130,9 @@ class Revisions:
     def _damage(self) -> PerfError | None:
         """The error where git could not read an object, rather than not find it."""
         complaint = self.objects.complaints()
-        told = [line for line in complaint.splitlines() if line.startswith(("error: ", "fatal: "))]
-        told = [line for line in told if not _HARMLESS.search(line)]
-        return self.runner.explain(("cat-file",), 128, told[0].encode()) if told else None
+        complaints = [line for line in complaint.splitlines() if line.startswith(("error: ", "fatal: "))]
+        complaints = [line for line in complaints if not _HARMLESS.search(line)]
+        return self.runner.explain(("cat-file",), 128, complaints[0].encode()) if complaints else None
 
     def _kind(self, text: str) -> str | None:
         out = self.runner.run("cat-file", "--batch-check", stdin=text.encode("utf-8", "surrogateescape") + b"\n")
@@ -148,13 +152,13 @@ class Revisions:
         if not _SHORT.fullmatch(prefix):
             return None
         ids = self.runner.run("rev-parse", f"--disambiguate={prefix}").decode("ascii").split()
-        asked = map(self.objects.ask, ids)
-        commits = [found for found in asked if found is not None and found.kind == "commit"]
+        answers = map(self.objects.ask, ids)
+        commits = [candidate for candidate in answers if candidate is not None and candidate.kind == "commit"]
         if len(commits) < 2:
             return None
         listed = [f"{c.id[:10]} ({printable(parse_commit(c.id, c.data).subject)[:40]})" for c in commits[:_LISTED]]
-        more = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
-        return f"it may be {', '.join(listed)}{more}"
+        further = f" and {len(commits) - _LISTED} more" if len(commits) > _LISTED else ""
+        return f"it may be {', '.join(listed)}{further}"
 
 
 def _base(text: str) -> str:
@@ -163,14 +167,14 @@ def _base(text: str) -> str:
 
 
 def _refuse_nonsense(text: str) -> None:
-    shown = printable(text)
+    printable_text = printable(text)
     if not text.strip():
         raise VersionError("the name of a version is empty")
     if "\n" in text or "\0" in text:
-        raise VersionError(f"'{shown}' is not the name of a version")
+        raise VersionError(f"'{printable_text}' is not the name of a version")
     searching = text.startswith(":/") or "^{/" in text
     if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
-        raise VersionError(f"'{shown}' names several versions, one is wanted")
+        raise VersionError(f"'{printable_text}' names several versions, one is wanted")
 
 
 def _lines(out: bytes) -> Iterable[str]:

@@ -146,11 +146,11 @@ class State:
         journal = Journal(token=os.urandom(8).hex(), ref=head.ref, commit=commit, pid=os.getpid())
         self._write(journal)
         self._forget_folder()
-        found = [*changes.changed(self._runner), *changes.overlooked(self._runner)]
-        kept = changes.plan(self._root, found)
-        self._keep(kept)
+        changed_paths = [*changes.changed(self._runner), *changes.overlooked(self._runner)]
+        plan = changes.plan(self._root, changed_paths)
+        self._keep(plan)
         self._write(attrs.evolve(journal, complete=True))
-        if found:
+        if changed_paths:
             with self._working_index() as index:
                 self._read_tree(index, "--reset", "-u", commit)
                 self._install(index)
@@ -168,8 +168,8 @@ class State:
         self._folder.mkdir()
         if (self._dir / "index").exists():
             durable.copy(self._dir / "index", self._folder / "index")
-        for name, one in kept.items():
-            changes.copy_out(self._root, name, one, self._folder)
+        for name, entry in kept.items():
+            changes.copy_out(self._root, name, entry, self._folder)
         durable.write(self._folder / "files.json", json.dumps({n: attrs.astuple(k) for n, k in kept.items()}).encode())
         durable.sync_folder(self._folder)
 
@@ -297,8 +297,8 @@ class State:
         try:
             yield
         except OSError as error:
-            where = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
-            reason = f"could not {doing}: {where}{error.strerror or error}"
+            location = f"{printable(os.fsdecode(error.filename))}: " if error.filename else ""
+            reason = f"could not {doing}: {location}{error.strerror or error}"
             raise VersionError(reason, hint=printable(hint) if hint else None) from error
 
 

@@ -49,9 +49,9 @@ def _line(command: Sequence[str]) -> bytes:
 
 def _hooks_folder(runner: Runner, places: Places) -> Path:
     """Where git looks for hooks, unless other repositories use that folder too."""
-    told = runner.run("rev-parse", "--git-path", "hooks", hooks=True).removesuffix(b"\n")
-    folder = Path(os.path.realpath(places.root / os.fsdecode(told)))
-    if not any(folder.is_relative_to(place) for place in (places.root, places.git_dir, places.common_dir)):
+    hooks_path = runner.run("rev-parse", "--git-path", "hooks", hooks=True).removesuffix(b"\n")
+    folder = Path(os.path.realpath(places.root / os.fsdecode(hooks_path)))
+    if not any(folder.is_relative_to(root) for root in (places.root, places.git_dir, places.common_dir)):
         raise VersionError(
             f"core.hooksPath is {printable(str(folder))}, outside this repository: its hooks run for others too",
             hint="write the line into a hook there yourself, or set core.hooksPath for this repository",
@@ -73,13 +73,13 @@ def _with_block(hook: Path, line: bytes) -> bytes:
             f"{printable(str(hook))} is there but not executable, so git does not run it",
             hint="make it executable, or move it away",
         )
-    first, newline, rest = _BLOCK.sub(b"", old).partition(b"\n")
+    first, newline, remainder = _BLOCK.sub(b"", old).partition(b"\n")
     if not _SHELL.match(first):
         raise VersionError(
             f"{printable(str(hook))} is not a shell script",
             hint=printable(f"have it run {line.decode('utf-8', 'replace')}"),
         )
-    return first + (newline or b"\n") + block + rest
+    return first + (newline or b"\n") + block + remainder
 
 
 def _write(hook: Path, text: bytes) -> None:
