@@ -44,12 +44,18 @@ class ComparisonResult:
         """`degradation`, `optimization`, `same` or `cannot tell`."""
         return self.changes[0].kind if self.changes else "same" if self.identical else "cannot tell"
 
+    def _answer(self) -> str:
+        # Tables say `inconclusive`; the document keeps the word that scripts read.
+        if not self.changes or self.kind == "cannot tell":
+            return self.kind
+        return verdict_text.word(self.changes[0])
+
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/compare.json`."""
         first = self.changes[0] if self.changes else None
         return {
             "schema": SCHEMA,
-            "answer": verdict_text.word(first) if first else self.kind,
+            "answer": self._answer(),
             "kind": self.kind,
             "identical": self.identical,
             "metric": first.metric if first else None,
