@@ -16,7 +16,6 @@ class Verb(NamedTuple):
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "Begin", "Make a performance history beside a repository."),
-    "demo": Verb("demo", "Begin", "See it all once, on a small real repository."),
     "collect": Verb("collect", "Measure", "Measure commands with one collector."),
     "run": Verb("run", "Measure", "Measure the job matrix, for one version or many."),
     "postprocess": Verb("postprocess", "Measure", "Make a new profile of an old one."),

@@ -7,14 +7,14 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from perfcore.cli.console import Console
 from perfcore.errors import PerfError, PluginError, UsageError
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+if TYPE_CHECKING:
+    from perfcore.hookspecs import CommandContext
 
 _SLOW = 9
 _NEEDED = {"vcs": "git", "collector": "time", "check": "pair"}
@@ -68,7 +68,13 @@ _SUBJECTS = (
 )
 
 
-@app.command()
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(demo)
+    return app
+
+
 def demo(
     ctx: typer.Context,
     directory: Annotated[Path, typer.Argument(help="A folder that is made for it.")] = Path("perf-demo"),
@@ -77,54 +83,54 @@ def demo(
 
     Every perf command is printed before it is run, so that you can go on by hand.
     """
-    console: Console = ctx.obj
-    place = console.directory / directory
-    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+    context: CommandContext = ctx.obj
+    root = context.directory / directory
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
         raise UsageError(f"{directory} is there already", hint="name another folder: perf demo FOLDER")
     for kind, name in _NEEDED.items():
-        if name not in console.plugins.names(kind):
+        if name not in context.plugins.names(kind):
             raise PerfError(f"the demo needs the {kind} {name}", hint='pip install "perfcore-standard"')
-    place.mkdir(parents=True, exist_ok=True)
-    _make_history(place)
-    console.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")
+    root.mkdir(parents=True, exist_ok=True)
+    _make_history(root)
+    context.line(f"{directory}: a git repository with {len(_SUBJECTS)} commits of a program that indexes words.")
     command = f"{Path(sys.executable).name} index.py"
-    _perf(console, place, "init")
-    _perf(console, place, "collect time --all --repeat 8 --add -- " + command)
-    _perf(console, place, "log --short")
-    _perf(console, place, "check --all --threshold 0.05", allowed=(0, 1))
-    slow = _git(place, "log", "--format=%h", "--grep", _SUBJECTS[_SLOW]).strip()
-    code = _perf(console, place, f"check {slow}", allowed=(0, 1))
-    page = _draw(console, place, slow, command)
-    _perf(console, place, "status")
-    console.line()
+    _perf(context, root, "init")
+    _perf(context, root, "collect time --all --repeat 8 --add -- " + command)
+    _perf(context, root, "log --short")
+    _perf(context, root, "check --all --threshold 0.05", allowed=(0, 1))
+    slow = _git(root, "log", "--format=%h", "--grep", _SUBJECTS[_SLOW]).strip()
+    code = _perf(context, root, f"check {slow}", allowed=(0, 1))
+    page = _draw(context, root, slow, command)
+    _perf(context, root, "status")
+    context.line()
     verdict = "found it: its exit code was 1" if code == 1 else "did not find it: the machine may be too busy"
-    console.line(f"The commit that was made slower is {slow} ({_SUBJECTS[_SLOW]}); `perf check {slow}` {verdict}.")
+    context.line(f"The commit that was made slower is {slow} ({_SUBJECTS[_SLOW]}); `perf check {slow}` {verdict}.")
     if page is not None:
-        console.line(f"Where its time goes: open {shlex.quote(str(directory / page))} in a browser.")
-    console.line(f"Go on by hand: cd {shlex.quote(str(directory))}")
+        context.line(f"Where its time goes: open {shlex.quote(str(directory / page))} in a browser.")
+    context.line(f"Go on by hand: cd {shlex.quote(str(directory))}")
     if code != 1:
         raise PerfError("the slow commit was not found", hint="perf check --all --verbose tells what was measured")
 
 
-def _draw(console: Console, place: Path, slow: str, command: str) -> str | None:
+def _draw(context: CommandContext, root: Path, slow: str, command: str) -> str | None:
     """A flame graph of the slow commit; None where its plugins are not installed or the system forbids sampling."""
-    wanted = {"collector": "sample", "view": "flamegraph"}
-    if not all(name in console.plugins.names(kind) for kind, name in wanted.items()):
+    drivers = {"collector": "sample", "view": "flamegraph"}
+    if not all(name in context.plugins.names(kind) for kind, name in drivers.items()):
         return None
     words = f"collect sample --rate 500 --version {slow} --add -- {command} {_LONG}"
-    if _perf(console, place, words, allowed=(0, PluginError.exit_code)) != 0:
+    if _perf(context, root, words, allowed=(0, PluginError.exit_code)) != 0:
         return None
-    _perf(console, place, f"show {slow}:1@i flamegraph --output slow.html")
+    _perf(context, root, f"show {slow}:1@i flamegraph --output slow.html")
     return "slow.html"
 
 
-def _make_history(place: Path) -> None:
-    _git(place, "init", "--quiet", "--initial-branch=main")
+def _make_history(root: Path) -> None:
+    _git(root, "init", "--quiet", "--initial-branch=main")
     for number, subject in enumerate(_SUBJECTS):
-        (place / "index.py").write_text(_program(number))
-        (place / "NOTES").write_text("\n".join(_SUBJECTS[: number + 1]) + "\n")
-        _git(place, "add", "index.py", "NOTES")
-        _git(place, "commit", "--quiet", "--message", subject, date=1_760_000_000 + 86_400 * number)
+        (root / "index.py").write_text(_program(number))
+        (root / "NOTES").write_text("\n".join(_SUBJECTS[: number + 1]) + "\n")
+        _git(root, "add", "index.py", "NOTES")
+        _git(root, "commit", "--quiet", "--message", subject, date=1_760_000_000 + 86_400 * number)
 
 
 def _program(number: int) -> str:
@@ -133,20 +139,20 @@ def _program(number: int) -> str:
     return _MAIN.format(index=_SLOW_INDEX if number >= _SLOW else _FAST_INDEX, extra=extra)
 
 
-def _perf(console: Console, place: Path, words: str, allowed: tuple[int, ...] = (0,)) -> int:
-    console.line()
-    console.line(console.paint(f"$ perf {words}", "bold"))
+def _perf(context: CommandContext, root: Path, words: str, allowed: tuple[int, ...] = (0,)) -> int:
+    context.line()
+    context.line(context.paint(f"$ perf {words}", "bold"))
     sys.stdout.flush()
     # The same Python whatever else is called so: a wrapper in PATH would take longer than the program.
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     argv = [sys.executable, "-m", "perfcore", *shlex.split(words)]
-    code = subprocess.call(argv, cwd=place, env={**os.environ, "PATH": path})
+    code = subprocess.call(argv, cwd=root, env={**os.environ, "PATH": path})
     if code not in allowed:
         raise PerfError(f"`perf {words}` ended with exit code {code}")
     return code
 
 
-def _git(place: Path, *words: str, date: int = 0) -> str:
+def _git(root: Path, *words: str, date: int = 0) -> str:
     """Run git with an identity and configuration of its own: the user's settings neither matter nor change."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     environ |= {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
@@ -157,9 +163,9 @@ def _git(place: Path, *words: str, date: int = 0) -> str:
             f"GIT_{role}_DATE": f"{date} +0000",
         }
     try:
-        done = subprocess.run(["git", *words], cwd=place, env=environ, capture_output=True, text=True, check=False)
+        process = subprocess.run(["git", *words], cwd=root, env=environ, capture_output=True, text=True, check=False)
     except OSError as error:
         raise PerfError(f"git cannot be started: {error.strerror}", hint="install git") from error
-    if done.returncode:
-        raise PerfError(f"git {words[0]} failed: {done.stderr.strip()}")
-    return done.stdout
+    if process.returncode:
+        raise PerfError(f"git {words[0]} failed: {process.stderr.strip()}")
+    return process.stdout

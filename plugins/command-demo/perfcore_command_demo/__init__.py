@@ -1,0 +1,1 @@
+"""The tour of `perf demo`: a small real repository, measured and checked."""
