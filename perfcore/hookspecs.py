@@ -88,6 +88,11 @@ class Vcs(Protocol):
     Versions are full ids, unless a parameter is called `parameter`. Methods raise VersionError for a version
     that is unknown, ambiguous or cannot be given, with a message for people.
 
+    The required methods are enough for every command: where `home`, `saved_state`, `export`, `read_file` and
+    `changed_files` are missing, the core answers by `checkout` in a private copy of the repository, which is slower.
+    The copy holds what the driver keeps at the top of the tree, so nothing there may name the tree by its absolute
+    path. A driver that cannot check out versions in place has `export`.
+
         git = Git(Path("/src/project"))
         head = git.get_minor_head()
         with tempfile.TemporaryDirectory() as folder:
@@ -102,8 +107,10 @@ class Vcs(Protocol):
     def init(self) -> None:
         """Make an empty repository at the root. Called by `perf init --init-vcs`."""
 
+    @optional
     def home(self) -> Path:
-        """The folder where `.perf` belongs: the same for all working trees linked to one repository."""
+        """The directory where `.perf` belongs: the same for all working trees linked to one repository. Without this
+        method it is the root."""
         ...
 
     def walk_minor_versions(self, head: str) -> Iterator[MinorVersion]:
@@ -145,6 +152,7 @@ class Vcs(Protocol):
     def restore_state(self, state: str) -> None:
         """Go back to what `save_state` saw: head, changes, index; and drop the journal."""
 
+    @optional
     def saved_state(self) -> str | None:
         """The token of a state that a dead process saved and never restored. Asked by every command that opens
         the repository, so it costs no more than a look at one file."""
@@ -153,13 +161,16 @@ class Vcs(Protocol):
     def checkout(self, version: str) -> None:
         """Put the working tree at a version. Only called between save_state and restore_state."""
 
+    @optional
     def export(self, version: str, directory: Path) -> None:
-        """The clean tree of a version in an empty folder elsewhere."""
+        """The clean tree of a version in an empty directory elsewhere."""
 
+    @optional
     def read_file(self, version: str, path: str) -> bytes:
         """One file's content at a version; NotFoundError where it has none."""
         ...
 
+    @optional
     def changed_files(self, old: str | None, new: str) -> tuple[str, ...]:
         """Paths that differ between two versions, sorted; against the empty tree for None."""
         ...
@@ -189,6 +200,11 @@ class Vcs(Protocol):
     def install_trigger(self, command: Sequence[str]) -> Path:
         """Have `command` run after every new version; gives the file it was written to."""
         ...
+
+    @optional
+    def ignore(self, path: Path) -> None:
+        """Keep a directory of the working tree out of every version. Called by `perf init` with `.perf`, which the
+        VCS then neither lists as new nor commits."""
 
 
 @runtime_checkable
@@ -696,6 +712,8 @@ class Kind(NamedTuple, Generic[D]):
 
 HOOKS_GROUP = "perfcore.hooks"
 VCS = Kind("vcs", Vcs, placed=True)
+VCS_BUILT = ("home", "saved_state", "export", "read_file", "changed_files")
+"""The optional methods of the kind `vcs` that the core builds where a driver lacks them."""
 COLLECTOR = Kind("collector", Collector, ("before", "collect", "after"))
 POSTPROCESSOR = Kind("postprocessor", Postprocessor, ("before", "postprocess", "after"))
 VIEW = Kind("view", View)

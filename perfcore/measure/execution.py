@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
-from perfcore.measure.scratch import directory_of
 from perfcore.measure.trees import VcsExporter
 from perfcore.model import Measured, Plan
 from perfcore.model.listener import Listener
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
+from perfcore.repository.scratch import directory_of
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Executor

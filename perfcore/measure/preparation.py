@@ -13,11 +13,11 @@ import attrs
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
 from perfcore.measure.runner import Context
-from perfcore.measure.scratch import default_directory
 from perfcore.measure.sessions import planned
 from perfcore.measure.tree_state import tree_directory
 from perfcore.measure.trees import VersionTrees, exporter_of
 from perfcore.model import Plan, Source
+from perfcore.repository.scratch import default_directory
 
 # Versions of a session. All its trees stand on the disk together, so large trees allow few; more than 64 versions in
 # turn would put hours between two runs of one version, and the drift of the machine with them.
@@ -117,7 +117,9 @@ class _Trees:
         source = self.plan.source
         assert source is not None
         exporter = self.context.exporter if source.kind == "vcs" else None
-        with VersionTrees(self.directory, exporter or exporter_of(source, self.context.plugins)) as trees:
+        with VersionTrees(
+            self.directory, exporter or exporter_of(source, self.context.plugins, self.directory)
+        ) as trees:
             yield _Session(self, trees)
 
 

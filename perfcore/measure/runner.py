@@ -18,13 +18,13 @@ from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginEr
 from perfcore.measure import schedule as schedules
 from perfcore.measure.configuration import job_config_id
 from perfcore.measure.schedule import Schedule
-from perfcore.measure.scratch import workspace
 from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
 from perfcore.plugins.guard import guard
 from perfcore.plugins.phases import Phases
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
+from perfcore.repository.scratch import workspace
 
 if TYPE_CHECKING:
     from perfcore.measure.trees import Exporter

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from perfcore.errors import PerfError, UsageError, VersionError
-from perfcore.hookspecs import VCS
-from perfcore.measure.scratch import LockedDirs, directory_of
+from perfcore.repository.scratch import LockedDirs, directory_of
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
@@ -63,13 +62,15 @@ class BundleExporter:
     def remove(self, directory: Path) -> None: ...
 
 
-def exporter_of(source: Source, plugins: Plugins) -> Exporter:
-    """The exporter of a plan's source. UsageError where the source is incomplete."""
+def exporter_of(source: Source, plugins: Plugins, directory: Path) -> Exporter:
+    """The exporter of a plan's source, with its copies in a directory. UsageError where the source is incomplete."""
     if source.kind == "bundle":
         return BundleExporter(source.bundles)
     if source.vcs is None or source.root is None:
         raise UsageError(f"a source of kind {source.kind} makes trees only with a VCS and its root")
-    _, vcs = plugins.make(VCS, source.vcs.name, source.vcs.params, place=source.root)
+    from perfcore.repository.repository import open_vcs
+
+    _, vcs = open_vcs(plugins, source.vcs.name, source.vcs.params, source.root, lambda: directory)
     return VcsExporter(vcs)
 
 

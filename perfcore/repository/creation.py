@@ -13,6 +13,7 @@ from perfcore import files
 from perfcore.config.layers import LOCAL_FILE, set_value
 from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import VCS
+from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, LAYOUT, detected_root, home_of
 
@@ -25,7 +26,12 @@ def create(directory: Path, vcs: str | None, init_vcs: bool, options: Mapping[st
     if not directory.is_dir():
         raise NotFoundError(f"{directory} is not a folder")
     name, root = _choose_vcs(directory, vcs, init_vcs, options, plugins)
-    _make_folder(home_of(plugins, name, root) / DIRECTORY, name)
+    perf = home_of(plugins, name, root) / DIRECTORY
+    _make_folder(perf, name)
+    found, driver = plugins.make(VCS, name, options if name == vcs else {}, place=root)
+    if hasattr(driver, "ignore"):
+        with guard(found, "ignore"):
+            driver.ignore(perf)
 
 
 def _choose_vcs(

@@ -96,9 +96,10 @@ def detected_root(plugins: Plugins, name: str, place: Path) -> Path | None:
 
 
 def home_of(plugins: Plugins, name: str, root: Path) -> Path:
+    """The directory where `.perf` belongs: the root where a driver links no trees."""
     found, driver = plugins.make(VCS, name, place=root)
     with guard(found, "home"):
-        return driver.home()
+        return driver.home() if hasattr(driver, "home") else root
 
 
 def _without_file(start: Path) -> str:

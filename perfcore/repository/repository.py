@@ -20,7 +20,7 @@ from perfcore import environment
 from perfcore.config.layers import LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PluginError, UsageError
-from perfcore.hookspecs import STORAGE, VCS
+from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
 from perfcore.store import pending
@@ -30,6 +30,7 @@ from perfcore.store.store import Store
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
     from perfcore.model import Entry, MinorVersion, Profile
+    from perfcore.plugins.installed import Found
     from perfcore.store.catalog import Catalog
     from perfcore.store.lookup import Ref
     from perfcore.store.pending import Pending
@@ -97,10 +98,10 @@ class Repository:
 
     @functools.cached_property
     def vcs(self) -> Vcs:
-        """The VCS driver. A state that a killed command left behind is restored first."""
-        plugin, driver = self.plugins.make(
-            VCS, self.vcs_name, self.plugin_options("vcs", self.vcs_name), place=self.root
-        )
+        """The VCS driver, completed by the core where it has only the required methods. A state that a killed command
+        left behind is restored first."""
+        options = self.plugin_options("vcs", self.vcs_name)
+        plugin, driver = open_vcs(self.plugins, self.vcs_name, options, self.root, self._scratch)
         state = driver.saved_state()
         if state is not None:
             driver.restore_state(state)
@@ -232,6 +233,11 @@ class Repository:
         """The machine, with what plugins add."""
         return environment.facts(self.plugins.emit("environment"))
 
+    def _scratch(self) -> Path:
+        from perfcore.repository.scratch import directory_of
+
+        return directory_of(self)
+
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries of version 1 of the index have only name and time; their profiles have the rest."""
         if all(entry.type for entry in entries):
@@ -241,4 +247,19 @@ class Repository:
         return tuple(entry if entry.type else completed(self, entry) for entry in entries)
 
 
-__all__ = ["Repository", "UserPlaces", "load_config"]
+def open_vcs(
+    plugins: Plugins, name: str, options: Mapping[str, Any], root: Path, directory: Callable[[], Path]
+) -> tuple[Found, Vcs]:
+    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`."""
+    plugin, driver = plugins.make(VCS, name, options, place=root)
+    if all(hasattr(driver, method) for method in VCS_BUILT):
+        return plugin, driver
+    from perfcore.repository.vcs_fallback import completed
+
+    def open_at(place: Path) -> Vcs:
+        return plugins.make(VCS, name, options, place=place)[1]
+
+    return plugin, completed(driver, root, open_at, directory(), plugins.warn)
+
+
+__all__ = ["Repository", "UserPlaces", "load_config", "open_vcs"]

@@ -43,6 +43,9 @@ ORDER = {
     ),
     "repository": (
         ("location", "imports", "sources"),
+        ("scratch",),
+        ("private_copy",),
+        ("vcs_fallback",),
         ("creation", "registration"),
         ("entries",),
         ("repository",),

@@ -9,10 +9,10 @@ import pytest
 from perfcore_testing.project import Project
 
 from perfcore.errors import StorageError
-from perfcore.measure.scratch import LockedDirs, directory_of, workspace
 from perfcore.measure.trees import Trees
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
+from perfcore.repository.scratch import LockedDirs, directory_of, workspace
 
 
 @pytest.fixture

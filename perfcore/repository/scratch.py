@@ -32,7 +32,7 @@ def directory_of(repository: Repository) -> Path:
 
 def default_directory(name: str) -> Path:
     """The same for a worker that has no repository."""
-    from perfcore.repository.repository import UserPlaces
+    from perfcore.repository.location import UserPlaces
 
     return UserPlaces.default().trees / name
 
