@@ -96,7 +96,7 @@ class PrivateCopy:
         if self._guard is None:
             guard = LockedDirs(self._directory, "vcs")
             guard.__enter__()
-            self._base = guard.take()
+            self._base = guard.acquire()
             self._base.mkdir()
             self._guard = guard
         return self._base
