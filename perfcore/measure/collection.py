@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore.errors import PerfError
-from perfcore.measure import continuation, runner
+from perfcore.measure import runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile
 from perfcore.measure.execution import chosen_executor, executor_name, runner_context, submit
 from perfcore.measure.plan import resolve
-from perfcore.measure.preparation import DEFAULT_VERSIONS
 from perfcore.measure.request import MeasureRequest
 from perfcore.measure.runner import Context
-from perfcore.measure.sessions import planned
 from perfcore.measure.tree_state import tree_directory, tree_state
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
-from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 from perfcore.text import plural, printable
+
+if TYPE_CHECKING:
+    from perfcore.model.listener import Listener
 
 CHECKPOINT = 1.0  # seconds: a kill loses about that much, and writing some profiles takes milliseconds
 
@@ -113,7 +113,7 @@ class _Collection:
         for job in jobs:
             if (job.version, *_job_key(job)) in present:
                 continue
-            under_way = continuation.incomplete_profile(pending, job, self.context)
+            under_way = self._under_way(pending, job)
             target = _Target(job, job)
             if under_way is not None and under_way.profile is not None:
                 pending.remove(under_way)
@@ -124,6 +124,13 @@ class _Collection:
             assert target.earlier is not None
             self._complete(target, target.earlier)
         return targets
+
+    def _under_way(self, pending: Sequence[Pending], job: Job) -> Pending | None:
+        if not pending:
+            return None
+        from perfcore.measure.continuation import incomplete_profile
+
+        return incomplete_profile(pending, job, self.context)
 
     def _present(self, jobs: Sequence[Job], pending: Sequence[Pending]) -> set[tuple[object, ...]]:
         """(version, command, collector, postprocessors) of complete profiles."""
@@ -138,6 +145,8 @@ class _Collection:
 
     def _continued(self, job: Job, pending: Pending, profile: Profile) -> _Target:
         """A job that adds the missing runs. Postprocessors are applied to all runs together, so not by the executor."""
+        from perfcore.measure import continuation
+
         runs = continuation.missing_runs(profile, job)
         params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
         submitted = attrs.evolve(job, collector=attrs.evolve(job.collector, params=params), postprocessors=())
@@ -154,6 +163,9 @@ class _Collection:
 
     def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
         """The sessions of more versions than share one; `local` splits them by the size of their trees."""
+        from perfcore.measure.preparation import DEFAULT_VERSIONS
+        from perfcore.measure.sessions import planned
+
         versions = list(dict.fromkeys(job.version for job in jobs))
         if len(versions) <= DEFAULT_VERSIONS:
             return ()
@@ -175,7 +187,7 @@ class _Collection:
                 self._fail(subject or _job_name(measured.job), error)
             return
         try:
-            with_earlier = profile if target.earlier is None else continuation.joined(target.earlier, profile)
+            with_earlier = profile if target.earlier is None else _joined(target.earlier, profile)
             if profile.incomplete:
                 target.pending = self.repository.replace(target.pending, with_earlier)
             else:
@@ -199,6 +211,8 @@ class _Collection:
         self.repository.plugins.emit("profile_collected", profile=profile, job=target.job)
         entry = None
         if self.request.register:
+            from perfcore.store.lookup import Ref
+
             try:
                 entry = self.repository.register(Ref(kind="pending", pending=pending), profile.origin)[1]
             except PerfError as error:
@@ -226,6 +240,12 @@ class _BuildError(Exception):
     def __init__(self, cause: PerfError) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def _joined(earlier: Profile, later: Profile) -> Profile:
+    from perfcore.measure.continuation import joined
+
+    return joined(earlier, later)
 
 
 def _plain_build(build: Build) -> Build:

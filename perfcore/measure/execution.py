@@ -10,13 +10,13 @@ from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
 from perfcore.measure.trees import VcsExporter
 from perfcore.model import Measured, Plan
-from perfcore.model.listener import Listener
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
 from perfcore.repository.scratch import directory_of
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Executor
+    from perfcore.model.listener import Listener
 
 
 def runner_context(repository: Repository, listener: Listener) -> Context:

@@ -12,7 +12,7 @@ import attrs
 from perfcore import environment
 from perfcore.errors import PerfError
 from perfcore.measure import runner
-from perfcore.measure.requirements import check, unmet_wishes
+from perfcore.measure.plan import check, unmet_wishes
 from perfcore.measure.runner import Context
 from perfcore.model import Attempt, Job, Measured, Plan
 from perfcore.plugins.registry import Plugins

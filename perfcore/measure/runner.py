@@ -342,12 +342,14 @@ def _of_runs(resources: Table, runs: Table) -> Table:
 
 def _is_whole(tables: Mapping[str, Table]) -> bool:
     """Whether the counted runs have rows, whose stacks can be followed."""
-    from perfcore.profile import stacks
-
     resources, runs = tables["resources"], tables["runs"]
     with_rows = set(resources["run"])
     if not all(warmup or run in with_rows for run, warmup in zip(runs["run"], runs["warmup"], strict=True)):
         return False
+    if "stacks" not in tables and not {"stack", "frame", "function"}.intersection(resources.names):
+        return True  # most profiles have no stacks and need none of their code
+    from perfcore.profile import stacks
+
     if stacks.referring(resources) and not stacks.has_stacks(tables):
         return False
     try:

@@ -15,7 +15,6 @@ import attrs
 from perfcore import __version__
 from perfcore.errors import PluginError
 from perfcore.hookspecs import HOOKS_GROUP, KINDS
-from perfcore.plugins.requirement import CORE, misfit
 
 if TYPE_CHECKING:
     from importlib import metadata
@@ -94,6 +93,8 @@ def import_target(found: Found) -> Any:
     """What the entry point names. PluginError where it is for other systems, cannot be imported, or lacks it."""
     _check_platform(found)
     if found.misfit:
+        from perfcore.plugins.requirement import CORE
+
         raise PluginError(
             f"needs {found.misfit}, and {__version__} is installed",
             plugin=str(found),
@@ -184,6 +185,8 @@ def _found(
 
 def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...], str]:
     """Name, version, systems and unmet requirement, as far as a half removed distribution still has them."""
+    from perfcore.plugins.requirement import misfit
+
     known: Any = distribution.metadata if distribution is not None else None
     if known is None:
         return "unknown", "?", (), ""

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile
-from perfcore.profile import checksum, pieces, stacks, values, wire
-from perfcore.profile.stack_dedup import Chain, Share, share
+from perfcore.profile import checksum, pieces, values, wire
 from perfcore.profile.table import Column, ColumnSpec, Table
+
+if TYPE_CHECKING:
+    from perfcore.profile.stack_dedup import Chain, Share
 
 INLINE_CELLS = 4096
 MAX_CELLS = 1 << 27  # of all tables of a profile: pieces that repeat one value take no room, and then very much
 
 PutPiece = Callable[[str, bytes], str]
 GetPiece = Callable[[str], bytes]
-Earlier = Callable[[], Mapping[str, Chain]]
+Earlier = Callable[[], Mapping[str, "Chain"]]
 
 
 class LazyTables(Mapping[str, Table]):
@@ -35,12 +38,20 @@ class LazyTables(Mapping[str, Table]):
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:
             table = self.stored(name)
-            if self._are_shared() and (name in stacks.NAMES or stacks.referring(table)):
-                self._ready |= stacks.renumbered({other: self.stored(other) for other in self})
-                self._stored.clear()
-            else:
-                self._ready[name] = table
+            self._ready |= self._renumbered(name, table) or {name: table}
         return self._ready[name]
+
+    def _renumbered(self, name: str, table: Table) -> Mapping[str, Table]:
+        """All tables, where this one belongs to shared stacks; otherwise none."""
+        if not self._are_shared():
+            return {}
+        from perfcore.profile import stacks
+
+        if name not in stacks.NAMES and not stacks.referring(table):
+            return {}
+        tables = stacks.renumbered({other: self.stored(other) for other in self})
+        self._stored.clear()
+        return tables
 
     def __contains__(self, name: object) -> bool:
         return name in self._documents
@@ -151,13 +162,19 @@ def for_object(data: bytes, put: PutPiece, *, where: str, earlier: Earlier = dic
 
 def shared_pieces(data: bytes, where: str) -> dict[str, list[str]]:
     """The ids of the pieces that hold the stacks of a stored profile; empty where it shares none."""
-    document = wire.parse(data, where)
-    found = {name: document.tables.get(name) for name in stacks.NAMES}
-    return {name: table.pieces or [] for name, table in found.items() if table is not None and table.shared}
+    shared = {name: table.pieces or [] for name, table in wire.parse(data, where).tables.items() if table.shared}
+    if not shared:
+        return {}
+    from perfcore.profile.stacks import NAMES
+
+    return {name: shared[name] for name in NAMES if name in shared}
 
 
 def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
     """These pieces for another profile to continue; empty where some are missing or damaged."""
+    from perfcore.profile import stacks
+    from perfcore.profile.stack_dedup import Chain
+
     if not all(ids.get(name) for name in stacks.NAMES):
         return {}
     found = {}
@@ -172,6 +189,8 @@ def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
 def verify(profile: Profile) -> None:
     """Read every table of a profile; FormatError or NotFoundError for the first that is damaged or missing, and for
     call stacks that cannot be followed."""
+    from perfcore.profile import stacks
+
     tables = profile.tables
     if not isinstance(tables, LazyTables):
         stacks.verify({name: tables[name] for name in tables})
@@ -189,11 +208,14 @@ def piece_ids(data: bytes, where: str) -> tuple[str, ...]:
 def _encode_tables(
     tables: Mapping[str, Table], put: PutPiece, inline: int, earlier: Earlier
 ) -> dict[str, wire.WireTable]:
-    if "stacks" in tables and _is_large(tables["stacks"], inline) and (shared := share(tables, earlier())):
-        encoded = {name: _encode_shared(name, shared, put) for name in stacks.NAMES}
-        tables = shared.others
-    else:
-        encoded = {}
+    encoded: dict[str, wire.WireTable] = {}
+    if "stacks" in tables and _is_large(tables["stacks"], inline):
+        from perfcore.profile.stack_dedup import share
+        from perfcore.profile.stacks import NAMES
+
+        if shared := share(tables, earlier()):
+            encoded = {name: _encode_shared(name, shared, put) for name in NAMES}
+            tables = shared.others
     encoded |= {name: _encode_table(name, tables[name], put, inline) for name in tables}
     return dict(sorted(encoded.items()))
 

@@ -41,12 +41,16 @@ STATUS = {
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.plugins": "cache fit guard installed local observers registry requirement",
+    "perfcore.plugins": "cache fit guard installed local observers registry",
     "perfcore.repository": "location repository",
     "perfcore.store": "index notes objects pending stack_base store",
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
 
+
+COLLECT = 66
+"""Modules of the core that the measurement of a command may import, the plugin's own needs among them. It has imported
+75: those that continue profiles, share sessions and read call stacks are for whoever needs them."""
 
 CHECK = 55
 """Modules of the core that a check of a history may import; packages hold no code. It has imported 80, most of them for
@@ -60,6 +64,12 @@ def _modules(project: Project, *words: str) -> frozenset[str]:
     done = project.run(sys.executable, "-c", script, *words)
     assert done.code == 0, done
     return frozenset(done.err.splitlines()[-1].split())
+
+
+def _of_the_core(modules: frozenset[str]) -> set[str]:
+    """The modules of the core without its packages, which hold no code."""
+    core = {name for name in modules if name.startswith("perfcore.")}
+    return core - {name.rpartition(".")[0] for name in core}
 
 
 def _loaded(project: Project, *words: str) -> frozenset[str]:
@@ -113,6 +123,12 @@ def test_a_verb_imports_no_other_verb(project: Project) -> None:
     assert not loaded & {"perfcore.model.changes", "perfcore.model.subjects", "perfcore.store.catalog", "stevedore"}
 
 
+def test_the_measurement_of_a_command_imports_at_most_66_modules_of_the_core(project: Project) -> None:
+    words = ("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
+    loaded = _of_the_core(_modules(_measured(project), *words))
+    assert len(loaded) <= COLLECT, "\n".join(sorted(loaded))
+
+
 def test_a_check_of_a_history_imports_at_most_55_modules_of_the_core(project: Project) -> None:
     """Once the values of the profiles are cached, as they are for all versions but the newest."""
     places = UserPlaces(project.home / "config.yml", project.home / "trusted", project.home / "trees")
@@ -122,9 +138,7 @@ def test_a_check_of_a_history_imports_at_most_55_modules_of_the_core(project: Pr
         measured = attrs.evolve(profiles.timed(), origin=version, created=profiles.CREATED + number)
         repository.register(Ref(kind="pending", pending=repository.save(measured)), version)
     project.perf("check", "all")
-    modules = {name for name in _modules(project, "check", "all") if name.startswith("perfcore.")}
-    packages = {name.rpartition(".")[0] for name in modules}
-    loaded = modules - packages
+    loaded = _of_the_core(_modules(project, "check", "all"))
     assert len(loaded) <= CHECK, "\n".join(sorted(loaded))
 
 
