@@ -63,6 +63,13 @@ class History(MeasureCalls):
     def __repr__(self) -> str:
         return f"<performance history of {self.repository.root}>"
 
+    def _repr_html_(self) -> str:
+        """The newest versions with the number of their profiles, as a table for notebooks."""
+        from perfcore.html_table import html_table
+
+        rows = ((version.id[:10], version.subject, len(entries)) for version, entries in self.versions())
+        return html_table(("version", "subject", "profiles"), rows)
+
     def version(self, revision: str | None = None) -> str:
         """The full id of a revision such as `HEAD~2`; of the version that is checked out for None."""
         return self.repository.version(revision)

@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import pytest
-from perfcore_testing import profiles
+from perfcore_testing import hostile, profiles
 from perfcore_testing.project import Project
 
 import perfcore
@@ -17,6 +17,8 @@ from perfcore import open_repository
 from perfcore.analysis.check_result import CheckResult
 from perfcore.errors import CommandFailedError, FormatError, NotFoundError, PerfError, UntrustedError, UsageError
 from perfcore.library import History
+from perfcore.measure.collect_result import CollectResult, Failure
+from perfcore.model import Change
 from perfcore.profile.table import column, table
 
 QUICK = {"repeat": 2, "warmup": 0}
@@ -244,3 +246,51 @@ def test_a_table_becomes_a_frame_of_pandas() -> None:
         ]
         assert read == list(given)
     assert table("resources", []).to_pandas().empty
+
+
+def test_several_versions_are_measured_by_one_call(history: History, project: Project, follow_schema: Any) -> None:
+    project.commit("Second")
+    result = history.collect("time", "true", version=["HEAD~1", "HEAD"], register=True, **QUICK)
+    assert [saved.job.version for saved in result] == [history.version("HEAD~1"), history.version()]
+    assert [history.entries(saved.job.version) for saved in result] == [(saved.entry,) for saved in result]
+    follow_schema("collect", json.loads(json.dumps(result.as_json())))
+
+
+def test_failures_are_in_the_result_where_they_are_not_raised(history: History, follow_schema: Any) -> None:
+    result = history.collect("time", "true", "false", strict=False, **QUICK)
+    assert [saved.profile.header.cmd for saved in result] == ["true"]
+    assert [failure.subject for failure in result.failures] == ["false"]
+    follow_schema("collect", json.loads(json.dumps(result.as_json())))
+
+
+def test_a_matrix_is_run(history: History) -> None:
+    matrix = {"bins": ["true"], "workloads": ["a", "b"], "collectors": ["time"]}
+    assert [saved.job.workload for saved in history.run(matrix, **QUICK)] == ["a", "b"]
+
+
+def test_garbage_is_collected_and_the_store_verified(history: History, follow_schema: Any) -> None:
+    timed(history, 100)
+    history.remove("0@i")
+    (removed,) = history.gc(0, dry_run=True).removed
+    result = history.gc(0)
+    assert result.removed == (removed,)
+    follow_schema("gc", json.loads(json.dumps(result.as_json())))
+    assert history.fsck().errors == 0
+    follow_schema("fsck", json.loads(json.dumps(history.fsck().as_json())))
+
+
+@pytest.mark.parametrize("name", hostile.NAMES)
+def test_a_notebook_shows_names_as_text(history: History, name: str) -> None:
+    shown = table("resources", [column(name or "empty", [name, None])])._repr_html_()
+    failure = CollectResult(failures=(Failure(name, PerfError(name)),))._repr_html_()
+    change = Change(id="c", kind="degradation", metric=name, label=name, ratio=0.5)
+    for page in (shown, failure, CheckResult(changes=(change,))._repr_html_()):
+        assert not [tag for tag in hostile.TAGS if tag in page]
+        assert not hostile.unsafe(page)
+
+
+def test_a_notebook_shows_a_history_and_what_was_measured(history: History) -> None:
+    (saved,) = history.collect("time", "true", register=True, **QUICK)
+    assert "<td>First</td><td>1</td>" in history._repr_html_()
+    assert "<td>wall</td><td>2</td>" in saved._repr_html_()
+    assert "<p>40 further rows</p>" in table("resources", [column("n", list(range(100)))])._repr_html_()

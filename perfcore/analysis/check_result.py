@@ -10,6 +10,7 @@ import attrs
 
 from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, REGRESSED, FailRule
 from perfcore.model import EMPTY
+from perfcore.text import percent
 
 if TYPE_CHECKING:
     from perfcore.analysis.acceptance import Acceptance
@@ -68,6 +69,23 @@ class CheckResult:
     def exit_code(self) -> int:
         """1 for a degradation and for nothing else."""
         return REGRESSED if self.degraded else INCONCLUSIVE if self.inconclusive else 0
+
+    def _repr_html_(self) -> str:
+        """The changes as a table for notebooks."""
+        from perfcore.html_table import html_table
+
+        rows = (
+            (
+                change.label,
+                change.metric,
+                change.kind,
+                "" if change.ratio is None else percent(change.ratio),
+                f"{change.baseline}..{change.target}",
+                "fails" if self.fails(change) else "accepted" if change.id in self.accepted else "",
+            )
+            for change in self.changes
+        )
+        return html_table(("command", "metric", "verdict", "change", "versions", "build"), rows, len(self.changes))
 
     def as_json(self) -> dict[str, Any]:
         return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import html
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +22,6 @@ from perfcore.text import plural, quantity
 SCHEMA = 1  # of the JSON document
 METHOD = "amounts"
 BASELINE, TARGET = "baseline {}", "target {}"
-_HTML_ROWS = 20  # as many as `perf diff` prints
 
 
 @attrs.frozen(kw_only=True)
@@ -89,10 +87,11 @@ class DiffResult:
 
     def _repr_html_(self) -> str:
         """The greatest changes as a table for notebooks."""
+        from perfcore.html_table import html_table
+
         table = self.table
-        rows = [(table.metric, "baseline", "target", "change"), *(_html_cells(row, table.unit) for row in table.rows)]
-        lines = ["".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in rows[: _HTML_ROWS + 1]]
-        return f"<table>{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        rows = (_html_cells(row, table.unit) for row in table.rows)
+        return html_table((table.metric, "baseline", "target", "change"), rows, len(table.rows))
 
 
 def diff(

@@ -11,6 +11,7 @@ from perfcore.errors import PerfError
 from perfcore.measure.summary import summarize
 from perfcore.model import Entry, Job, Profile
 from perfcore.store.pending import Pending
+from perfcore.text import quantity
 
 SCHEMA = 1
 
@@ -33,6 +34,10 @@ class SavedProfile:
     def id(self) -> str | None:
         """The id of the registered profile."""
         return None if self.entry is None else self.entry.profile
+
+    def _repr_html_(self) -> str:
+        """The metrics of the profile as a table for notebooks."""
+        return CollectResult(profiles=(self,))._repr_html_()
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -79,6 +84,18 @@ class CollectResult:
     def __getitem__(self, index: slice) -> tuple[SavedProfile, ...]: ...
     def __getitem__(self, index: int | slice) -> SavedProfile | tuple[SavedProfile, ...]:
         return self.profiles[index]
+
+    def _repr_html_(self) -> str:
+        """A row for each metric of each profile, then the failures, as a table for notebooks."""
+        from perfcore.html_table import html_table
+
+        rows = [
+            (saved.profile.label, (saved.job.version or "")[:10], s.metric, s.runs, quantity(s.median, s.unit))
+            for saved in self.profiles
+            for s in summarize(saved.profile)
+        ]
+        failures = [(failure.subject, "", "failed", "", str(failure.error)) for failure in self.failures]
+        return html_table(("command", "version", "metric", "runs", "median"), (*rows, *failures))
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/collect.json`."""

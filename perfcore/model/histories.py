@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import statistics
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -82,9 +81,10 @@ class HistoryResult:
 
     def _repr_html_(self) -> str:
         """A table for notebooks: a row for each series, with its range and its changes."""
+        from perfcore.html_table import html_table
+
         head = ("command", "metric", "versions", "lowest", "highest", "newest", "changes")
-        rows = ["".join(f"<th>{name}</th>" for name in head), *map(_html_row, self.series)]
-        return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+        return html_table(head, map(_cells, self.series), len(self.series))
 
 
 def _point_json(point: Point) -> dict[str, Any]:
@@ -98,17 +98,16 @@ def _point_json(point: Point) -> dict[str, Any]:
     }
 
 
-def _html_row(series: MetricHistory) -> str:
+def _cells(series: MetricHistory) -> tuple[str, ...]:
     medians = [median for point in series.points if (median := point.median) is not None]
     levels = (min(medians), max(medians), medians[-1]) if medians else (None, None, None)
-    cells = (
+    return (
         series.command,
         f"{series.metric} of {series.resource}" if series.resource else series.metric,
         plural(len(series.points), "version"),
         *(quantity(level, series.unit) for level in levels),
         ", ".join(_change(change) for change in series.changes),
     )
-    return "".join(f"<td>{html.escape(cell)}</td>" for cell in cells)
 
 
 def _change(change: Change) -> str:

@@ -80,6 +80,13 @@ class Table:
     def __repr__(self) -> str:
         return f"<Table {self.name} {self.rows} rows: {', '.join(self.names)}>"
 
+    def _repr_html_(self) -> str:
+        """The first rows for notebooks."""
+        from perfcore.html_table import html_table
+
+        names = [f"{column.name} ({column.unit})" if column.unit else column.name for column in self.columns]
+        return html_table(names, zip(*self.columns, strict=True), self.rows)
+
     def __len__(self) -> int:
         return self.rows
 

@@ -18,6 +18,7 @@ from perfcore.cli.verbs import VERBS
 ROOT = Path(perfcore.__file__).parent
 LAYERS = (
     ("errors", "text"),
+    ("html_table",),
     ("files", "locks", "model"),
     ("config",),
     ("settings", "environment", "programs"),
