@@ -184,7 +184,7 @@ class _Run:
             conclusions=(verdict_text.history_conclusion(changes, len(scanned), history.versions(scanned)),),
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
-            results=(of_scans(scan.phases.found.name, scanned),),
+            results=(of_scans(scan.phases.info.name, scanned),),
         )
 
     def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:

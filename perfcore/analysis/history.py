@@ -51,7 +51,7 @@ class HistoryCheck:
 
     @classmethod
     def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> HistoryCheck:
-        key = json.dumps([phases.found.name, phases.found.version, options], sort_keys=True, default=str)
+        key = json.dumps([phases.info.name, phases.info.version, options], sort_keys=True, default=str)
         return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))
 
 

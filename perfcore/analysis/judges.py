@@ -8,7 +8,7 @@ from typing import Any
 from perfcore.analysis.version_history import VersionHistory
 from perfcore.errors import PluginError
 from perfcore.model import Change, Judgement
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
@@ -36,7 +36,7 @@ def judge(repository: Repository, name: str) -> Phases:
     return repository.plugins.phases(plugin, driver)
 
 
-def make(repository: Repository, name: str, needed_by: str) -> tuple[Found, Any]:
+def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Any]:
     """The check of this name with its configured options. PluginError that names the distribution where it is not
     installed."""
     plugins = repository.plugins

@@ -21,7 +21,7 @@ from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
 from perfcore.plugins.fit import settings_of
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 
 
 class Collectors(TyperGroup):
@@ -59,7 +59,7 @@ app = typer.Typer(
 def collectors() -> None: ...
 
 
-def _options(found: Found, driver: type[Any]) -> list[Option]:
+def _options(found: PluginInfo, driver: type[Any]) -> list[Option]:
     """Those of the schedule, with the defaults that the collector has for them, and its own."""
     settings = settings_of(driver)
     with guard(found, "schedule"):

@@ -173,7 +173,7 @@ def _trust_own(console: Console, yes: bool) -> int:
     """Show the files of plugins that a trusted configuration names, and trust them; gives how many."""
     repository = console.repository
     shown: set[Path] = set()
-    for own in repository.plugins.own:
+    for own in repository.plugins.local:
         if own.path in shown:
             continue
         try:

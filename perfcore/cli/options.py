@@ -15,7 +15,7 @@ from typer.models import OptionInfo
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import PluginError, UsageError, nearest
 from perfcore.plugins.fit import settings_of
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
 
@@ -53,7 +53,7 @@ def variables(settings: Sequence[str]) -> dict[str, str]:
     return environment
 
 
-def with_options(function: Callable[..., Any], options: Sequence[Option], found: Found) -> Callable[..., Any]:
+def with_options(function: Callable[..., Any], options: Sequence[Option], found: PluginInfo) -> Callable[..., Any]:
     """The function with these options of a plugin behind its own parameters. PluginError where one of them is
     written like another.
 

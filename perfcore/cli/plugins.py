@@ -65,39 +65,39 @@ def show(
 ) -> None:
     """Show one plugin: where it comes from, what it does, its options."""
     console: Console = ctx.obj
-    found = called(list(console.plugins.describe()), name)
+    matches = called(list(console.plugins.describe()), name)
     if as_json:
-        console.json({"schema": SCHEMA, "plugins": [_as_json(described) for described in found]})
+        console.json({"schema": SCHEMA, "plugins": [_as_json(described) for described in matches]})
         return
-    for described in found:
+    for described in matches:
         _print(console, described)
 
 
 def called(every: Sequence[Described], name: str) -> list[Described]:
     """The plugins of a name, or of kind:name. NotFoundError where there is none."""
     kind, _, plain = name.rpartition(":")
-    exact = [d for d in every if d.found.is_called(name) or name == f"{d.found.kind}:{d.found.name}"]
-    found = exact or [d for d in every if d.found.name == plain and d.found.kind == kind]
-    if not found:
+    exact = [d for d in every if d.info.is_called(name) or name == f"{d.info.kind}:{d.info.name}"]
+    matches = exact or [d for d in every if d.info.name == plain and d.info.kind == kind]
+    if not matches:
         raise NotFoundError(
-            f"there is no plugin '{printable(name)}'", hint=nearest(plain, [d.found.name for d in every])
+            f"there is no plugin '{printable(name)}'", hint=nearest(plain, [d.info.name for d in every])
         )
-    return found
+    return matches
 
 
 def _row(console: Console, described: Described, times: bool) -> tuple[str, ...]:
-    found = described.found
+    info = described.info
     text = printable(described.help) if described.state == "ok" else console.paint(state_of(described), "red")
     seconds = (f"{described.seconds * 1000:.1f} ms",) if times else ()
-    return found.kind, printable(found.name), _origin(described), *seconds, text
+    return info.kind, printable(info.name), _origin(described), *seconds, text
 
 
 def _print(console: Console, described: Described) -> None:
-    found = described.found
-    console.line(console.paint(f"{found.kind} {printable(found.name)}", "bold"))
+    info = described.info
+    console.line(console.paint(f"{info.kind} {printable(info.name)}", "bold"))
     if described.help:
         console.line(f"  {printable(described.help)}")
-    console.line(f"  from {_origin(described)} ({printable(found.target)}), {state_of(described)}")
+    console.line(f"  from {_origin(described)} ({printable(info.target)}), {state_of(described)}")
     for option in options_of(described.settings) if described.settings else ():
         console.line(f"  {option.flag:<20} {printable(help_of(option))}")
 
@@ -107,11 +107,11 @@ def state_of(described: Described) -> str:
 
 
 def _origin(described: Described) -> str:
-    return printable(f"{described.found.distribution} {described.found.version}")
+    return printable(f"{described.info.distribution} {described.info.version}")
 
 
 def _as_json(described: Described) -> dict[str, Any]:
-    found = described.found
+    info = described.info
     options = [
         {
             "name": option.name,
@@ -128,15 +128,15 @@ def _as_json(described: Described) -> dict[str, Any]:
         for option in (options_of(described.settings) if described.settings else ())
     ]
     return {
-        "kind": found.kind,
-        "name": found.name,
-        "distribution": found.distribution,
-        "version": found.version,
-        "target": found.target,
+        "kind": info.kind,
+        "name": info.name,
+        "distribution": info.distribution,
+        "version": info.version,
+        "target": info.target,
         "state": described.state,
         "reason": described.reason,
         "help": described.help,
-        "full_name": found.full_name,
+        "full_name": info.full_name,
         "import_seconds": round(described.seconds, 6),
         "options": options,
     }

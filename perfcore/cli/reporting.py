@@ -17,7 +17,7 @@ from perfcore.config.layers import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import Sources
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable_json
 
@@ -33,7 +33,7 @@ class Reports:
 
     format: str
     files: tuple[tuple[str, str], ...]
-    drivers: Mapping[str, tuple[Found, Any]]
+    drivers: Mapping[str, tuple[PluginInfo, Any]]
 
     @classmethod
     def of(cls, console: Console, *, format: str | None, as_json: bool, reports: Sequence[str]) -> Reports:
@@ -91,7 +91,7 @@ class Delivery:
 
     reports: Reports
     rules: tuple[FailRule, ...]
-    notifiers: tuple[tuple[Found, Any], ...]
+    notifiers: tuple[tuple[PluginInfo, Any], ...]
 
     @classmethod
     def of(
@@ -149,18 +149,18 @@ def _sources(console: Console) -> Sources:
     return NoSources() if repository is None else VersionSources(repository)
 
 
-def _driver(console: Console, name: str) -> tuple[Found, Any]:
+def _driver(console: Console, name: str) -> tuple[PluginInfo, Any]:
     repository = console.repository_if_any
     options = {} if repository is None else repository.plugin_options("report", name)
     return console.plugins.make("report", name, options)
 
 
-def _notify(plugin: Found, driver: Any, report: Mapping[str, Any]) -> None:
+def _notify(plugin: PluginInfo, driver: Any, report: Mapping[str, Any]) -> None:
     with guard(plugin, "notify"):
         driver.notify(report)
 
 
-def _notifier(console: Console, name: str) -> tuple[Found, Any]:
+def _notifier(console: Console, name: str) -> tuple[PluginInfo, Any]:
     return console.plugins.make("notifier", name, console.repository.plugin_options("notifier", name))
 
 

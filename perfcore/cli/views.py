@@ -13,7 +13,7 @@ from perfcore.errors import PerfError, UsageError
 from perfcore.model import EMPTY, ViewData
 from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
@@ -22,7 +22,7 @@ _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories",
 class MadeView:
     """A view with its options, ready to draw."""
 
-    plugin: Found
+    plugin: PluginInfo
     driver: Any
 
     def draw(self, console: Console, data: ViewData) -> None:

@@ -160,7 +160,7 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
     try:
         result = phases.call("postprocess", profile=profile)
         if not isinstance(result, Profile):
-            raise PluginError("it returned no profile", plugin=str(phases.found), phase="postprocess")
+            raise PluginError("it returned no profile", plugin=str(phases.info), phase="postprocess")
     except BaseException:
         with contextlib.suppress(PerfError):
             phases.call("after", profile=profile)
@@ -213,7 +213,7 @@ def _before(state: _JobState, directory: Path) -> None:
     try:
         session = state.phases.call("before", job=state.job)
         if not isinstance(session, Session):
-            raise PluginError("it returned no Session", plugin=str(state.phases.found), phase="before")
+            raise PluginError("it returned no Session", plugin=str(state.phases.info), phase="before")
         session.workspace = directory
         state.session = session
     except PerfError as error:

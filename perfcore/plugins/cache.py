@@ -20,14 +20,14 @@ from pathlib import Path
 import attrs
 
 from perfcore import __version__, files
-from perfcore.plugins.installed import GROUPS, Found
+from perfcore.plugins.installed import GROUPS, PluginInfo
 
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")
 _POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
-_MANY = 50
-_LAYOUT = "3"
+_MANY = 50  # interpreters and environments of one user; the oldest files go first
+_LAYOUT = "3"  # raised with every change of the fields of PluginInfo, so that no old file is read as a new one
 
-Announced = Mapping[str, tuple[Found, ...]]
+Announced = Mapping[str, tuple[PluginInfo, ...]]
 
 
 def load(place: Path) -> Announced | None:
@@ -36,8 +36,8 @@ def load(place: Path) -> Announced | None:
     stamp, rows = (None, ()) if data is None else json.loads(data)
     if stamp is None or stamp != _stamp():
         return None
-    found = [Found(**{**row, "systems": tuple(row["systems"])}) for row in rows]
-    return {kind: tuple(each for each in found if each.kind == kind) for kind in GROUPS}
+    infos = [PluginInfo(**{**row, "systems": tuple(row["systems"])}) for row in rows]
+    return {kind: tuple(info for info in infos if info.kind == kind) for kind in GROUPS}
 
 
 def save(place: Path, announced: Announced) -> None:
@@ -45,7 +45,7 @@ def save(place: Path, announced: Announced) -> None:
     stamp = _stamp()
     if stamp is None:
         return
-    rows = [attrs.asdict(each, recurse=False) for found in announced.values() for each in found]
+    rows = [attrs.asdict(info, recurse=False) for infos in announced.values() for info in infos]
     files.cache(_file(place), json.dumps((stamp, rows)).encode())
     with contextlib.suppress(OSError):
         for old in sorted(place.iterdir(), key=os.path.getmtime)[:-_MANY]:
@@ -54,8 +54,8 @@ def save(place: Path, announced: Announced) -> None:
 
 def _file(place: Path) -> Path:
     """One for each interpreter and its folders."""
-    here = "\0".join((_LAYOUT, sys.executable, sys.prefix, __version__, *sys.path))
-    return place / hashlib.sha1(here.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+    setup = "\0".join((_LAYOUT, sys.executable, sys.prefix, __version__, *sys.path))
+    return place / hashlib.sha1(setup.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
 
 
 def _stamp() -> str | None:

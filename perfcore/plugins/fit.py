@@ -10,25 +10,25 @@ from perfcore.config.settings import options_of
 from perfcore.errors import PluginError
 from perfcore.hookspecs import KINDS, Kind
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import Found, brief
+from perfcore.plugins.installed import PluginInfo, brief
 
 
-def check_driver(found: Found, driver: Any) -> None:
+def check_driver(info: PluginInfo, driver: Any) -> None:
     """PluginError unless the class fits the specification of its kind, and its options can be shown."""
-    kind = KINDS[found.kind]
+    kind = KINDS[info.kind]
     if not isinstance(driver, type):
-        raise _unfit(found, f"{found.target} is not a class")
+        raise _unfit(info, f"{info.target} is not a class")
     missing = [method for method in kind.required if not callable(getattr(driver, method, None))]
     if missing:
-        raise _unfit(found, f"{driver.__qualname__} lacks {', '.join(missing)} of the kind {kind.name}")
-    with guard(found, "loading"):
+        raise _unfit(info, f"{driver.__qualname__} lacks {', '.join(missing)} of the kind {kind.name}")
+    with guard(info, "loading"):
         for reason in misfits(kind, object.__new__(driver)):  # only its methods are looked at
-            raise _unfit(found, f"does not fit the kind {kind.name}: {reason}")
+            raise _unfit(info, f"does not fit the kind {kind.name}: {reason}")
     if settings_of(driver) is not None:
         try:
             options_of(settings_of(driver))  # type: ignore[arg-type]
         except Exception as error:
-            raise _unfit(found, f"has no usable Settings: {brief(error)}") from error
+            raise _unfit(info, f"has no usable Settings: {brief(error)}") from error
 
 
 def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
@@ -48,32 +48,32 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
             if not _fits_shortened(inspect.signature(function), inspect.signature(specified)):
                 yield f"it has {method}{inspect.signature(function)}, the specification {method}{_shown(specified)}"
         elif not _fits(inspect.signature(function), _arguments(kind, method), leaving_out=method in kind.wrapped):
-            wanted = f"{method}({', '.join(_arguments(kind, method))})"
-            yield f"it has {method}{inspect.signature(function)}, the specification {wanted}"
+            expected = f"{method}({', '.join(_arguments(kind, method))})"
+            yield f"it has {method}{inspect.signature(function)}, the specification {expected}"
 
 
-def _fits(signature: inspect.Signature, wanted: Sequence[str], *, leaving_out: bool) -> bool:
+def _fits(signature: inspect.Signature, expected: Sequence[str], *, leaving_out: bool) -> bool:
     parameters = list(signature.parameters.values())
-    theirs, own = parameters[: len(wanted)], parameters[len(wanted) :]
+    specified, additional = parameters[: len(expected)], parameters[len(expected) :]
     return (
-        [p.name for p in theirs] == list(wanted[: len(theirs)])
-        and all(p.default is p.empty and p.kind is not p.KEYWORD_ONLY for p in theirs)
-        and all(p.default is not p.empty for p in own)
-        and (leaving_out or len(theirs) == len(wanted))
+        [p.name for p in specified] == list(expected[: len(specified)])
+        and all(p.default is p.empty and p.kind is not p.KEYWORD_ONLY for p in specified)
+        and all(p.default is not p.empty for p in additional)
+        and (leaving_out or len(specified) == len(expected))
     )
 
 
 def _fits_shortened(signature: inspect.Signature, specified: inspect.Signature) -> bool:
     """Whether a method has the arguments of the specification, those with a default in the end left out or not."""
-    wanted = list(specified.parameters.values())[1:]  # without `self`
-    theirs = list(signature.parameters.values())
-    required = [parameter.name for parameter in wanted if parameter.default is parameter.empty]
-    names = [parameter.name for parameter in wanted][: len(theirs)]
+    expected = list(specified.parameters.values())[1:]  # without `self`
+    parameters = list(signature.parameters.values())
+    required = [parameter.name for parameter in expected if parameter.default is parameter.empty]
+    names = [parameter.name for parameter in expected][: len(parameters)]
     return (
-        len(theirs) >= len(required)
-        and [parameter.name for parameter in theirs[: len(wanted)]] == names
-        and all(parameter.default is parameter.empty for parameter in theirs[: len(required)])
-        and all(parameter.default is not parameter.empty for parameter in theirs[len(required) :])
+        len(parameters) >= len(required)
+        and [parameter.name for parameter in parameters[: len(expected)]] == names
+        and all(parameter.default is parameter.empty for parameter in parameters[: len(required)])
+        and all(parameter.default is not parameter.empty for parameter in parameters[len(required) :])
     )
 
 
@@ -97,5 +97,5 @@ def settings_of(driver: type[Any]) -> type[Any] | None:
     return settings
 
 
-def _unfit(found: Found, reason: str) -> PluginError:
-    return PluginError(reason, plugin=str(found), phase="loading")
+def _unfit(info: PluginInfo, reason: str) -> PluginError:
+    return PluginError(reason, plugin=str(info), phase="loading")

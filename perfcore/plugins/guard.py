@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from perfcore.errors import PerfError, PluginError
-from perfcore.plugins.installed import Found, brief
+from perfcore.plugins.installed import PluginInfo, brief
 
 
 class guard:  # noqa: N801  (reads as a statement)
     """Turns a plugin's unexpected exception into a PluginError that names plugin, version and phase. A plugin that
     wants to exit the process has failed, too; an interrupt by the user goes through."""
 
-    def __init__(self, found: Found, phase: str) -> None:
-        self.found = found
+    def __init__(self, info: PluginInfo, phase: str) -> None:
+        self.info = info
         self.phase = phase
 
     def __enter__(self) -> None:
@@ -21,7 +21,7 @@ class guard:  # noqa: N801  (reads as a statement)
         if isinstance(error, Exception | SystemExit) and not isinstance(error, PerfError):
             raise PluginError(
                 brief(error),
-                plugin=str(self.found),
+                plugin=str(self.info),
                 phase=self.phase,
                 hint="run again with --debug for the traceback",
             ) from error

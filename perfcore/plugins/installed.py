@@ -32,7 +32,7 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
 
 
 @attrs.frozen(kw_only=True)
-class Found:
+class PluginInfo:
     """A plugin as the metadata of its distribution announce it; nothing of it is imported yet. The kind of an
     observer is `hook`. `systems` are the operating systems that it is for, as far as it names any; `misfit` is
     its requirement on perfcore-core if the installed core does not meet it."""
@@ -59,7 +59,7 @@ class Found:
         return f"{self.kind} {self.name!r} ({self.distribution} {self.version})"
 
 
-def announced() -> Mapping[str, tuple[Found, ...]]:
+def announced() -> Mapping[str, tuple[PluginInfo, ...]]:
     """Every plugin by kind, sorted by name, from one pass over the metadata of everything that is installed."""
     from importlib import metadata  # imports a parser of mail: nobody pays for it who remembers what is installed
 
@@ -68,8 +68,8 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
     return {
         kind: tuple(
             sorted(
-                {_found(kind, point, *read(point.dist)) for point in points.select(group=group)},
-                key=lambda found: (found.name, found.distribution, found.target),
+                {_info(kind, point, *read(point.dist)) for point in points.select(group=group)},
+                key=lambda info: (info.name, info.distribution, info.target),
             )
         )
         for kind, group in GROUPS.items()
@@ -77,44 +77,44 @@ def announced() -> Mapping[str, tuple[Found, ...]]:
 
 
 @functools.cache  # as entry points are remembered; `plugins.forget_installed` forgets both
-def announced_as(kind: str, point: metadata.EntryPoint) -> Found | None:
+def announced_as(kind: str, point: metadata.EntryPoint) -> PluginInfo | None:
     """The plugin behind an entry point that has lost its distribution; None where nothing announces it any more,
     or more than one distribution does."""
     from importlib import metadata
 
     read = functools.cache(_read_distribution)
     named = metadata.entry_points(group=GROUPS[kind], name=point.name)
-    found = {_found(kind, each, *read(each.dist)) for each in named}
-    same = [each for each in found if each.target == point.value]
-    return same[0] if len(found) == 1 and same else None
+    infos = {_info(kind, candidate, *read(candidate.dist)) for candidate in named}
+    same = [info for info in infos if info.target == point.value]
+    return same[0] if len(infos) == 1 and same else None
 
 
-def import_target(found: Found) -> Any:
+def import_target(info: PluginInfo) -> Any:
     """What the entry point names. PluginError where it is for other systems, cannot be imported, or lacks it."""
-    _check_platform(found)
-    if found.misfit:
+    _check_platform(info)
+    if info.misfit:
         from perfcore.plugins.requirement import CORE
 
         raise PluginError(
-            f"needs {found.misfit}, and {__version__} is installed",
-            plugin=str(found),
+            f"needs {info.misfit}, and {__version__} is installed",
+            plugin=str(info),
             phase="loading",
-            hint=f"`pip install --upgrade {CORE} {found.distribution}`, or put it into `plugins.disabled`",
+            hint=f"`pip install --upgrade {CORE} {info.distribution}`, or put it into `plugins.disabled`",
         )
-    name, _, attribute = (part.strip() for part in found.target.partition("[")[0].partition(":"))
+    name, _, attribute = (text.strip() for text in info.target.partition("[")[0].partition(":"))
     try:
         value: Any = importlib.import_module(name)
     except (Exception, SystemExit) as error:
         raise PluginError(
             f"cannot be imported: {brief(error)}",
-            plugin=str(found),
+            plugin=str(info),
             phase="loading",
-            hint=f"`perf plugins list` shows all; `pip show {found.distribution}` says what it needs",
+            hint=f"`perf plugins list` shows all; `pip show {info.distribution}` says what it needs",
         ) from error
     try:
         return functools.reduce(getattr, filter(None, attribute.split(".")), value)
     except AttributeError as error:
-        raise PluginError(f"module {name} has no {attribute}", plugin=str(found), phase="loading") from error
+        raise PluginError(f"module {name} has no {attribute}", plugin=str(info), phase="loading") from error
 
 
 def normalized(distribution: str) -> str:
@@ -169,10 +169,10 @@ def unknown_groups() -> list[UnknownGroup]:
     return [UnknownGroup(group, tuple(sorted(points)), owner) for (group, owner), points in sorted(names.items())]
 
 
-def _found(
+def _info(
     kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...], misfit: str
-) -> Found:
-    return Found(
+) -> PluginInfo:
+    return PluginInfo(
         kind=kind,
         name=point.name,
         target=point.value,
@@ -187,25 +187,25 @@ def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str,
     """Name, version, systems and unmet requirement, as far as a half removed distribution still has them."""
     from perfcore.plugins.requirement import misfit
 
-    known: Any = distribution.metadata if distribution is not None else None
-    if known is None:
+    fields: Any = distribution.metadata if distribution is not None else None
+    if fields is None:
         return "unknown", "?", (), ""
-    classifiers = known.get_all("Classifier") or ()
+    classifiers = fields.get_all("Classifier") or ()
     systems = tuple(c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM))
-    unmet = misfit(known.get_all("Requires-Dist") or (), __version__)
-    return known.get("Name") or "unknown", known.get("Version") or "?", systems, unmet
+    unmet = misfit(fields.get_all("Requires-Dist") or (), __version__)
+    return fields.get("Name") or "unknown", fields.get("Version") or "?", systems, unmet
 
 
-def _check_platform(found: Found) -> None:
-    here = _SYSTEMS.get(sys.platform)
-    if here and found.systems and not any(_is_for(here, system) for system in found.systems):
+def _check_platform(info: PluginInfo) -> None:
+    classifiers = _SYSTEMS.get(sys.platform)
+    if classifiers and info.systems and not any(_is_for(classifiers, system) for system in info.systems):
         raise PluginError(
-            f"needs {' or '.join(found.systems)}, this is {sys.platform}",
-            plugin=str(found),
+            f"needs {' or '.join(info.systems)}, this is {sys.platform}",
+            plugin=str(info),
             phase="loading",
-            hint=f"`pip uninstall {found.distribution}`, or put it into `plugins.disabled`",
+            hint=f"`pip uninstall {info.distribution}`, or put it into `plugins.disabled`",
         )
 
 
-def _is_for(here: tuple[str, ...], system: str) -> bool:
-    return system in (*_ANYWHERE, *here) or system.startswith(f"{here[-1]} :: ")
+def _is_for(classifiers: tuple[str, ...], system: str) -> bool:
+    return system in (*_ANYWHERE, *classifiers) or system.startswith(f"{classifiers[-1]} :: ")

@@ -23,12 +23,13 @@ from perfcore import files
 from perfcore.config.layers import MAX_BYTES, Config, Layer, LayerName, digest
 from perfcore.config.trust import Trust
 from perfcore.errors import PerfError, PluginError, UntrustedError, UsageError, nearest
-from perfcore.plugins.installed import GROUPS, Found, brief
+from perfcore.plugins.installed import GROUPS, PluginInfo, brief
 from perfcore.text import printable
 
 KEY = "plugins.own"
 PREFIX = "perfcore_own_"
 _USERS: tuple[LayerName, ...] = ("user", "command line", "defaults")
+# Trust is kept by digest: without this, a file of commands that is trusted could also be run as plugin code.
 _SALT = b"a plugin of perfcore\0"
 
 
@@ -39,10 +40,10 @@ class LocalPlugin(NamedTuple):
     name: str
     path: Path
     attribute: str
-    shown: str
+    shown_path: str
     layer: Layer
 
-    def found(self, trust: Trust) -> Found:
+    def info(self, trust: Trust) -> PluginInfo:
         """Its distribution is its file, its version a hash of the content; unknown before the layer is trusted."""
         version = "?"
         if trust.covers(self.layer):
@@ -50,11 +51,11 @@ class LocalPlugin(NamedTuple):
                 version = digest(_SALT + self.read())[:10]
             except PerfError:
                 version = "?"
-        return Found(
+        return PluginInfo(
             kind=self.kind,
             name=self.name,
-            target=f"{self.shown}:{self.attribute}",
-            distribution=self.shown,
+            target=f"{self.shown_path}:{self.attribute}",
+            distribution=self.shown_path,
             version=version,
         )
 
@@ -75,79 +76,79 @@ def trust_digest(data: bytes) -> str:
 def named_in(config: Config, folders: Mapping[LayerName, Path]) -> tuple[LocalPlugin, ...]:
     """The plugins that the layers name, the stronger layer's where two have one of a name. Their paths are relative
     to the folder of the layer. UsageError for what is no name of a plugin."""
-    found = {
-        (own.kind, own.name): own
+    plugins = {
+        (plugin.kind, plugin.name): plugin
         for layer in config.layers
         if layer.name in folders
-        for own in _of_layer(layer, folders[layer.name])
+        for plugin in _of_layer(layer, folders[layer.name])
     }
-    return tuple(found.values())
+    return tuple(plugins.values())
 
 
-def imported(own: LocalPlugin, trust: Trust) -> Any:
+def imported(plugin: LocalPlugin, trust: Trust) -> Any:
     """The class or function. UntrustedError unless the user has trusted the layer and the file as it is now."""
-    who = str(own.found(trust))
-    trust.require(own.layer)
+    who = str(plugin.info(trust))
+    trust.require(plugin.layer)
     try:
-        data = own.read()
+        data = plugin.read()
     except PerfError as error:
         raise PluginError(str(error), plugin=who, phase="loading", hint=f"see `{KEY}`") from error
-    if not own.is_trusted(data, trust):
+    if not plugin.is_trusted(data, trust):
         raise UntrustedError(
-            f"{who} is in {printable(str(own.path))}, which you have not trusted as it is now",
+            f"{who} is in {printable(str(plugin.path))}, which you have not trusted as it is now",
             hint="read it, then say `perf config trust`",
         )
-    module = _run(own, data, who)
+    module = _run(plugin, data, who)
     try:
-        return getattr(module, own.attribute)
+        return getattr(module, plugin.attribute)
     except AttributeError as error:
-        raise PluginError(f"{own.shown} has no {own.attribute}", plugin=who, phase="loading") from error
+        raise PluginError(f"{plugin.shown_path} has no {plugin.attribute}", plugin=who, phase="loading") from error
 
 
 def _of_layer(layer: Layer, folder: Path) -> Iterator[LocalPlugin]:
     section = layer.values.get("plugins")
     kinds = section.get("own") if isinstance(section, Mapping) else None
-    where = f"{printable(str(layer.path or layer.name))}: {KEY}"
+    source = f"{printable(str(layer.path or layer.name))}: {KEY}"
     if kinds is None:
         return
     if not isinstance(kinds, Mapping):
-        raise UsageError(f"{where} wants kinds, and below each names with their files")
+        raise UsageError(f"{source} wants kinds, and below each names with their files")
     for kind, names in kinds.items():
         if kind not in GROUPS:
             hint = nearest(str(kind), GROUPS) or ", ".join(GROUPS)
-            raise UsageError(f"{where}: there is no kind '{printable(str(kind))}'", hint=hint)
+            raise UsageError(f"{source}: there is no kind '{printable(str(kind))}'", hint=hint)
         if not isinstance(names, Mapping):
-            raise UsageError(f"{where}.{kind} wants names, each with its file: mine: tools/plugins.py:Mine")
+            raise UsageError(f"{source}.{kind} wants names, each with its file: mine: tools/plugins.py:Mine")
         for name, target in names.items():
-            yield _own(str(kind), str(name), target, where, layer, folder)
+            yield _local_plugin(str(kind), str(name), target, source, layer, folder)
 
 
-def _own(kind: str, name: str, target: object, where: str, layer: Layer, folder: Path) -> LocalPlugin:
+def _local_plugin(kind: str, name: str, target: object, source: str, layer: Layer, folder: Path) -> LocalPlugin:
     path, _, attribute = str(target).rpartition(":")
     if not isinstance(target, str) or not path.endswith(".py") or not attribute.isidentifier() or "\0" in path:
         raise UsageError(
-            f"{where}.{kind}: '{printable(name)}' wants a file and what is in it, such as tools/plugins.py:Mine"
+            f"{source}.{kind}: '{printable(name)}' wants a file and what is in it, such as tools/plugins.py:Mine"
         )
     return LocalPlugin(
-        kind=kind, name=name, path=folder / path, attribute=attribute, shown=printable(path), layer=layer
+        kind=kind, name=name, path=folder / path, attribute=attribute, shown_path=printable(path), layer=layer
     )
 
 
-def _run(own: LocalPlugin, data: bytes, who: str) -> types.ModuleType:
+def _run(plugin: LocalPlugin, data: bytes, who: str) -> types.ModuleType:
     """The module that these bytes make, once in a process."""
     name = PREFIX + trust_digest(data)
-    known = sys.modules.get(name)
-    if known is not None:
-        return known
+    loaded = sys.modules.get(name)
+    if loaded is not None:
+        return loaded
     module = types.ModuleType(name)
-    module.__file__ = str(own.path)
+    module.__file__ = str(plugin.path)
     sys.modules[name] = module
     try:
-        exec(compile(data, str(own.path), "exec", dont_inherit=True), vars(module))
+        exec(compile(data, str(plugin.path), "exec", dont_inherit=True), vars(module))
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PluginError(
-            f"cannot be run: {brief(error)}{_line(error, own)}",
+            f"cannot be run: {brief(error)}{_line(error, plugin)}",
             plugin=who,
             phase="loading",
             hint="run again with --debug for the traceback",
@@ -155,11 +156,11 @@ def _run(own: LocalPlugin, data: bytes, who: str) -> types.ModuleType:
     return module
 
 
-def _line(error: BaseException, own: LocalPlugin) -> str:
+def _line(error: BaseException, plugin: LocalPlugin) -> str:
     """Where in the file it went wrong."""
     trace, line = error.__traceback__, getattr(error, "lineno", None)
     while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(own.path):
+        if trace.tb_frame.f_code.co_filename == str(plugin.path):
             line = trace.tb_lineno
         trace = trace.tb_next
-    return f" (line {line} of {printable(str(own.path))})" if line else ""
+    return f" (line {line} of {printable(str(plugin.path))})" if line else ""

@@ -11,37 +11,37 @@ from typing import Any
 
 from perfcore.errors import PluginError, nearest
 from perfcore.hookspecs import EVENTS, KINDS, Events
-from perfcore.plugins.installed import Found, brief
+from perfcore.plugins.installed import PluginInfo, brief
 
 Warn = Callable[[str], None]
 Observer = Callable[..., Any]
 
 
-def check_observer(found: Found, observer: Any) -> None:
+def check_observer(info: PluginInfo, observer: Any) -> None:
     """PluginError unless what the entry point's name says can be observed, and by this function."""
-    target = target_of(found)
+    target = target_of(info)
     allowed = _arguments_of(target)
     if allowed is None:
-        raise _unfit(found, f"there is nothing called {target!r} to observe", hint=nearest(target, _observable()))
+        raise _unfit(info, f"there is nothing called {target!r} to observe", hint=nearest(target, _observable()))
     if not callable(observer):
-        raise _unfit(found, f"{found.target} cannot be called")
+        raise _unfit(info, f"{info.target} cannot be called")
     if inspect.iscoroutinefunction(observer) or inspect.isasyncgenfunction(observer):
-        raise _unfit(found, f"{found.target} is asynchronous; a plain function is wanted")
+        raise _unfit(info, f"{info.target} is asynchronous; a plain function is wanted")
     if target in EVENTS and inspect.isgeneratorfunction(observer):
-        raise _unfit(found, f"{target} is an event and has nothing to wrap; a function without yield is wanted")
+        raise _unfit(info, f"{target} is an event and has nothing to wrap; a function without yield is wanted")
     try:
         parameters = inspect.signature(observer).parameters.values()
     except (TypeError, ValueError) as error:
-        raise _unfit(found, f"{found.target} does not tell its arguments") from error
+        raise _unfit(info, f"{info.target} does not tell its arguments") from error
     for parameter in parameters:
         if parameter.name not in allowed and parameter.default is parameter.empty:
             listed = ", ".join(allowed) or "none"
-            raise _unfit(found, f"{target} has no argument {parameter.name!r}; it has {listed}")
+            raise _unfit(info, f"{target} has no argument {parameter.name!r}; it has {listed}")
 
 
-def target_of(found: Found) -> str:
+def target_of(info: PluginInfo) -> str:
     """What an observer's name says it observes: `collector.collect` of `collector.collect:pin`."""
-    return found.name.partition(":")[0]
+    return info.name.partition(":")[0]
 
 
 def is_known(target: str) -> bool:
@@ -54,13 +54,13 @@ def accepted(function: Observer, arguments: Mapping[str, Any]) -> dict[str, Any]
     return {name: value for name, value in arguments.items() if name in names}
 
 
-def wrapper(found: Found, observer: Observer, phase: Callable[..., Any], warn: Warn) -> Callable[..., Any]:
+def wrapper(info: PluginInfo, observer: Observer, phase: Callable[..., Any], warn: Warn) -> Callable[..., Any]:
     """The observer as a pluggy wrapper of a phase, given by its specification."""
     names = list(inspect.signature(phase).parameters)[1:]
 
     @functools.wraps(phase)  # pluggy reads the names of the arguments off what is wrapped
     def wrap(*values: Any) -> Generator[None, Any, Any]:
-        watch = _Watch(found, warn)
+        watch = _Watch(info, warn)
         watch.begin(observer, dict(zip(names, values, strict=True)))
         try:
             result = yield
@@ -73,24 +73,24 @@ def wrapper(found: Found, observer: Observer, phase: Callable[..., Any], warn: W
 
 
 @contextlib.contextmanager
-def harmless(found: Found, warn: Warn) -> Iterator[None]:
+def harmless(info: PluginInfo, warn: Warn) -> Iterator[None]:
     """What fails within is a warning. An interrupt by the user goes through."""
     try:
         yield
     except (Exception, SystemExit) as error:
-        warn(f"{found} failed: {brief(error)} (left out)")
+        warn(f"{info} failed: {brief(error)} (left out)")
 
 
 class _Watch:
     """One observer during one call of a phase; `running` is its generator while it waits at its yield."""
 
-    def __init__(self, found: Found, warn: Warn) -> None:
-        self.found = found
+    def __init__(self, info: PluginInfo, warn: Warn) -> None:
+        self.info = info
         self.warn = warn
         self.running: Generator[Any, Any, Any] | None = None
 
     def begin(self, observer: Observer, arguments: Mapping[str, Any]) -> None:
-        with harmless(self.found, self.warn):
+        with harmless(self.info, self.warn):
             answer = observer(**accepted(observer, arguments))
             if inspect.isgenerator(answer) and next(answer, self) is not self:
                 self.running = answer
@@ -99,7 +99,7 @@ class _Watch:
         """Let the observer see what happened, so that its `finally` runs; it cannot swallow the error."""
         if self.running is None:
             return
-        with harmless(self.found, self.warn):
+        with harmless(self.info, self.warn):
             try:
                 self.running.throw(error)
             except StopIteration:
@@ -114,7 +114,7 @@ class _Watch:
         """The result, or what the observer returns in its place, which is of the same type."""
         if self.running is None:
             return result
-        with harmless(self.found, self.warn):
+        with harmless(self.info, self.warn):
             try:
                 self.running.send(result)
             except StopIteration as stop:
@@ -148,5 +148,5 @@ def _observable() -> tuple[str, ...]:
     return (*EVENTS, *(f"{kind.name}.{method}" for kind in KINDS.values() for method in kind.wrapped))
 
 
-def _unfit(found: Found, reason: str, *, hint: str | None = None) -> PluginError:
-    return PluginError(reason, plugin=str(found), phase="loading", hint=hint)
+def _unfit(info: PluginInfo, reason: str, *, hint: str | None = None) -> PluginError:
+    return PluginError(reason, plugin=str(info), phase="loading", hint=hint)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perfcore.hookspecs import KINDS, Kind
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.observers import wrapper
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ PROJECT = "perfcore"
 class Phases:
     """Calls the wrapped phases of one driver through pluggy, with exactly one active implementation."""
 
-    def __init__(self, plugins: Plugins, found: Found, driver: Any) -> None:
-        self.found = found
-        kind = KINDS[found.kind]
+    def __init__(self, plugins: Plugins, info: PluginInfo, driver: Any) -> None:
+        self.info = info
+        kind = KINDS[info.kind]
         self._manager = _manager(kind)
         self._manager.register(driver)
         for method in kind.wrapped:
@@ -33,8 +33,8 @@ class Phases:
 
     def call(self, method: str, **arguments: Any) -> Any:
         """One phase. What the driver raises that is not a PerfError becomes a PluginError naming the phase."""
-        hook = getattr(self._manager.hook, f"{self.found.kind}_{method}")
-        with guard(self.found, method):
+        hook = getattr(self._manager.hook, f"{self.info.kind}_{method}")
+        with guard(self.info, method):
             return hook(**arguments)
 
 

@@ -21,7 +21,7 @@ from perfcore.hookspecs import KINDS, D, Kind
 from perfcore.plugins import cache, installed, local
 from perfcore.plugins.fit import check_driver, settings_of
 from perfcore.plugins.guard import guard
-from perfcore.plugins.installed import HOOK, Found
+from perfcore.plugins.installed import HOOK, PluginInfo
 from perfcore.plugins.local import LocalPlugin
 from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of
 
@@ -53,61 +53,61 @@ class Plugins:
         self.environ = environ or {}
         self.warn = warn
         self._memory = memory
-        self._observers: dict[str, list[tuple[Found, Observer]]] = {}
-        self._loaded: dict[tuple[str, str], tuple[Found, type[Any]]] = {}
-        self._own: dict[Found, LocalPlugin] = {}
+        self._observers: dict[str, list[tuple[PluginInfo, Observer]]] = {}
+        self._loaded: dict[tuple[str, str], tuple[PluginInfo, type[Any]]] = {}
+        self._local: dict[PluginInfo, LocalPlugin] = {}
         self._trust: Trust | None = None
 
-    def register_local(self, own: Sequence[LocalPlugin], trust: Trust) -> None:
+    def register_local(self, plugins: Sequence[LocalPlugin], trust: Trust) -> None:
         """Take plugins that a configuration names beside those that are installed, in the place of those of an
         earlier call."""
-        if not own and not self._own:
+        if not plugins and not self._local:
             return
-        self._own = {each.found(trust): each for each in own}
+        self._local = {plugin.info(trust): plugin for plugin in plugins}
         self._trust = trust
         self._loaded.clear()
         self._observers.clear()
         self.__dict__.pop("_announced", None)
 
     @property
-    def _own_names(self) -> set[tuple[str, str]]:
-        return {(found.kind, found.name) for found in self._own}
+    def _local_names(self) -> set[tuple[str, str]]:
+        return {(info.kind, info.name) for info in self._local}
 
     @property
-    def own(self) -> tuple[LocalPlugin, ...]:
+    def local(self) -> tuple[LocalPlugin, ...]:
         """Those that a configuration names."""
-        return tuple(self._own.values())
+        return tuple(self._local.values())
 
-    def is_own(self, found: Found) -> bool:
+    def is_local(self, info: PluginInfo) -> bool:
         """Whether a configuration names it, so that nobody else can import it."""
-        return found in self._own
+        return info in self._local
 
-    def found(self, kind: str) -> tuple[Found, ...]:
+    def infos(self, kind: str) -> tuple[PluginInfo, ...]:
         """Every plugin of a kind that is not disabled, sorted by name."""
-        return tuple(found for found in self._announced[kind] if not self.is_disabled(found))
+        return tuple(info for info in self._announced[kind] if not self.is_disabled(info))
 
     def names(self, kind: str) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(found.name for found in self.found(kind)))
+        return tuple(dict.fromkeys(info.name for info in self.infos(kind)))
 
     def is_announced(self, kind: str, name: str) -> bool:
         """Whether a plugin of this name is installed, disabled or not."""
-        return any(found.name == name for found in self._announced[kind])
+        return any(info.name == name for info in self._announced[kind])
 
     def has(self, kind: str, name: str) -> bool:
         """Whether an enabled plugin has this name or full name."""
-        return any(found.is_called(name) for found in self.found(kind))
+        return any(info.is_called(name) for info in self.infos(kind))
 
-    def is_disabled(self, found: Found) -> bool:
-        names = {found.name, found.name.rpartition(":")[2]}
-        blocked = self.disabled & (names | {f"{found.kind}:{name}" for name in names} | {found.full_name})
-        distribution = installed.normalized(found.distribution)
+    def is_disabled(self, info: PluginInfo) -> bool:
+        names = {info.name, info.name.rpartition(":")[2]}
+        blocked = self.disabled & (names | {f"{info.kind}:{name}" for name in names} | {info.full_name})
+        distribution = installed.normalized(info.distribution)
         return bool(blocked) or distribution in map(installed.normalized, self.disabled)
 
-    def find(self, kind: str, name: str) -> Found:
+    def find(self, kind: str, name: str) -> PluginInfo:
         """The one plugin of this name, or of this full name such as `perfcore-collect-time:time`. PluginError when
         there is none (naming the nearest) or several."""
-        candidates = [found for found in self._announced[kind] if found.is_called(name)]
-        usable = [found for found in candidates if not self.is_disabled(found)]
+        candidates = [info for info in self._announced[kind] if info.is_called(name)]
+        usable = [info for info in candidates if not self.is_disabled(info)]
         if candidates and not usable:
             raise PluginError(f"{candidates[0]} is disabled", hint="see `plugins.disabled`, PERF_DISABLED_PLUGINS")
         if not usable:
@@ -118,84 +118,84 @@ class Plugins:
             raise _conflict(usable)
         return usable[0]
 
-    def load(self, kind: str, name: str) -> tuple[Found, type[Any]]:
+    def load(self, kind: str, name: str) -> tuple[PluginInfo, type[Any]]:
         """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
-        known = self._loaded.get((kind, name))
-        if known is None or self.is_disabled(known[0]):
-            asked_directly = self.disabled or ":" in name or (kind, name) in self._own_names
+        loaded = self._loaded.get((kind, name))
+        if loaded is None or self.is_disabled(loaded[0]):
+            asked_directly = self.disabled or ":" in name or (kind, name) in self._local_names
             if self._recalled is not None:
                 with contextlib.suppress(PluginError):  # the metadata may say something else by now
                     return self._take(self.find(kind, name), name)
                 self._forget()
-            found = (None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name)
-            known = self._take(found, name)
+            info = (None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name)
+            loaded = self._take(info, name)
             self._remember()
-        return known
+        return loaded
 
-    def _take(self, found: Found, name: str) -> tuple[Found, type[Any]]:
-        driver = self.imported(found)
-        check_driver(found, driver)
-        self._loaded[found.kind, name] = found, driver
-        return found, driver
+    def _take(self, info: PluginInfo, name: str) -> tuple[PluginInfo, type[Any]]:
+        driver = self.imported(info)
+        check_driver(info, driver)
+        self._loaded[info.kind, name] = info, driver
+        return info, driver
 
     def settings(
         self, kind: str, name: str, values: Mapping[str, Any] | None = None, *, others: Sequence[str] = ()
     ) -> Any:
         """The Settings of a driver, made of these option values and of the environment; None where it has none.
         `others` are options that can be written in the same place, to be named in an error."""
-        found, driver = self.load(kind, name)
-        cls, where = settings_of(driver), f"{kind} {name}"
+        info, driver = self.load(kind, name)
+        cls, title = settings_of(driver), f"{kind} {name}"
         if cls is None:
             for key in values or ():
-                raise UsageError(f"{where}: unknown option {key!r}", hint=nearest(str(key), others) or "it has none")
+                raise UsageError(f"{title}: unknown option {key!r}", hint=nearest(str(key), others) or "it has none")
             return None
-        with guard(found, "settings"):
-            return structure(cls, values or {}, where=where, environ=self.environ, others=others)
+        with guard(info, "settings"):
+            return structure(cls, values or {}, where=title, environ=self.environ, others=others)
 
     @overload
     def make(
         self, kind: Kind[D], name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
-    ) -> tuple[Found, D]: ...
+    ) -> tuple[PluginInfo, D]: ...
 
     @overload
     def make(
         self, kind: str, name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
-    ) -> tuple[Found, Any]: ...
+    ) -> tuple[PluginInfo, Any]: ...
 
     def make(
         self, kind: str | Kind[Any], name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
-    ) -> tuple[Found, Any]:
+    ) -> tuple[PluginInfo, Any]:
         """A driver made with its Settings from these option values. A kind such as `perfcore.hookspecs.VIEW` gives the
         driver its type; its name does, too, without a type."""
         kind = kind.name if isinstance(kind, Kind) else kind
         return self.construct(kind, name, self.settings(kind, name, values), place=place)
 
-    def construct(self, kind: str, name: str, settings: Any, *, place: Path | None = None) -> tuple[Found, Any]:
+    def construct(self, kind: str, name: str, settings: Any, *, place: Path | None = None) -> tuple[PluginInfo, Any]:
         """A driver made with these Settings."""
-        found, driver = self.load(kind, name)
+        info, driver = self.load(kind, name)
         arguments: list[Any] = [place] if KINDS[kind].placed else []
         if settings is not None:
             arguments.append(settings)
-        with guard(found, "construction"):
-            return found, driver(*arguments)
+        with guard(info, "construction"):
+            return info, driver(*arguments)
 
-    def phases(self, found: Found, driver: Any) -> Phases:
+    def phases(self, info: PluginInfo, driver: Any) -> Phases:
         """The driver's phases as calls that observers can wrap."""
         from perfcore.plugins.phases import Phases
 
-        return Phases(self, found, driver)
+        return Phases(self, info, driver)
 
     def emit(self, event: str, **arguments: Any) -> list[Mapping[str, Any]]:
         """Tell an event to everybody who listens, and give the answers; failures are warnings."""
         answers: list[Mapping[str, Any]] = []
-        for found, listener in self.observing(event):
-            with harmless(found, self.warn):
+        for info, listener in self.observing(event):
+            with harmless(info, self.warn):
                 answer = listener(**accepted(listener, arguments))
                 if answer is not None:
                     answers.append(_answer(answer))
         return answers
 
-    def observing(self, target: str) -> list[tuple[Found, Observer]]:
+    def observing(self, target: str) -> list[tuple[PluginInfo, Observer]]:
         """The observers of a phase (`collector.collect`) or event, loaded; broken ones are warned about."""
         if not self.observers:
             return []
@@ -203,12 +203,12 @@ class Plugins:
             self._observers[target] = list(self._load_observers(target))
         return self._observers[target]
 
-    def imported(self, found: Found) -> Any:
+    def imported(self, info: PluginInfo) -> Any:
         """What the entry point or the configuration names, unchecked."""
-        own = self._own.get(found)
-        if own is None or self._trust is None:
-            return installed.import_target(found)
-        return local.imported(own, self._trust)
+        plugin = self._local.get(info)
+        if plugin is None or self._trust is None:
+            return installed.import_target(info)
+        return local.imported(plugin, self._trust)
 
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
         """Every plugin there is by the metadata, imported to see whether it works."""
@@ -216,14 +216,14 @@ class Plugins:
 
         self._forget()
         for kind in kinds or (*KINDS, HOOK):
-            for found in self._announced[kind]:
-                yield describe(self, found)
+            for info in self._announced[kind]:
+                yield describe(self, info)
 
     @functools.cached_property
-    def _recalled(self) -> Mapping[str, tuple[Found, ...]] | None:
+    def _recalled(self) -> Mapping[str, tuple[PluginInfo, ...]] | None:
         """What is installed, if that was known when this was asked for first."""
-        place = self._memory()
-        return None if place is None else cache.load(place)
+        directory = self._memory()
+        return None if directory is None else cache.load(directory)
 
     def _forget(self) -> None:
         self._recalled = None
@@ -231,42 +231,42 @@ class Plugins:
 
     def _remember(self) -> None:
         """Keep what is installed for the next command."""
-        place = self._memory()
-        if place is not None and self._recalled is None:
+        directory = self._memory()
+        if directory is not None and self._recalled is None:
             self._recalled = installed.announced()
-            cache.save(place, self._recalled)
+            cache.save(directory, self._recalled)
 
     @functools.cached_property
-    def _announced(self) -> Mapping[str, tuple[Found, ...]]:
+    def _announced(self) -> Mapping[str, tuple[PluginInfo, ...]]:
         announced = self._recalled or installed.announced()
-        if not self._own:
+        if not self._local:
             return announced
         return {
-            kind: tuple(sorted((*found, *self._own_beside(kind, found)), key=lambda each: each.name))
-            for kind, found in announced.items()
+            kind: tuple(sorted((*infos, *self._local_beside(kind, infos)), key=lambda info: info.name))
+            for kind, infos in announced.items()
         }
 
-    def _own_beside(self, kind: str, found: Sequence[Found]) -> Iterator[Found]:
+    def _local_beside(self, kind: str, infos: Sequence[PluginInfo]) -> Iterator[PluginInfo]:
         """Those of a kind; one that nobody has trusted is no rival of what is installed."""
-        names = {each.name for each in found}
-        for each, own in self._own.items():
-            if each.kind == kind and (each.name not in names or (self._trust and self._trust.covers(own.layer))):
-                yield each
+        names = {info.name for info in infos}
+        for info, plugin in self._local.items():
+            if info.kind == kind and (info.name not in names or (self._trust and self._trust.covers(plugin.layer))):
+                yield info
 
-    def _load_observers(self, target: str) -> Iterator[tuple[Found, Observer]]:
-        for found in self.found(HOOK):
-            if target_of(found) != target and is_known(target_of(found)):
+    def _load_observers(self, target: str) -> Iterator[tuple[PluginInfo, Observer]]:
+        for info in self.infos(HOOK):
+            if target_of(info) != target and is_known(target_of(info)):
                 continue
             try:
-                observer = self.imported(found)
-                check_observer(found, observer)
+                observer = self.imported(info)
+                check_observer(info, observer)
             except (PluginError, UntrustedError) as error:
                 self.warn(f"{error} (left out{'; ' + error.hint if error.hint else ''})")
             else:
-                yield found, observer
+                yield info, observer
 
 
-def _cached_by_stevedore(kind: str, name: str) -> Found | None:
+def _cached_by_stevedore(kind: str, name: str) -> PluginInfo | None:
     from perfcore.plugins.stevedore_driver import find_driver
 
     return find_driver(kind, name)
@@ -280,13 +280,13 @@ def _answer(answer: Any) -> Mapping[str, Any]:
     return plain
 
 
-def _conflict(rivals: Sequence[Found]) -> PluginError:
-    what = f"{rivals[0].kind} {rivals[0].name!r}"
-    if len({found.distribution for found in rivals}) == 1:
-        targets = " and ".join(found.target for found in rivals)
-        return PluginError(f"{rivals[0].distribution} {rivals[0].version} brings more than one {what}: {targets}")
+def _conflict(rivals: Sequence[PluginInfo]) -> PluginError:
+    title = f"{rivals[0].kind} {rivals[0].name!r}"
+    if len({info.distribution for info in rivals}) == 1:
+        targets = " and ".join(info.target for info in rivals)
+        return PluginError(f"{rivals[0].distribution} {rivals[0].version} brings more than one {title}: {targets}")
     return PluginError(
-        f"several distributions bring a {what}: {' and '.join(f'{f.distribution} {f.version}' for f in rivals)}",
+        f"several distributions bring a {title}: {' and '.join(f'{f.distribution} {f.version}' for f in rivals)}",
         hint=f"name one in full ({' or '.join(sorted({f.full_name for f in rivals}))}), uninstall one, or put its "
         "distribution into `plugins.disabled`",
     )

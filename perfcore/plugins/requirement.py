@@ -31,7 +31,7 @@ def misfit(requirements: Iterable[str], version: str) -> str:
 def _release(version: str) -> tuple[int, ...]:
     """The numbers at the front, without zeros at the end: 0.1 and 0.1.0 are one version."""
     match = re.match(r"\d+(?:\.\d+)*", version, re.ASCII)
-    numbers = [int(number) for number in match[0].split(".")] if match else []
+    numbers = list(map(int, match[0].split("."))) if match else []
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return tuple(numbers)
@@ -41,10 +41,10 @@ def _meets(release: tuple[int, ...], operator: str, text: str, prefix: bool) -> 
     bound = _release(text)
     digits = text.count(".") + 1
     padded = (*release, *(0,) * digits)[:digits]
-    wanted = tuple(int(number) for number in text.split("."))
+    bound_prefix = tuple(map(int, text.split(".")))
     if operator in ("==", "!="):
-        same = padded == wanted if prefix else release == bound
+        same = padded == bound_prefix if prefix else release == bound
         return same if operator == "==" else not same
     if operator == "~=":  # PEP 440: ~=1.4.2 is >=1.4.2, ==1.4.*
-        return release >= bound and padded[:-1] == wanted[:-1]
+        return release >= bound and padded[:-1] == bound_prefix[:-1]
     return {"<": release < bound, "<=": release <= bound, ">": release > bound, ">=": release >= bound}[operator]

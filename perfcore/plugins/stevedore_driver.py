@@ -8,7 +8,7 @@ from typing import Any
 
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import installed
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 
 
 def forget_installed() -> None:
@@ -20,7 +20,7 @@ def forget_installed() -> None:
     installed.announced_as.cache_clear()
 
 
-def find_driver(kind: str, name: str) -> Found | None:
+def find_driver(kind: str, name: str) -> PluginInfo | None:
     """What stevedore finds and can load; None for all other outcomes, which `Plugins.find` explains."""
     from stevedore.driver import DriverManager
 

@@ -62,7 +62,7 @@ def test_a_page_names_the_entry_point_group(kind: str, page: Any) -> None:
 def test_an_example_is_accepted(page: Any, install: Callable[[Any], None]) -> None:
     install(page)
     assert page.commands
-    mine = [d for d in Plugins().describe() if d.found.distribution == "acme-perf"]
+    mine = [d for d in Plugins().describe() if d.info.distribution == "acme-perf"]
     assert mine
     assert {d.state for d in mine} == {"ok"}, mine
     assert all(d.help and (d.settings is None or options_of(d.settings)) for d in mine)

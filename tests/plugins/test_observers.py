@@ -52,7 +52,7 @@ def install(site: Site, observers: str, *points: str, collector: str = COLLECTOR
 
 def plugins_of(warnings: list[str], disabled: Sequence[str] = (), **options: Any) -> Plugins:
     """All that are installed, without the observers of whatever else there is in this environment."""
-    others = {found.distribution for found in Plugins().found("hook")} - {"watch-perf"}
+    others = {found.distribution for found in Plugins().infos("hook")} - {"watch-perf"}
     return Plugins(warn=warnings.append, disabled=[*disabled, *others], **options)
 
 
@@ -307,7 +307,7 @@ def test_an_observer_that_cannot_be_used_is_a_warning_and_left_out(
     assert amounts(collect(warnings)) == [0]
     (warning,) = set(warnings)
     assert warning.startswith(f"hook '{point}' (watch-perf 2.0) in loading: {reason}")
-    (described,) = (d for d in Plugins().describe(["hook"]) if d.found.distribution == "watch-perf")
+    (described,) = (d for d in Plugins().describe(["hook"]) if d.info.distribution == "watch-perf")
     assert described.state == "broken"
     assert described.reason.startswith(reason)
 

@@ -25,7 +25,7 @@ def test_a_distribution_for_another_core_is_refused_by_name(site: Site) -> None:
     with pytest.raises(PluginError, match="perfcore-core >=7,<8") as caught:
         Plugins().load("view", "acme")
     assert "acme-view 2.5" in str(caught.value)
-    (described,) = (each for each in Plugins().describe(["view"]) if each.found.name == "acme")
+    (described,) = (each for each in Plugins().describe(["view"]) if each.info.name == "acme")
     assert described.state == "broken"
 
 
@@ -74,7 +74,7 @@ def test_a_full_name_disables_one_of_two(site: Site) -> None:
 def test_the_time_of_an_import_is_known(site: Site) -> None:
     slow = f"import time\ntime.sleep(0.05)\n{VIEW}"
     site.install("acme-view", points={"perfcore.view": ["acme = acme_view:View"]}, acme_view=slow)
-    (described,) = (each for each in Plugins().describe(["view"]) if each.found.name == "acme")
+    (described,) = (each for each in Plugins().describe(["view"]) if each.info.name == "acme")
     assert described.seconds >= 0.05
 
 

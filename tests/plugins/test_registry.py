@@ -36,7 +36,7 @@ def install_view(site: Site, name: str = "acme-perf", version: str = "1.0", *, p
 def described(kind: str, name: str, **options: object) -> tuple[str, str]:
     """(state, reason) of the only plugin of this name."""
     plugins = Plugins(**options)  # type: ignore[arg-type]
-    (found,) = (d for d in plugins.describe([kind]) if d.found.name == name)
+    (found,) = (d for d in plugins.describe([kind]) if d.info.name == name)
     return found.state, found.reason
 
 
@@ -82,7 +82,7 @@ def test_two_distributions_of_one_name_are_an_error_naming_both(site: Site) -> N
         Plugins().load("view", "acme")
     assert caught.value.message == "several distributions bring a view 'acme': acme-perf 1.0 and other-perf 2.0"
     assert Plugins().load("view", "fine")[0].distribution == "third-perf"
-    (first, second) = (d for d in Plugins().describe(["view"]) if d.found.name == "acme")
+    (first, second) = (d for d in Plugins().describe(["view"]) if d.info.name == "acme")
     assert (first.state, first.reason) == ("conflict", "also brought by other-perf 2.0")
     assert (second.state, second.reason) == ("conflict", "also brought by acme-perf 1.0")
 
@@ -92,7 +92,7 @@ def test_disabling_one_of_two_decides(site: Site) -> None:
     install_view(site, "other-perf")
     plugins = Plugins(disabled=["acme-perf"])
     assert plugins.load("view", "acme")[0].distribution == "other-perf"
-    assert [d.state for d in plugins.describe(["view"]) if d.found.name == "acme"] == ["disabled", "ok"]
+    assert [d.state for d in plugins.describe(["view"]) if d.info.name == "acme"] == ["disabled", "ok"]
 
 
 def test_one_distribution_with_two_of_one_name_is_an_error(site: Site) -> None:
@@ -444,7 +444,7 @@ def test_a_plugin_can_be_disabled_after_it_was_loaded(site: Site) -> None:
 def test_the_first_line_of_the_documentation_and_the_settings_are_shown(site: Site) -> None:
     install_with_settings(site)
     install_view(site, "other-perf", point="other")
-    found = {d.found.name: d for d in Plugins().describe(["view"])}
+    found = {d.info.name: d for d in Plugins().describe(["view"])}
     assert found["acme"].settings is sys.modules["acme"].Settings
     assert (found["other"].help, found["other"].settings) == ("Shows nothing.", None)
 

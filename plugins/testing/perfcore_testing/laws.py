@@ -75,7 +75,7 @@ def contract_of(kind: str, name: str, options: Mapping[str, Any], folder: Path) 
     fixtures = {fixture: _missing(fixture) for fixture in _GIVEN.get(kind, ())}
     flags: dict[str, Any] = {"specs": ({},)} if kind == "workload" else {}
     left_out = dict.fromkeys(_ASKED.get(kind, ()), _UNKNOWN)
-    if plugins.is_own(plugin):
+    if plugins.is_local(plugin):
         left_out |= dict.fromkeys(_ELSEWHERE.get(kind, ()), _HERE)
         flags |= {"processes": False} if kind == "storage" else {}
     laws = {
@@ -151,7 +151,7 @@ def _plugins(folder: Path) -> Plugins:
 
 
 def _of_observer(plugins: Plugins, name: str) -> type[Any]:
-    plugin = next(plugin for plugin in plugins.found(HOOK) if plugin.name == name)
+    plugin = next(plugin for plugin in plugins.infos(HOOK) if plugin.name == name)
     observer = plugins.imported(plugin)
     return type(
         "TestPlugin",

@@ -22,7 +22,7 @@ import pytest
 
 from perfcore.hookspecs import EVENTS, KINDS
 from perfcore.model import Entry, Job, Series
-from perfcore.plugins.installed import HOOK, Found, first_line
+from perfcore.plugins.installed import HOOK, PluginInfo, first_line
 from perfcore.plugins.observers import accepted, check_observer, wrapper
 from perfcore.profile.recording import Outcome, Run, Session
 from perfcore.profile.table import ColumnSpec
@@ -153,8 +153,8 @@ def _observed(
     raise AssertionError("it goes on after the phase has ended")
 
 
-def _found(target: str) -> Found:
-    return Found(kind=HOOK, name=f"{target}:tested", target="the observer", distribution="tested", version="0")
+def _found(target: str) -> PluginInfo:
+    return PluginInfo(kind=HOOK, name=f"{target}:tested", target="the observer", distribution="tested", version="0")
 
 
 def _surroundings() -> dict[str, Any]:

@@ -12,7 +12,7 @@ from perfcore.cli.plugins import called, state_of
 from perfcore.errors import AmbiguousError, NotFoundError, PluginError, UsageError
 from perfcore.hookspecs import KINDS, CommandContext
 from perfcore.plugins.description import Described
-from perfcore.plugins.installed import HOOK, Found
+from perfcore.plugins.installed import HOOK, PluginInfo
 from perfcore.text import brief, printable
 from perfcore_testing.kit import report, run_contract
 from perfcore_testing.kit.run_contract import Law
@@ -50,18 +50,18 @@ def _check(
     console: CommandContext = ctx.obj
     described = _chosen(console, name, every)
     if len(described) > 1 and (as_json or option) and not every:
-        listed = ", ".join(printable(f"{d.found.kind}:{d.found.name}") for d in described)
+        listed = ", ".join(printable(f"{d.info.kind}:{d.info.name}") for d in described)
         raise AmbiguousError(
             f"{printable(name or '')} names several plugins", hint=f"for --json and --option say which: {listed}"
         )
     for plugin in described:
         if plugin.state != "ok":
-            raise PluginError(state_of(plugin), plugin=str(plugin.found))
+            raise PluginError(state_of(plugin), plugin=str(plugin.info))
     options, documents, broken = _pairs(option or []), [], False
-    for origin in (plugin.found for plugin in described):
+    for origin in (plugin.info for plugin in described):
         _try_to_make(console, origin, options)
         trial = run_contract.Trial(
-            found=origin, folder=console.directory, options=options, timeout=timeout, only=tuple(law or ())
+            info=origin, folder=console.directory, options=options, timeout=timeout, only=tuple(law or ())
         )
         try:
             laws = _tried(console, trial, everything=verbose, silent=as_json)
@@ -95,7 +95,7 @@ def _tried(console: CommandContext, trial: run_contract.Trial, *, everything: bo
         for line, color in lines if not silent else ():
             console.line(console.paint(line, color) if color else line)
 
-    print_lines([(printable(str(trial.found)), "bold")])
+    print_lines([(printable(str(trial.info)), "bold")])
     laws = run_contract.laws(
         trial, os.environ, console.progress, lambda law: print_lines(list(report.law_lines(law, everything=everything)))
     )
@@ -103,17 +103,17 @@ def _tried(console: CommandContext, trial: run_contract.Trial, *, everything: bo
     return laws
 
 
-def _try_to_make(console: CommandContext, found: Found, options: Mapping[str, Any]) -> None:
+def _try_to_make(console: CommandContext, info: PluginInfo, options: Mapping[str, Any]) -> None:
     """UsageError for a driver that is not made of these options, before every law says so."""
-    if found.kind == HOOK:
+    if info.kind == HOOK:
         return
     try:
-        console.plugins.settings(found.kind, found.name, options)
-        if not KINDS[found.kind].placed and not hasattr(console.plugins.load(found.kind, found.name)[1], "contract"):
-            console.plugins.make(found.kind, found.name, options)
+        console.plugins.settings(info.kind, info.name, options)
+        if not KINDS[info.kind].placed and not hasattr(console.plugins.load(info.kind, info.name)[1], "contract"):
+            console.plugins.make(info.kind, info.name, options)
     except UsageError as error:
         raise UsageError(
-            f"{found}: {error.message}", hint=error.hint or "--option KEY=VALUE gives it options"
+            f"{info}: {error.message}", hint=error.hint or "--option KEY=VALUE gives it options"
         ) from error
 
 

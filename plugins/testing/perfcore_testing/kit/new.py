@@ -37,7 +37,7 @@ def _new(
     """Write a new plugin: a distribution that works and passes its tests, to be changed."""
     console: CommandContext = ctx.obj
     plugin = named(kind, name)
-    for installed in console.plugins.found(plugin.kind):
+    for installed in console.plugins.infos(plugin.kind):
         if installed.name == plugin.name:
             raise UsageError(
                 f"{installed} is installed already", hint="two of one kind and name are an error: take another"

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.text import plural, printable
 from perfcore_testing.kit.run_contract import Law
 
@@ -21,13 +21,13 @@ def is_broken(laws: Sequence[Law]) -> bool:
     return any(law.state == "failed" for law in laws)
 
 
-def as_json(found: Found, laws: Sequence[Law]) -> dict[str, Any]:
+def as_json(info: PluginInfo, laws: Sequence[Law]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
-        "kind": found.kind,
-        "name": found.name,
-        "distribution": found.distribution,
-        "version": found.version,
+        "kind": info.kind,
+        "name": info.name,
+        "distribution": info.distribution,
+        "version": info.version,
         "passed": not is_broken(laws),
         "laws": [{**attrs.asdict(law), "words": law.words} for law in laws],
     }

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import attrs
 
 from perfcore.errors import NotFoundError, PluginError, nearest
-from perfcore.plugins.installed import Found
+from perfcore.plugins.installed import PluginInfo
 from perfcore.text import printable
 
 LAWS = "perfcore_testing.laws"
@@ -65,7 +65,7 @@ class Law:
 class Trial:
     """What is tried: a plugin as it is used in a folder, made with these options."""
 
-    found: Found
+    info: PluginInfo
     folder: Path
     options: Mapping[str, Any] = {}
     timeout: float = 600.0
@@ -97,7 +97,7 @@ def laws(
     if trial.only and not recorded["laws"] and not recorded["errors"]:
         names = [name.removeprefix("test_") for name in recorded["names"]]
         raise NotFoundError(
-            f"{trial.found} has no law called {printable(', '.join(trial.only))}",
+            f"{trial.info} has no law called {printable(', '.join(trial.only))}",
             hint=nearest(_function(trial.only[0]).removeprefix("test_"), names),
         )
     if recorded["errors"] or not recorded["laws"]:
@@ -120,7 +120,7 @@ def _run(
 ) -> str:
     """What pytest printed, less what was told law by law."""
     test = _TEST.format(
-        kind=trial.found.kind, name=trial.found.name, options=dict(trial.options), folder=str(trial.folder.resolve())
+        kind=trial.info.kind, name=trial.info.name, options=dict(trial.options), folder=str(trial.folder.resolve())
     )
     (place / "test_plugin.py").write_text(test, encoding="utf-8")
     (place / "pytest.ini").write_text(_SETTINGS)
@@ -201,4 +201,4 @@ def _law(told: Mapping[str, Any]) -> Law:
 
 
 def _failed(trial: Trial, reason: str, hint: str | None = None) -> PluginError:
-    return PluginError(reason, plugin=str(trial.found), phase="contract", hint=hint)
+    return PluginError(reason, plugin=str(trial.info), phase="contract", hint=hint)

@@ -175,7 +175,7 @@ def ours() -> list[str]:
     return sorted(
         f"{kind}:{found.name}"
         for kind in KINDS
-        for found in Plugins().found(kind)
+        for found in Plugins().infos(kind)
         if found.distribution in OURS - {"perfcore-testing"}
     )
 
