@@ -20,7 +20,7 @@ _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
 
 def facts(added: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """What the machine is; `added` come from plugins and stand below `extra`."""
-    found: dict[str, Any] = {
+    machine: dict[str, Any] = {
         "host": platform.node(),
         "system": platform.system(),
         "release": platform.release(),
@@ -33,14 +33,14 @@ def facts(added: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     }
     extra = {key: value for answer in added for key, value in answer.items()}
     if extra:
-        found["extra"] = extra
-    return found
+        machine["extra"] = extra
+    return machine
 
 
 def environment_id(machine: Mapping[str, Any]) -> str:
     """`1:<sha1>` of the facts that matter."""
-    what = {key: machine.get(key) for key in _IDENTITY}
-    text = json.dumps([ID_VERSION, what], sort_keys=True)
+    identity = {key: machine.get(key) for key in _IDENTITY}
+    text = json.dumps([ID_VERSION, identity], sort_keys=True)
     return f"{ID_VERSION}:{hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()}"
 
 

@@ -85,8 +85,8 @@ class PluginError(PerfError):
         self.phase = phase
 
     def __str__(self) -> str:
-        where = " ".join(part for part in (self.plugin, f"in {self.phase}" if self.phase else None) if part)
-        return f"{where}: {self.message}" if where else self.message
+        origin = " ".join(text for text in (self.plugin, f"in {self.phase}" if self.phase else None) if text)
+        return f"{origin}: {self.message}" if origin else self.message
 
 
 class CommandFailedError(PerfError):

@@ -38,23 +38,23 @@ class Content(NamedTuple):
 def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
     """All bytes of a regular file. NotFoundError where there is nothing, StorageError where it is something else
     or changes meanwhile, FormatError where it has more than `limit` bytes; `hint` says what to do then."""
-    shown = printable(str(path))
+    name = printable(str(path))
     try:
-        _refuse_other_kinds(os.stat(path), shown)
+        _refuse_other_kinds(os.stat(path), name)
         with contextlib.closing(_Opened(path)) as file:
             before = file.status()
-            _refuse_other_kinds(before, shown)
+            _refuse_other_kinds(before, name)
             if before.st_size > limit:
-                raise FormatError(f"{shown} has {before.st_size:,} bytes; over {limit:,} are not read", hint=hint)
+                raise FormatError(f"{name} has {before.st_size:,} bytes; over {limit:,} are not read", hint=hint)
             data = file.read(limit)
             if len(data) > limit:
-                raise FormatError(f"{shown} has more than {limit:,} bytes, which are not read", hint=hint)
+                raise FormatError(f"{name} has more than {limit:,} bytes, which are not read", hint=hint)
             if _stamp(file.status()) != _stamp(before):
-                raise StorageError(f"{shown} was changed while it was read", hint="try again when it is complete")
+                raise StorageError(f"{name} was changed while it was read", hint="try again when it is complete")
     except (FileNotFoundError, NotADirectoryError) as error:
-        raise NotFoundError(f"{shown} is not there") from error
+        raise NotFoundError(f"{name} is not there") from error
     except (OSError, ValueError) as error:
-        raise StorageError(f"cannot read {shown}: {getattr(error, 'strerror', None) or error}") from error
+        raise StorageError(f"cannot read {name}: {getattr(error, 'strerror', None) or error}") from error
     return Content(data, _stamp(before))
 
 
@@ -126,8 +126,8 @@ class _Opened:
             if len(data) <= size:
                 return data
             parts = [data]
-            while sum(map(len, parts)) <= limit and (more := file.read(1 << 20)):
-                parts.append(more)
+            while sum(map(len, parts)) <= limit and (chunk := file.read(1 << 20)):
+                parts.append(chunk)
         return b"".join(parts)
 
 

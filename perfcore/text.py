@@ -89,13 +89,13 @@ def clip(text: str, columns: int) -> str:
     """The text cut to so many columns, with an ellipsis where something is missing."""
     if width(text) <= columns:
         return text
-    kept, used = [], 1
+    clipped, used = [], 1
     for c in text:
         used += _char_width(c)
         if used > columns:
             break
-        kept.append(c)
-    return "".join(kept) + "…"
+        clipped.append(c)
+    return "".join(clipped) + "…"
 
 
 def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "  ") -> list[str]:
@@ -118,13 +118,13 @@ def align(rows: Sequence[Sequence[str]], right: Sequence[int] = (), gap: str = "
 def fitted(rows: Sequence[Sequence[str]], columns: int | None, cut: Sequence[int], least: int = 16) -> list[list[str]]:
     """Rows of a table that `align` makes no wider than so many columns, by cutting the cells of these numbers: the
     first of them as far as it takes, but to `least`, then the next. None is a line without an end."""
-    kept = [list(row) for row in rows]
-    for number in cut if columns is not None else ():
-        over = max(map(width, align(kept)), default=0) - (columns or 0)
-        room = max(least, max((width(row[number]) for row in kept), default=0) - over)
-        for row in kept if over > 0 else ():
-            row[number] = clip(row[number], room)
-    return kept
+    trimmed = [list(row) for row in rows]
+    for column in cut if columns is not None else ():
+        over = max(map(width, align(trimmed)), default=0) - (columns or 0)
+        room = max(least, max((width(row[column]) for row in trimmed), default=0) - over)
+        for row in trimmed if over > 0 else ():
+            row[column] = clip(row[column], room)
+    return trimmed
 
 
 def plural(count: int, noun: str, many: str | None = None) -> str:
@@ -134,13 +134,13 @@ def plural(count: int, noun: str, many: str | None = None) -> str:
 
 def _digits(value: float, digits: int) -> str:
     if isinstance(value, int) or float(value).is_integer():
-        whole = int(value)
-        if abs(whole) < 10 ** (digits + 3):
-            return str(whole)
-    shown = f"{value:.{digits}g}"
-    if "e" in shown and 1 <= abs(value) < _LONG:
+        integer = int(value)
+        if abs(integer) < 10 ** (digits + 3):
+            return str(integer)
+    digits_text = f"{value:.{digits}g}"
+    if "e" in digits_text and 1 <= abs(value) < _LONG:
         return f"{value:.0f}"
-    return shown
+    return digits_text
 
 
 def _json_escape(c: str) -> str:

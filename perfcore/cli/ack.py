@@ -61,9 +61,9 @@ def ack(
     if as_json:
         console.json(result.as_json())
         return
-    for each in result.changed:
-        words = f" ({printable(each.what)})" if each.what else ""
-        console.line(f"{'accepted' if each.accepted else 'no longer accepted:'} {printable(each.change)}{words}")
+    for entry in result.changed:
+        words = f" ({printable(entry.what)})" if entry.what else ""
+        console.line(f"{'accepted' if entry.accepted else 'no longer accepted:'} {printable(entry.change)}{words}")
 
 
 def _print_list(console: Console, as_json: bool) -> None:

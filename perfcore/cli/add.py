@@ -52,12 +52,12 @@ def add(
     for ref in refs:
         origin = ref.pending.profile.origin if every and ref.pending and ref.pending.profile else None
         try:
-            where, entry = repository.register(ref, target or origin, keep=keep)
+            registered_version, entry = repository.register(ref, target or origin, keep=keep)
         except PerfError as error:
             if failed is not None or len(refs) > 1:
                 console.say(f"perf: {ref.title}: {error}")
             failed = error
             continue
-        console.line(f"{entry.profile} registered for {where[:10]}: {printable(entry.name)}")
+        console.line(f"{entry.profile} registered for {registered_version[:10]}: {printable(entry.name)}")
     if failed is not None:
         raise failed

@@ -34,7 +34,7 @@ def aggregate(
     It belongs to their version if they all are of one.
     """
     console: Console = ctx.obj
-    name, rest = split_plugin(words or [], console.plugins, "aggregate", DEFAULT)
+    name, options = split_plugin(words or [], console.plugins, "aggregate", DEFAULT)
 
     def join(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
@@ -46,4 +46,4 @@ def aggregate(
         refs = [ref for word in profiles or () for ref in console.find(word)]
         console.line(aggregate_profiles(console.repository, refs, name, values).name)
 
-    run_plugin_command(console.plugins, "aggregate", name, rest, join, f"perf aggregate {name}")
+    run_plugin_command(console.plugins, "aggregate", name, options, join, f"perf aggregate {name}")

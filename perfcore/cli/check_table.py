@@ -28,11 +28,13 @@ def lines(
     """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
     An id is that by which people accept a change. Long names are cut where a terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
-    shown = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
-    named = [c.id for c in shown if everything or (c.kind in CHANGED and c.id not in accepted)]
+    selected = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
+    named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
-    rows += [_row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in shown]
+    rows += [
+        _row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in selected
+    ]
     text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]

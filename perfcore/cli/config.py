@@ -86,18 +86,18 @@ def set_(
 
 def _check_option(console: Console, key: str) -> None:
     """UsageError for an option that an installed plugin does not have; of others nothing is known."""
-    kind, _, rest = key.partition(".")
-    name, _, option = rest.partition(".")
+    kind, _, name_and_option = key.partition(".")
+    name, _, option = name_and_option.partition(".")
     if key in configuration.KEYS or name not in console.plugins.names(kind):
         return
     try:
         settings = settings_of(console.plugins.load(kind, name)[1])
     except PluginError:
         return
-    known = [each.name for each in options_of(settings)] if settings else []
-    known += SCHEDULE_KEYS if kind == "collector" else []
-    if option not in known:
-        raise UsageError(f"{kind} {name}: unknown option {option!r}", hint=nearest(option, known))
+    options = [declared.name for declared in options_of(settings)] if settings else []
+    options += SCHEDULE_KEYS if kind == "collector" else []
+    if option not in options:
+        raise UsageError(f"{kind} {name}: unknown option {option!r}", hint=nearest(option, options))
 
 
 @app.command("unset")
@@ -172,25 +172,25 @@ def trust(
 def _trust_own(console: Console, yes: bool) -> int:
     """Show the files of plugins that a trusted configuration names, and trust them; gives how many."""
     repository = console.repository
-    shown: set[Path] = set()
-    for own in repository.plugins.local:
-        if own.path in shown:
+    paths: set[Path] = set()
+    for plugin in repository.plugins.local:
+        if plugin.path in paths:
             continue
         try:
-            data = own.read()
+            data = plugin.read()
         except PerfError as error:
             console.warn(f"{error} (named by {local.KEY})")
             continue
-        if own.is_trusted(data, repository.trust):
+        if plugin.is_trusted(data, repository.trust):
             continue
-        shown.add(own.path)
-        console.line(f"{printable(str(own.path))}:")
+        paths.add(plugin.path)
+        console.line(f"{printable(str(plugin.path))}:")
         console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
         if not yes and not console.confirm("use the plugins in this?"):
             raise PerfError("nothing was trusted", hint="--yes trusts without a question")
         repository.trust.add(local.trust_digest(data))
-        console.say(f"trusted {own.path}")
-    return len(shown)
+        console.say(f"trusted {plugin.path}")
+    return len(paths)
 
 
 def _set(console: Console, path: Path, key: str, value: Any) -> None:

@@ -177,8 +177,8 @@ class Console:
                 silence_output()
             if isinstance(error, BrokenPipeError):
                 raise OutputClosedError("whoever read the output went away") from error
-            place = "standard output" if self.path is None else printable(str(self.path))
-            raise StorageError(f"cannot write {place}: {error.strerror or error}") from error
+            target = "standard output" if self.path is None else printable(str(self.path))
+            raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
 
     def line(self, text: str = "") -> None:
         self.write(text + "\n")
@@ -258,11 +258,11 @@ class Console:
         """How far a long work is, on terminals, once it takes longer than a second."""
         if not sys.stderr.isatty() or time.monotonic() - self._since < _PATIENCE:
             return
-        place = f"{done + 1}/{total}" if total else f"{done + 1}"
-        shown = clip(f"{place} {printable(text)}", shutil.get_terminal_size().columns - 1)
-        sys.stderr.write(f"\r\x1b[K{shown}")
+        position = f"{done + 1}/{total}" if total else f"{done + 1}"
+        line = clip(f"{position} {printable(text)}", shutil.get_terminal_size().columns - 1)
+        sys.stderr.write(f"\r\x1b[K{line}")
         sys.stderr.flush()
-        self._line = len(shown)
+        self._line = len(line)
 
     def clear_progress(self) -> None:
         if self._line:
@@ -318,5 +318,5 @@ def _files_called(name: str, root: Path) -> Iterator[Path]:
     if name != Path(name).name:
         return
     for folder, below, files in os.walk(root):
-        below[:] = sorted(each for each in below if not each.startswith("."))
+        below[:] = sorted(directory for directory in below if not directory.startswith("."))
         yield from (Path(folder, file) for file in (name, f"{name}.perf") if file in files)

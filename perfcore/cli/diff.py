@@ -61,7 +61,7 @@ def diff(
     A difference between two single runs may be noise: `perf check` says how sure it is.
     """
     console: Console = ctx.obj
-    name, rest = split_plugin(words or [], console.plugins, "diff", difference.METHOD)
+    name, options = split_plugin(words or [], console.plugins, "diff", difference.METHOD)
 
     def compare(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="BASELINE TARGET", show_default=False)] = None,
@@ -102,7 +102,7 @@ def diff(
         else:
             console.write("".join(f"{line}\n" for line in lines))
 
-    run_plugin_command(console.plugins, "diff", name, rest, compare, f"perf diff {name}")
+    run_plugin_command(console.plugins, "diff", name, options, compare, f"perf diff {name}")
 
 
 def _save(console: Console, result: DiffResult) -> None:

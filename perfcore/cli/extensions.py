@@ -21,13 +21,13 @@ class ExtensibleGroup(TyperGroup):
     A command of the verb itself wins over one of a plugin."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        own = super().list_commands(ctx)
-        return [*own, *(name for name in self._added(ctx) if name not in own)]
+        builtin = super().list_commands(ctx)
+        return [*builtin, *(name for name in self._added(ctx) if name not in builtin)]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        own = super().get_command(ctx, name)
-        if own is not None or name not in self._added(ctx):
-            return own
+        builtin = super().get_command(ctx, name)
+        if builtin is not None or name not in self._added(ctx):
+            return builtin
         return plugin_command(console_of(ctx), f"{self.name}.{name}")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -61,6 +61,6 @@ class ExtensibleGroup(TyperGroup):
 
 def plugin_command(console: Console, name: str) -> Any:
     """The command that a plugin of this name adds; the word that users type is the part behind the dot."""
-    found, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
-    with guard(found, "app"):
+    info, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
+    with guard(info, "app"):
         return named(driver.app(), name.rpartition(".")[2])

@@ -25,4 +25,4 @@ def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
         console.line(f"{finding.level}: {finding.key}: {printable(finding.text)}")
     if result.errors:
         raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest goes on working")
-    console.say("the store is whole")
+    console.say("OK: nothing is damaged or missing")

@@ -51,7 +51,7 @@ def import_(
     console: Console = ctx.obj
     words = words or []
     format_name = words[0] if len(words) > 1 and words[0] in console.plugins.names("format") else None
-    rest = words if format_name is None else words[1:]
+    paths_and_options = words if format_name is None else words[1:]
 
     def read(
         files: Annotated[Optional[list[Path]], typer.Argument(metavar="FILE...", show_default=False)] = None,
@@ -66,7 +66,7 @@ def import_(
             _import(console, path, format_name, revision, add, values)
 
     prog = f"perf import {format_name}" if format_name else "perf import"
-    run_plugin_command(console.plugins, "format", format_name or _UNNAMED, rest, read, prog)
+    run_plugin_command(console.plugins, "format", format_name or _UNNAMED, paths_and_options, read, prog)
 
 
 def _import(

@@ -31,8 +31,8 @@ def entry_cells(entry: Entry) -> tuple[str, ...]:
 def _made(collector: str, type: str, postprocessors: tuple[str, ...]) -> str:
     """`time`, `time+filter`. A type that is a kind of the collector's own is told instead, as profiles of two types
     cannot be compared: `papi.software`."""
-    own = type if not collector or type.startswith(f"{collector}.") else collector
-    return printable("+".join((own, *postprocessors)))
+    collector_type = type if not collector or type.startswith(f"{collector}.") else collector
+    return printable("+".join((collector_type, *postprocessors)))
 
 
 @functools.lru_cache
@@ -45,13 +45,13 @@ def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
     if profile is None:
         return "damaged", "", waiting.name, clip(printable(waiting.damage), 100)
     tools = tuple(tool.name for tool in profile.postprocessors)
-    made = _made(profile.collector.name, profile.header.type, tools)
+    origin = _made(profile.collector.name, profile.header.type, tools)
     state = ", ".join(
         filter(None, ("incomplete" if profile.incomplete else "", "uncommitted changes" if profile.dirty else ""))
     )
     if profile.origin and profile.origin != head:
         state = ", ".join(filter(None, (f"of {profile.origin[:10]}", state)))
-    return made, moment(profile.created), clip(printable(profile.label), _LABEL), state
+    return origin, moment(profile.created), clip(printable(profile.label), _LABEL), state
 
 
 def entry_json(number: int, entry: Entry) -> dict[str, Any]:

@@ -32,28 +32,30 @@ class Marks:
 
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
-        found = self.headlines(version)
-        if not found:
+        headlines = self.headlines(version)
+        if not headlines:
             return []
-        lines = align([("  " + verdict, *rest) for verdict, *rest in map(self.cells, found)], right=(1,))
-        return [self.painted(change, line) for change, line in zip(found, lines, strict=True)]
+        lines = align([("  " + verdict, *cells) for verdict, *cells in map(self.cells, headlines)], right=(1,))
+        return [self.painted(change, line) for change, line in zip(headlines, lines, strict=True)]
 
     def headlines(self, version: str) -> tuple[Change, ...]:
         """What became better or worse with a version, and the contracts that it breaks."""
-        found = self.results(version)
-        return headlines(found) if found else ()
+        results = self.results(version)
+        return headlines(results) if results else ()
 
     def short(self, version: str) -> str:
         """The same in a few words: `▲ slower +5.2 % cpu sort big.txt; ✗ broken cpu <= 1 ms sort big.txt`; nothing where
         nothing is known."""
-        found = self.headlines(version)
-        changes, contracts = ([each for each in found if bool(each.contract) == agreed] for agreed in (False, True))
-        return "; ".join(self._gist(some) for some in (changes, contracts) if some)
+        headlines = self.headlines(version)
+        changes, contracts = (
+            [headline for headline in headlines if bool(headline.contract) == agreed] for agreed in (False, True)
+        )
+        return "; ".join(self._gist(group) for group in (changes, contracts) if group)
 
     def _gist(self, found: Sequence[Change]) -> str:
         first = min(found, key=lambda change: (self._acceptance(change) is not None, change.kind != "degradation"))
-        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
-        return self.painted(first, " ".join(filter(None, self.cells(first)))) + more
+        overflow = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return self.painted(first, " ".join(filter(None, self.cells(first)))) + overflow
 
     def painted(self, change: Change, text: str) -> str:
         if self._acceptance(change):
@@ -91,8 +93,8 @@ class Marks:
         return "▲ " if change.ratio > 1 else "▼ "
 
     def _remark(self, change: Change) -> str:
-        found = self._acceptance(change)
-        return f"(accepted: {clip(printable(found.why), _LABEL)})" if found else ""
+        acceptance = self._acceptance(change)
+        return f"(accepted: {clip(printable(acceptance.why), _LABEL)})" if acceptance else ""
 
     def _change_json(self, result: Result, change: Change) -> dict[str, Any]:
         values = {name: getattr(change, name) for name in _SHOWN}

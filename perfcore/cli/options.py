@@ -29,8 +29,8 @@ class WithCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         if "--" in args:
-            place = args.index("--")
-            ctx.meta[COMMAND], args = args[place + 1 :], args[:place]
+            separator = args.index("--")
+            ctx.meta[COMMAND], args = args[separator + 1 :], args[:separator]
         return super().parse_args(ctx, args)
 
 
@@ -60,22 +60,22 @@ def with_options(function: Callable[..., Any], options: Sequence[Option], found:
     It must have a parameter `values`, in which it gets those that were given, as a dict by key.
     """
     parameters = [p for name, p in inspect.signature(function, eval_str=True).parameters.items() if name != "values"]
-    taken = {"--help", "-h", *(flag for parameter in parameters for flag in _flags(parameter))}
+    flags = {"--help", "-h", *(flag for parameter in parameters for flag in _flags(parameter))}
     added = {f"option_{option.name}": _parameter(option) for option in options}
     for parameter in added.values():
         for flag in _flags(parameter):
-            if flag in taken:
+            if flag in flags:
                 raise PluginError(f"its option {flag} is there already", plugin=str(found), phase="loading")
-            taken.add(flag)
+            flags.add(flag)
 
     def command(**arguments: Any) -> Any:
         given = {name.removeprefix("option_"): arguments.pop(name) for name in added}
         values = {name: value for name, value in given.items() if value not in (None, [], ())}
         return function(**arguments, values=values)
 
-    made = [*parameters, *added.values()]
-    command.__signature__ = inspect.Signature(made)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in made}
+    all_parameters = [*parameters, *added.values()]
+    command.__signature__ = inspect.Signature(all_parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in all_parameters}
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__
     return command
@@ -85,9 +85,11 @@ def split_plugin(words: Sequence[str], plugins: Plugins, kind: str, default: str
     """(plugin, the other words) of a command line such as `show 0@p table --head 5`. The word after an option
     may be its value, and names no plugin."""
     names = plugins.names(kind)
-    for place, word in enumerate(words):
-        if plugins.has(kind, word) and not (place and words[place - 1].startswith("-") and "=" not in words[place - 1]):
-            return word, [*words[:place], *words[place + 1 :]]
+    for position, word in enumerate(words):
+        if plugins.has(kind, word) and not (
+            position and words[position - 1].startswith("-") and "=" not in words[position - 1]
+        ):
+            return word, [*words[:position], *words[position + 1 :]]
     if default is None:
         close = next(filter(None, (nearest(word, names) for word in reversed(words))), None)
         listed = f"there are {', '.join(names)}" if names else f"no {kind} is installed"
@@ -102,12 +104,12 @@ def run_plugin_command(
 ) -> Any:
     """Parse the rest of a command line with the options of a plugin behind those of the function, which gets the
     plugin's as `values`, and call it."""
-    found, driver = plugins.load(kind, name)
+    info, driver = plugins.load(kind, name)
     settings = settings_of(driver)
     inner = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
     doc = (inspect.getdoc(driver) or "").strip()
     inner.command(help=doc, context_settings={"help_option_names": ["-h", "--help"]})(
-        with_options(function, options_of(settings) if settings else (), found)
+        with_options(function, options_of(settings) if settings else (), info)
     )
     return invoke(typer.main.get_command(inner), words, prog)
 
@@ -144,8 +146,8 @@ def _parameter(option: Option) -> inspect.Parameter:
 
 def _flags(parameter: inspect.Parameter) -> list[str]:
     """How an option is written: `-r`, `--repeat`; nothing for an argument."""
-    made = [item for item in getattr(parameter.annotation, "__metadata__", ()) if isinstance(item, OptionInfo)]
-    return [flag for item in made for declared in item.param_decls or () for flag in declared.split("/")]
+    infos = [item for item in getattr(parameter.annotation, "__metadata__", ()) if isinstance(item, OptionInfo)]
+    return [flag for item in infos for declared in item.param_decls or () for flag in declared.split("/")]
 
 
 def help_of(option: Option) -> str:

@@ -77,14 +77,14 @@ def _terminations() -> Iterator[None]:
 def _open_closed_streams() -> None:
     """Something harmless for the streams that our parent has closed, so that no file takes their place. What is
     written to a closed standard output fails, as it does everywhere."""
-    for number, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+    for descriptor, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, mode)
-            if handle != number:
-                os.dup2(handle, number)
+            if handle != descriptor:
+                os.dup2(handle, descriptor)
                 os.close(handle)
-            os.set_inheritable(number, True)
-            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115
+            os.set_inheritable(descriptor, True)
+            setattr(sys, name, open(descriptor, "w" if descriptor else "r", closefd=False))  # noqa: SIM115
 
 
 def silence_output() -> None:
@@ -131,15 +131,15 @@ def _as_ours(message: str) -> str:
 
 def _nearest_option(option: str, parameters: Sequence[Any]) -> str | None:
     flags = [flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts)]
-    known = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]  # an argument has a name, too
-    close = difflib.get_close_matches(option.lstrip("-"), known, n=1, cutoff=0.6)
+    names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]  # an argument has a name, too
+    close = difflib.get_close_matches(option.lstrip("-"), names, n=1, cutoff=0.6)
     return f"did you mean '--{close[0]}'?" if close else None
 
 
 def _tell_signal(error: BaseException) -> int:
-    number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
-    _say("\ninterrupted\n" if number == signal.SIGINT else "terminated\n")
-    return SIGNALLED + number
+    signal_number = error.args[0] if error.args and isinstance(error.args[0], int) else signal.SIGINT
+    _say("\ninterrupted\n" if signal_number == signal.SIGINT else "terminated\n")
+    return SIGNALLED + signal_number
 
 
 def _tell_internal(error: BaseException, debug: bool) -> int:

@@ -20,7 +20,7 @@ from perfcore.text import align, printable
 app = typer.Typer(
     cls=ExtensibleGroup,
     no_args_is_help=True,
-    help="What is installed, and whether it works.",
+    help="List the installed plugins and verify that they work.",
     rich_markup_mode=None,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -31,7 +31,7 @@ def postprocess(
 ) -> None:
     """Apply a postprocessor to profiles; each result becomes a pending profile of the same version."""
     console: Console = ctx.obj
-    postprocessor, rest = split_plugin(words or [], console.plugins, "postprocessor", None)
+    postprocessor, options = split_plugin(words or [], console.plugins, "postprocessor", None)
 
     def transform(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
@@ -48,5 +48,5 @@ def postprocess(
             console.say(f"{ref.name} -> {saved.name}")
 
     run_plugin_command(
-        console.plugins, "postprocessor", postprocessor, rest, transform, f"perf postprocess {postprocessor}"
+        console.plugins, "postprocessor", postprocessor, options, transform, f"perf postprocess {postprocessor}"
     )

@@ -182,8 +182,8 @@ def _check_format(name: str, names: Sequence[str]) -> None:
         return
     hint = nearest(name, names) or f"there are {', '.join(names)};"
     distribution = _SHIPPED.get(name) or (f"perfcore-report-{name}" if name.isidentifier() and name != TABLE else None)
-    more = f" {distribution} may bring it" if distribution else ""
-    raise UsageError(f"there is no format {brief(name)}", hint=(hint + more).rstrip(";"))
+    suggestion = f" {distribution} may bring it" if distribution else ""
+    raise UsageError(f"there is no format {brief(name)}", hint=(hint + suggestion).rstrip(";"))
 
 
 def _write_output(console: Console, content: str | bytes) -> None:

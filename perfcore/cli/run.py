@@ -227,5 +227,5 @@ def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dic
         seconds = parse_seconds(budget) if budget is not None else None
     except ValueError as error:
         raise UsageError(str(error)) from error
-    given = {"repeat": repeat, "warmup": warmup, "budget": seconds}
-    return {key: value for key, value in given.items() if value is not None}
+    limits = {"repeat": repeat, "warmup": warmup, "budget": seconds}
+    return {key: value for key, value in limits.items() if value is not None}

@@ -52,7 +52,7 @@ def show(
     Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path.
     """
     console: Console = ctx.obj
-    view, rest = split_plugin(words or [], console.plugins, "view", DEFAULT)
+    view, options = split_plugin(words or [], console.plugins, "view", DEFAULT)
 
     def render(
         profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
@@ -72,7 +72,7 @@ def show(
         console.output_to(file, force=replace, browse=in_browser)
         drawing.draw(console, data)
 
-    run_plugin_command(console.plugins, "view", view, rest, render, f"perf show {view}")
+    run_plugin_command(console.plugins, "view", view, options, render, f"perf show {view}")
 
 
 def _data(console: Console, refs: Sequence[Ref]) -> ViewData:

@@ -36,12 +36,12 @@ def status(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", h
 def _print(console: Console, repository: Repository) -> None:
     head = _head(repository)
     major = repository.vcs.get_head_major_version()
-    place = f"on {printable(major.name)}" if major.name else "detached"
+    branch = f"on {printable(major.name)}" if major.name else "detached"
     if head is None:
-        console.line(f"{place}, no version yet")
+        console.line(f"{branch}, no version yet")
     else:
         info = repository.vcs.get_minor_version_info(head)
-        console.line(f"{place} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
+        console.line(f"{branch} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
     entries = repository.readable_entries(head) if head else ()
     console.line()
     if entries:
@@ -76,8 +76,8 @@ def _print_checks(console: Console, head: str) -> None:
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
     doubt = any(change.kind == "cannot tell" for change in primary)
-    found = ":" if lines else ", and whether something changed cannot be told" if doubt else ", and no change found"
-    console.line(f"checked {when}{found}")
+    summary = ":" if lines else ", and whether something changed cannot be told" if doubt else ", and no change found"
+    console.line(f"checked {when}{summary}")
     for line in lines:
         console.line(line)
 
@@ -104,13 +104,13 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
         console.warn(f"{error.message} (left out; `perf fsck` tells more)")
         return
     for calibration in calibrations:
-        found = list(filter(None, map(sensitivity.summary, sensitivity.decisive(calibration.results, config_ids))))
-        if not found:
+        lines = list(filter(None, map(sensitivity.summary, sensitivity.decisive(calibration.results, config_ids))))
+        if not lines:
             continue
         console.line()
         who = f"the check {printable(calibration.method)} sees" if calibration.method else "the checks see"
         console.line(f"what {who}, as tried {listing.moment(calibration.time)}:")
-        for line in found:
+        for line in lines:
             console.line(f"  {line}")
 
 

@@ -114,8 +114,8 @@ def _starts(node: Any, path: tuple[str | int, ...]) -> Iterator[tuple[tuple[str 
         return
     yield path, node.start_mark.line + 1
     below = node.value if isinstance(node.value, list) else ()
-    for number, item in enumerate(below):
-        key, value = (str(item[0].value), item[1]) if isinstance(item, tuple) else (number, item)
+    for position, item in enumerate(below):
+        key, value = (str(item[0].value), item[1]) if isinstance(item, tuple) else (position, item)
         yield from _starts(value, (*path, key))
 
 
@@ -128,13 +128,13 @@ def _line_of(data: bytes, key: str) -> int | None:
 
 def _keys(root: Any) -> Iterator[Any]:
     """The nodes of all keys, each once."""
-    seen: set[int] = set()
+    visited: set[int] = set()
     waiting = [root]
     while waiting:
         node = waiting.pop()
-        if id(node) in seen or not isinstance(getattr(node, "value", None), list):
+        if id(node) in visited or not isinstance(getattr(node, "value", None), list):
             continue
-        seen.add(id(node))
+        visited.add(id(node))
         for item in node.value:
             if isinstance(item, tuple):
                 yield item[0]

@@ -155,12 +155,12 @@ class Config:
 
     def flat(self) -> Iterator[tuple[str, Any, str]]:
         """(key, value, layer) of everything that is set, sorted, then nothing of the defaults."""
-        found: dict[str, tuple[Any, str]] = {}
+        settings: dict[str, tuple[Any, str]] = {}
         for layer in self.layers:
             for key, value in _flatten(layer.values):
-                found[key] = (value, layer.name)
-        for key in sorted(found):
-            yield key, *found[key]
+                settings[key] = (value, layer.name)
+        for key in sorted(settings):
+            yield key, *settings[key]
 
 
 def read_layer(name: LayerName, path: Path) -> Layer:
@@ -172,13 +172,13 @@ def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
     """The layer that these bytes of a file are."""
     if not data.strip():
         return Layer(name, {}, path, digest(data))
-    where = Source(str(path), data)
-    values = documents.parse(data, where.name)
+    source = Source(str(path), data)
+    values = documents.parse(data, source.name)
     if values is None:  # comments only
         values = {}
     if not isinstance(values, Mapping):
         raise UsageError(f"{path} should hold keys and values")
-    check_keys(values, where)
+    check_keys(values, source)
     return Layer(name, values, path, digest(data))
 
 
@@ -230,8 +230,8 @@ def check_values(layer: Layer) -> None:
 
 def check_key(key: str) -> None:
     """UsageError for a dotted key that nobody reads."""
-    kind, _, rest = key.partition(".")
-    if key in KEYS or (kind in _PLUGIN_SECTIONS and rest.count(".") == 1 and all(rest.split("."))):
+    kind, _, option = key.partition(".")
+    if key in KEYS or (kind in _PLUGIN_SECTIONS and option.count(".") == 1 and all(option.split("."))):
         return
     raise UsageError(f"unknown configuration key {key!r}", hint=nearest(key, KEYS))
 
@@ -288,10 +288,10 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def _place(document: Any, parts: Sequence[str], value: Any) -> None:
-    for part in parts[:-1]:
-        if not isinstance(document.get(part), Mapping):
-            document[part] = {}
-        document = document[part]
+    for name in parts[:-1]:
+        if not isinstance(document.get(name), Mapping):
+            document[name] = {}
+        document = document[name]
     if value is None:
         document.pop(parts[-1], None)
     else:
@@ -299,12 +299,12 @@ def _place(document: Any, parts: Sequence[str], value: Any) -> None:
 
 
 def _lookup(values: Mapping[str, Any], key: str) -> Any:
-    found: Any = values
-    for part in key.split("."):
-        if not isinstance(found, Mapping) or part not in found:
+    node: Any = values
+    for name in key.split("."):
+        if not isinstance(node, Mapping) or name not in node:
             return None
-        found = found[part]
-    return found
+        node = node[name]
+    return node
 
 
 def _flatten(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -325,7 +325,7 @@ def _at_least(minimum: float | None, value: float) -> float:
 def _checked(key: str, value: Any, path: Path | None) -> Any:
     if key not in KEYS or value is None:
         return value
-    kind, where = KEYS[key].kind, f"{path}: " if path else ""
+    kind, prefix = KEYS[key].kind, f"{path}: " if path else ""
     try:
         if kind == "seconds":
             return parse_seconds(value)
@@ -338,14 +338,14 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
         if kind == "mapping" and isinstance(value, Mapping):
             return value
         if kind == "numbers" and isinstance(value, Mapping):
-            return {_text(name): _number(number) for name, number in value.items()}
+            return {_text(name): _number(limit) for name, limit in value.items()}
         if kind == "flag" and isinstance(value, bool):
             return value
         if kind == "text":
             return _text(value)
     except (TypeError, ValueError) as error:
-        raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}") from error
-    raise UsageError(f"{where}{key} wants {_WANTED[kind]}, got {brief(value)}")
+        raise UsageError(f"{prefix}{key} wants {_WANTED[kind]}, got {brief(value)}") from error
+    raise UsageError(f"{prefix}{key} wants {_WANTED[kind]}, got {brief(value)}")
 
 
 def _number(value: Any) -> float:

@@ -95,7 +95,7 @@ def options_of(settings: type[Any]) -> tuple[Option, ...]:
     if not attrs.has(settings):
         raise TypeError(f"{settings!r} is not an attrs class")
     hints = typing.get_type_hints(settings)
-    found = []
+    options = []
     for field in attrs.fields(settings):
         info = field.metadata.get(_KEY)
         if info is None:
@@ -105,8 +105,8 @@ def options_of(settings: type[Any]) -> tuple[Option, ...]:
         if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
             default = default.factory()
         required = default is attrs.NOTHING
-        found.append(Option(field.name, kind, optional, many, default, required, info))
-    return tuple(found)
+        options.append(Option(field.name, kind, optional, many, default, required, info))
+    return tuple(options)
 
 
 def structure(
@@ -123,24 +123,24 @@ def structure(
     name. Raises UsageError on an unknown key (naming the nearest, of these options or of `others`), a value of
     another type, out of bounds, not among the choices, or a missing required option.
     """
-    known = {option.name: option for option in options_of(settings)}
-    given: dict[str, Any] = {}
+    options = {option.name: option for option in options_of(settings)}
+    fields: dict[str, Any] = {}
     for key, value in values.items():
         name = str(key).replace("-", "_")
-        if name not in known:
-            every = (*known, *others)
+        if name not in options:
+            every = (*options, *others)
             raise UsageError(f"{where}: unknown option {brief(str(key))}", hint=nearest(name, every) or _listing(every))
-        given[name] = _convert(known[name], value, where)
-    for name, option in known.items():
+        fields[name] = _convert(options[name], value, where)
+    for name, option in options.items():
         text = (environ or {}).get(option.info.env or "")
-        if name not in given and text:
+        if name not in fields and text:
             words = text.split() if option.many else text
-            given[name] = _convert(option, words, f"{where}: ${option.info.env}")
-    missing = [name for name, option in known.items() if option.required and name not in given]
+            fields[name] = _convert(option, words, f"{where}: ${option.info.env}")
+    missing = [name for name, option in options.items() if option.required and name not in fields]
     if missing:
         raise UsageError(f"{where}: option {missing[0]!r} is required")
     try:
-        return settings(**given)
+        return settings(**fields)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where}: {error}") from error
 
@@ -196,8 +196,8 @@ def _convert_one(option: Option, value: Any, where: str) -> Any:
     try:
         converted = _as_type(option, value)
     except (TypeError, ValueError) as error:
-        wanted = _DURATION if option.info.unit == "s" and option.type is float else _WANTED[option.type]
-        raise UsageError(f"{where}: {option.name!r} wants {wanted}, got {brief(value)}") from error
+        expected = _DURATION if option.info.unit == "s" and option.type is float else _WANTED[option.type]
+        raise UsageError(f"{where}: {option.name!r} wants {expected}, got {brief(value)}") from error
     info = option.info
     if info.choices and converted not in info.choices:
         listed = ", ".join(info.choices)

@@ -121,8 +121,8 @@ class Commands:
 
 def command_digest(home: Path, **parts: Any) -> str:
     """The hash of all that a command runs, in the repository at `home`: `./sort` is another program elsewhere."""
-    whole = json.dumps({"home": str(home), **parts}, sort_keys=True, default=str)
-    return hashlib.sha256(whole.encode()).hexdigest()
+    text = json.dumps({"home": str(home), **parts}, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _line(digest: bytes) -> bytes:

@@ -156,7 +156,7 @@ def _line(kind: str, fields: Mapping[str, Any]) -> bytes:
         text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except _UNREADABLE as error:
         raise FormatError(f"the {kind} holds something that JSON cannot: {error}") from error
-    return checksum.close(text.encode("ascii")) + b"\n"
+    return checksum.append(text.encode("ascii")) + b"\n"
 
 
 def _kind(line: bytes, where: str) -> str:
@@ -183,7 +183,7 @@ def _fields(line: bytes, kind: str, where: str) -> dict[str, Any]:
         )
     if version != FORMAT or record.get("kind") != kind:
         raise FormatError(f"{where} is no {kind}")
-    checksum.check(line, where)
+    checksum.verify(line, where)
     return record
 
 

@@ -41,7 +41,7 @@ if not TYPE_CHECKING:  # or else every name would have a type
             if name in names:
                 from importlib import import_module
 
-                globals().update((each, getattr(import_module(f"{__name__}.{part}"), each)) for each in names)
+                globals().update((export, getattr(import_module(f"{__name__}.{part}"), export)) for export in names)
                 return globals()[name]
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

@@ -35,4 +35,4 @@ class Entry:
 
     @property
     def label(self) -> str:
-        return " ".join(part for part in (self.cmd, self.args, self.workload) if part)
+        return " ".join(word for word in (self.cmd, self.args, self.workload) if word)

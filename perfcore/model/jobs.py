@@ -48,7 +48,7 @@ class Job:
     @property
     def label(self) -> str:
         """The command as people read it, in one line."""
-        return " ".join(part for part in (self.cmd, self.args, self.workload) if part)
+        return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
 
 
 @attrs.frozen(kw_only=True)

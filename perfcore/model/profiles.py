@@ -30,7 +30,7 @@ class Header:
 
     @property
     def label(self) -> str:
-        return " ".join(part for part in (self.cmd, self.args, self.workload) if part)
+        return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
 
 
 @attrs.frozen(kw_only=True)

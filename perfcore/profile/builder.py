@@ -166,11 +166,11 @@ class ColumnBuilder:
     def _append_slowly(self, value: Any) -> None:
         if not isinstance(value, int | float | str) and hasattr(value, "item"):
             value = value.item()  # a scalar of NumPy
-        wanted = self._wanted(value)
+        dtype = self._wanted(value)
         if self._dtype is None:
-            self._become(wanted)
-        elif wanted != self._dtype:
-            value = self._reconcile(wanted, value)
+            self._become(dtype)
+        elif dtype != self._dtype:
+            value = self._reconcile(dtype, value)
         if self._dtype == "str":
             self._data.append(self._codes[str(value)])
         else:
@@ -191,12 +191,12 @@ class ColumnBuilder:
 
     def _reconcile(self, wanted: DType, value: Any) -> Value:
         """Change the column's dtype, or the value, so that both fit without loss."""
-        whole = self._dtype in ("i64", "u64")
+        is_integer = self._dtype in ("i64", "u64")
         if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:
             return float(value)
         if self._dtype == "u64" and wanted == "i64" and value >= 0:
             return int(value)
-        if self.spec is None and whole and wanted == "f64" and all(int(float(v)) == v for v in self._data):
+        if self.spec is None and is_integer and wanted == "f64" and all(int(float(v)) == v for v in self._data):
             self._data, self._dtype, self._fitting = array("d", self._data), "f64", float
             return float(value)
         if self.spec is None and self._dtype == "i64" and wanted == "u64" and all(v >= 0 for v in self._data):

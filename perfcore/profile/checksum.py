@@ -14,16 +14,16 @@ from perfcore.errors import FormatError
 KIND = "sha1"
 _END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
 _LENGTH = len(',"sha1":""}') + 40
-_SPACE = 16
+_SPACE = 16  # white space that an editor may leave at the end
 
 
-def close(data: bytes) -> bytes:
+def append(data: bytes) -> bytes:
     """The JSON of an object that says it is sealed, with its checksum."""
     body = memoryview(data)[:-1]
     return b'%s,"sha1":"%s"}' % (body, _digest(body))
 
 
-def check(data: bytes, where: str) -> None:
+def verify(data: bytes, where: str) -> None:
     """FormatError unless sealed JSON is as it was written."""
     start = max(0, len(data) - _LENGTH - _SPACE)
     match = _END.search(data, start)

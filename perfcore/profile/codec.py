@@ -49,7 +49,7 @@ class LazyTables(Mapping[str, Table]):
 
         if name not in stacks.NAMES and not stacks.referring(table):
             return {}
-        tables = stacks.renumbered({other: self.stored(other) for other in self})
+        tables = stacks.renumbered({table_name: self.stored(table_name) for table_name in self})
         self._stored.clear()
         return tables
 
@@ -79,13 +79,13 @@ class LazyTables(Mapping[str, Table]):
     def check(self) -> None:
         """Read every table, of those in pieces one after the other and nothing is kept. FormatError or NotFoundError
         for the first that is damaged or missing."""
-        left = MAX_CELLS
+        budget = MAX_CELLS
         for name, table in self._documents.items():
             if table.pieces is None or table.beside or self._are_shared():
-                left -= pieces.cells(self[name].rows, len(self[name].columns))
+                budget -= pieces.cells(self[name].rows, len(self[name].columns))
             else:
-                found = _outline(name, table, self._get, left)
-                left -= pieces.cells(found.rows, len(found.specs))
+                outline = _outline(name, table, self._get, budget)
+                budget -= pieces.cells(outline.rows, len(outline.specs))
 
     def _are_shared(self) -> bool:
         return any(table.shared for table in self._documents.values())
@@ -115,7 +115,7 @@ def encode(
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     data = wire.to_json(document)
-    return checksum.close(data) if sealed else data, wire.piece_ids(document)
+    return checksum.append(data) if sealed else data, wire.piece_ids(document)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
@@ -177,12 +177,12 @@ def chains(ids: Mapping[str, Sequence[str]], get: GetPiece) -> dict[str, Chain]:
 
     if not all(ids.get(name) for name in stacks.NAMES):
         return {}
-    found = {}
+    chains_by_name = {}
     with contextlib.suppress(NotFoundError, FormatError):
         for name in stacks.NAMES:
             raw = {id: get(id) for id in ids[name]}
-            found[name] = Chain(tuple(raw.values()), _join(name, list(raw), raw.__getitem__, MAX_CELLS))
-        return found
+            chains_by_name[name] = Chain(tuple(raw.values()), _join(name, list(raw), raw.__getitem__, MAX_CELLS))
+        return chains_by_name
     return {}
 
 
@@ -235,11 +235,11 @@ def _encode_shared(name: str, share: Share, put: PutPiece) -> wire.WireTable:
     ids = [put(name, piece) for piece in chain.pieces] if chain else []
     rows = chain.table.rows if chain else 0
     ids += _put_pieces(name, share.fresh[name], put, pieces.Base(ids[-1], rows) if ids else None)
-    beside = share.beside.get(name)
+    local = share.beside.get(name)
     return wire.WireTable(
         rows + share.fresh[name].rows,
         pieces=ids,
-        beside=_put_pieces(name, beside, put) if beside and beside.columns else [],
+        beside=_put_pieces(name, local, put) if local and local.columns else [],
         shared=True,
     )
 
@@ -263,32 +263,32 @@ def _decode_table(name: str, document: wire.WireTable, get: GetPiece, most: int)
         return _decode_inline(name, document)
     table = _join(name, document.pieces, get, most)
     local = _join(name, document.beside, get, most) if document.beside else Table(name, (), document.rows)
-    for part in (table, local):
-        _refuse_other_rows(name, part.rows, document)
+    for source in (table, local):
+        _refuse_other_rows(name, source.rows, document)
     return Table(name, (*table.columns, *local.columns), document.rows)
 
 
 def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:
-    where = f"table {name!r}"
+    title = f"table {name!r}"
     parts = []
     for id in ids:
-        piece, base = pieces.decode(get(id), f"{where}, object {id}", most=most)
+        piece, base = pieces.decode(get(id), f"{title}, object {id}", most=most)
         most -= pieces.cells(piece.rows, len(piece.columns))
         parts.append((id, piece, base))
-    return attrs.evolve(pieces.join(parts, where), name=name) if parts else Table(name, (), 0)
+    return attrs.evolve(pieces.join(parts, title), name=name) if parts else Table(name, (), 0)
 
 
 def _outline(name: str, document: wire.WireTable, get: GetPiece, most: int) -> pieces.Outline:
     """What the table in pieces holds, of which only one is in memory at a time."""
-    where = f"table {name!r}"
+    title = f"table {name!r}"
     parts = []
     for id in document.pieces or ():
-        piece = pieces.outline(get(id), f"{where}, object {id}", most=most)
+        piece = pieces.outline(get(id), f"{title}, object {id}", most=most)
         most -= pieces.cells(piece.rows, len(piece.specs))
         parts.append((id, piece))
-    found = pieces.join_outlines(parts, where) if parts else pieces.Outline(0, ())
-    _refuse_other_rows(name, found.rows, document)
-    return found
+    outline = pieces.join_outlines(parts, title) if parts else pieces.Outline(0, ())
+    _refuse_other_rows(name, outline.rows, document)
+    return outline
 
 
 def _refuse_other_rows(name: str, rows: int, document: wire.WireTable) -> None:

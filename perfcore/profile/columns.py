@@ -89,7 +89,7 @@ class Column:
                 values = iter([""] * len(self))
         if self.valid is None:
             return values
-        return (v if there else None for v, there in zip(values, flags(self), strict=True))
+        return (v if present else None for v, present in zip(values, flags(self), strict=True))
 
     def take(self, rows: Sequence[int]) -> Column:
         """The column with only these rows, in this order."""
@@ -141,17 +141,17 @@ def flags(column: Column) -> bytes:
 
 def concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
     valid = None
-    if any(part.valid is not None for part in parts):
-        valid = bitmap.pack(b"".join(flags(part) for part in parts))
+    if any(chunk.valid is not None for chunk in parts):
+        valid = bitmap.pack(b"".join(flags(chunk) for chunk in parts))
     if spec.dtype != "str":
-        data = b"".join(part.data for part in parts)
+        data = b"".join(chunk.data for chunk in parts)
         return Column(spec, memoryview(data).cast(CODES[spec.dtype]), valid)  # type: ignore[call-overload]
     codes: dict[str, int] = {}
     joined = array("I")
-    for part in parts:
-        moved = [codes.setdefault(text, len(codes)) for text in part.dictionary]
+    for chunk in parts:
+        moved = [codes.setdefault(text, len(codes)) for text in chunk.dictionary]
         if moved == list(range(len(moved))):
-            joined.frombytes(part.data.cast("B"))
+            joined.frombytes(chunk.data.cast("B"))
         else:
-            joined.extend(map((moved or [0]).__getitem__, part.data))
+            joined.extend(map((moved or [0]).__getitem__, chunk.data))
     return Column(spec, memoryview(joined).toreadonly(), valid, tuple(codes))

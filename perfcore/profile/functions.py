@@ -29,10 +29,10 @@ def by_function(tables: Mapping[str, Table], metric: str) -> list[Function]:
     nowhere, KeyError where `resources` has no column of this name."""
     stacks = Stacks.of(tables)
     resources = tables["resources"]
-    own = _amounts(stacks, references(resources, "stack", tables), resources[metric])
+    self_amounts = _amounts(stacks, references(resources, "stack", tables), resources[metric])
     mine: list[Number] = [0] * len(stacks.names)
     total: list[Number] = [0] * len(stacks.names)
-    for stack, amount in enumerate(own):
+    for stack, amount in enumerate(self_amounts):
         if amount == 0:
             continue
         path = stacks.path(stack)
@@ -48,8 +48,8 @@ def by_function(tables: Mapping[str, Table], metric: str) -> list[Function]:
 
 def _amounts(stacks: Stacks, rows: Sequence[int], values: object) -> list[Number]:
     """What each stack took itself."""
-    own: list[Number] = [0] * len(stacks)
+    amounts: list[Number] = [0] * len(stacks)
     for stack, value in zip(rows, values, strict=True):  # type: ignore[call-overload]
         if stack != NOWHERE and value is not None:
-            own[stack] += value
-    return own
+            amounts[stack] += value
+    return amounts

@@ -32,17 +32,17 @@ class PerfFormat:
 
     def read(self, path: Path) -> Profile:
         """The profile, complete and verified."""
-        where = printable(str(path))
+        name = printable(str(path))
         try:
             data = path.read_bytes()
         except OSError as error:
-            raise StorageError(f"cannot read {where}: {error.strerror}") from error
+            raise StorageError(f"cannot read {name}: {error.strerror}") from error
         try:
-            profile = codec.decode(data, _elsewhere, where=where)
+            profile = codec.decode(data, _elsewhere, where=name)
             codec.verify(profile)
         except FormatError as error:
-            told = error.message if error.message.startswith(where) else f"{where}: {error.message}"
-            raise FormatError(told, hint=error.hint) from error
+            message = error.message if error.message.startswith(name) else f"{name}: {error.message}"
+            raise FormatError(message, hint=error.hint) from error
         return profile
 
     def write(self, profile: Profile, path: Path) -> None:
@@ -55,17 +55,17 @@ class PerfFormat:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Make a file hold these bytes, or leave what was there. What is not a file, such as a pipe, is written to."""
-    place = path.resolve()
-    if place.exists() and not place.is_file():
-        place.write_bytes(data)
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
         return
-    temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.tmp")
+    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         with temporary.open("xb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        temporary.replace(place)
+        temporary.replace(target)
     finally:
         with contextlib.suppress(OSError):
             temporary.unlink()

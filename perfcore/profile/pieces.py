@@ -105,7 +105,7 @@ def decode(data: bytes, where: str, *, most: int = MAX_CELLS) -> tuple[Table, Ba
     """The piece and what it continues. FormatError, opened by `where`, for anything that does not add up, and for
     more than `most` cells."""
     head, parts = _checked_parts(data, where, most)
-    columns = [_decode_column(column, head.rows, *part) for column, part in zip(head.columns, parts, strict=True)]
+    columns = [_decode_column(column, head.rows, *planes) for column, planes in zip(head.columns, parts, strict=True)]
     return Table(head.name, tuple(columns), head.rows), head.base
 
 
@@ -168,15 +168,15 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
 
 def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
     """(codes, dictionary) with the texts in the order in which they occur, and only those that do."""
-    there = None if column.valid is None else bitmap.flags(column.valid, len(column))
-    if there is None and _is_constant(column.data.tobytes(), WIDTHS["str"]):
+    present = None if column.valid is None else bitmap.flags(column.valid, len(column))
+    if present is None and _is_constant(column.data.tobytes(), WIDTHS["str"]):
         return bytes(column.data.nbytes), [encodable(column.dictionary[code]) for code in column.data[:1]]
-    first = dict.fromkeys(column.data if there is None else itertools.compress(column.data, there))
+    first = dict.fromkeys(column.data if present is None else itertools.compress(column.data, present))
     dictionary = [encodable(column.dictionary[code]) for code in first]
-    if there is None and all(map(operator.eq, first, range(len(first)))):
+    if present is None and all(map(operator.eq, first, range(len(first)))):
         return column.data.tobytes(), dictionary
     moved = map({code: i for i, code in enumerate(first)}.get, column.data, itertools.repeat(0))
-    return array("I", moved if there is None else map(operator.mul, moved, there)).tobytes(), dictionary
+    return array("I", moved if present is None else map(operator.mul, moved, present)).tobytes(), dictionary
 
 
 def _is_constant(items: bytes, width: int) -> bool:
@@ -216,9 +216,9 @@ def _checked_parts(data: bytes, where: str, most: int) -> tuple[_Head, list[_Par
     view = memoryview(data)
     parts = []
     for column in head.columns:
-        part, offset = _column_part(column, head.rows, view, offset, where)
-        _check_values(column, head.rows, *part, where)
-        parts.append(part)
+        column_parts, offset = _column_part(column, head.rows, view, offset, where)
+        _check_values(column, head.rows, *column_parts, where)
+        parts.append(column_parts)
     if offset != len(data):
         raise FormatError(f"{where} is damaged: {len(data) - offset} bytes too many")
     return head, parts
@@ -261,18 +261,18 @@ def _are_below(bound: int, planes: _Planes, rows: int) -> bool:
     if not bound or not rows:
         return not rows
     tied = -1
-    for place, plane in reversed(list(enumerate(planes))):
-        most = bound - 1 >> 8 * place & 255
+    for byte, plane in reversed(list(enumerate(planes))):
+        most = bound - 1 >> 8 * byte & 255
         if isinstance(plane, int):
             if plane != most:
                 return plane < most
             continue
-        found = bytes(plane)
+        values = bytes(plane)
         if tied != -1:
-            found = (int.from_bytes(found, "little") & tied).to_bytes(rows, "little")
-        if found.translate(None, _BYTES[: most + 1]):
+            values = (int.from_bytes(values, "little") & tied).to_bytes(rows, "little")
+        if values.translate(None, _BYTES[: most + 1]):
             return False
-        tied &= int.from_bytes(found.translate(bytes(most) + b"\xff" + bytes(255 - most)), "little")
+        tied &= int.from_bytes(values.translate(bytes(most) + b"\xff" + bytes(255 - most)), "little")
         if not tied:
             return True
     return True
@@ -297,10 +297,10 @@ def _spec(head: _ColumnHead) -> ColumnSpec:
 def _refuse_strangers(pieces: Sequence[tuple[str, int, Base | None]], where: str) -> None:
     """FormatError for one of the pieces (id, rows, base) that does not continue those before it."""
     rows, previous = 0, None
-    for id, own, base in pieces:
+    for id, piece_rows, base in pieces:
         if base is not None and (base.rows != rows or base.id != previous):
             raise FormatError(f"{where}: piece {id} continues another table")
-        rows, previous = rows + own, id
+        rows, previous = rows + piece_rows, id
 
 
 def cells(rows: int, columns: int) -> int:

@@ -49,42 +49,42 @@ def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | 
     columns than is usual, or two functions of one name and file, or nothing uses them."""
     if not _is_usual(tables):
         return None
-    own = renumbered(tables)
-    if not all(own[name].rows for name in NAMES):
+    tables_in_order = renumbered(tables)
+    if not all(tables_in_order[name].rows for name in NAMES):
         return None
-    if not _can_continue(earlier, own):
+    if not _can_continue(earlier, tables_in_order):
         earlier = {}
-    known = {name: chain.table for name, chain in earlier.items()}
-    fresh, places = _joined(known, own)
+    base = {name: chain.table for name, chain in earlier.items()}
+    fresh, places = _joined(base, tables_in_order)
     if len(set(places["function"])) < len(places["function"]):
         return None
-    rows = fresh["functions"].rows + (known["functions"].rows if known else 0)
+    rows = fresh["functions"].rows + (base["functions"].rows if base else 0)
     return Share(
         earlier=earlier,
         fresh=fresh,
-        beside={"functions": _beside(own["functions"], places["function"], rows)},
-        others=_others(own, places),
+        beside={"functions": _beside(tables_in_order["functions"], places["function"], rows)},
+        others=_others(tables_in_order, places),
     )
 
 
 def unite(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], list[dict[str, Table]]]:
     """(the stacks of several profiles as one, the other tables of each in their numbering). Lines are those of
     the last profile that knows them. FormatError where the tables of stacks differ in their columns."""
-    known: dict[str, Table] = {}
+    union: dict[str, Table] = {}
     moved = []
     lines: dict[int, Value] = {}
     for tables in profiles:
         if not _is_usual(tables):
             raise FormatError("the profiles have stacks that cannot be joined: their tables have other columns")
-        own = renumbered(tables)
-        fresh, places = _joined(known, own)
-        known = {name: concat([known[name], fresh[name]]) if known else fresh[name] for name in NAMES}
-        moved.append(_others(own, places))
-        if (line := own["functions"].get("line")) is not None:
+        tables_in_order = renumbered(tables)
+        fresh, places = _joined(union, tables_in_order)
+        union = {name: concat([union[name], fresh[name]]) if union else fresh[name] for name in NAMES}
+        moved.append(_others(tables_in_order, places))
+        if (line := tables_in_order["functions"].get("line")) is not None:
             lines |= {at: value for at, value in zip(places["function"], line, strict=True) if value is not None}
-    functions = known["functions"]
+    functions = union["functions"]
     line = column("line", [lines.get(at) for at in range(functions.rows)], dtype="i64")
-    return {**known, "functions": functions.with_columns(line)}, moved
+    return {**union, "functions": functions.with_columns(line)}, moved
 
 
 def _is_usual(tables: Mapping[str, Table]) -> bool:
@@ -121,15 +121,15 @@ def _specs(table: Table) -> list[object]:
 
 def _identity(table: Table) -> Table:
     """The columns that say which function, frame or stack a row is."""
-    kept = [column for column in table.columns if column.name not in _BESIDE.get(table.name, ())]
-    return Table(table.name, tuple(kept), table.rows)
+    columns = [column for column in table.columns if column.name not in _BESIDE.get(table.name, ())]
+    return Table(table.name, tuple(columns), table.rows)
 
 
 def _functions(known: Mapping[str, Table], own: Table) -> tuple[list[int], Table]:
     before = known.get("functions")
-    seen = zip(*before.columns, strict=True) if before else ()
+    base_keys = zip(*before.columns, strict=True) if before else ()
     places: list[int] = []
-    fresh = _number(seen, zip(*own.columns, strict=True), places)
+    fresh = _number(base_keys, zip(*own.columns, strict=True), places)
     return places, own.take(fresh)
 
 
@@ -137,9 +137,9 @@ def _frames(known: Mapping[str, Table], own: Mapping[str, Table], functions: Row
     table = own["frames"]
     function = _follow(references(table, "function", own), functions)
     before = known.get("frames")
-    seen = zip(references(before, "function", known), before["offset"], strict=True) if before else ()
+    base_keys = zip(references(before, "function", known), before["offset"], strict=True) if before else ()
     places: list[int] = []
-    fresh = _number(seen, zip(function, table["offset"], strict=True), places)
+    fresh = _number(base_keys, zip(function, table["offset"], strict=True), places)
     return places, with_references(table.take(fresh), "function", _follow(fresh, function))
 
 
@@ -148,25 +148,25 @@ def _stacks(known: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) 
     parent = references(table, "parent", own)
     frame = _follow(references(table, "frame", own), frames)
     before = known.get("stacks")
-    seen = zip(*(references(before, name, known) for name in before.names), strict=True) if before else ()
+    base_keys = zip(*(references(before, name, known) for name in before.names), strict=True) if before else ()
     places: list[int] = []
     # A parent stands before its children, so its place is known when theirs is asked for.
     keys = ((up if up == NOWHERE else places[up], to) for up, to in zip(parent, frame, strict=True))
-    fresh = _number(seen, keys, places)
+    fresh = _number(base_keys, keys, places)
     moved = with_references(table.take(fresh), "frame", _follow(fresh, frame))
     return places, with_references(moved, "parent", _follow(_follow(fresh, parent), places))
 
 
 def _number(seen: Iterable[_Key], keys: Iterable[_Key], places: list[int]) -> list[int]:
     """Put the place of each key, among those seen or after them, into `places`; gives the keys that are new."""
-    earlier = list(seen)
-    known = dict(zip(earlier, range(len(earlier)), strict=True))
+    base_keys = list(seen)
+    positions = dict(zip(base_keys, range(len(base_keys)), strict=True))
     fresh: list[int] = []
     for row, key in enumerate(keys):
-        place = known.setdefault(key, len(earlier) + len(fresh))
-        if place == len(earlier) + len(fresh):
+        position = positions.setdefault(key, len(base_keys) + len(fresh))
+        if position == len(base_keys) + len(fresh):
             fresh.append(row)
-        places.append(place)
+        places.append(position)
     return fresh
 
 
@@ -178,18 +178,18 @@ def _follow(rows: Rows, places: Rows) -> list[int]:
 def _renamed(table: Table, moved: Mapping[str, Rows]) -> Table:
     for name in referring(table):
         rows = table[name]
-        there = [NOWHERE if row is None else int(row) for row in rows]
-        table = with_references(table, name, _follow(there, moved[name]))
+        references_before = [NOWHERE if row is None else int(row) for row in rows]
+        table = with_references(table, name, _follow(references_before, moved[name]))
     return table
 
 
 def _beside(table: Table, places: Rows, rows: int) -> Table:
     """The columns that are no identity, each value where its row is now and missing elsewhere."""
     order = [NOWHERE] * rows
-    for row, place in enumerate(places):
-        order[place] = row
-    kept = [column for column in table.columns if column.name in _BESIDE[table.name]]
-    return Table(table.name, tuple(_scattered(column, order) for column in kept), rows)
+    for row, position in enumerate(places):
+        order[position] = row
+    columns = [column for column in table.columns if column.name in _BESIDE[table.name]]
+    return Table(table.name, tuple(_scattered(column, order) for column in columns), rows)
 
 
 def _scattered(column: Column, order: Rows) -> Column:

@@ -122,7 +122,7 @@ class Stacks:
     def of(cls, tables: Mapping[str, Table]) -> Stacks:
         """FormatError where a table is missing, a row refers to nothing, or a stack is its own ancestor."""
         functions, frames, stacks = (_required(tables, name) for name in NAMES)
-        found = cls(
+        result = cls(
             parent=references(stacks, "parent", tables),
             frame=references(stacks, "frame", tables),
             function=references(frames, "function", tables),
@@ -131,20 +131,20 @@ class Stacks:
             first_lines=_lines(functions, "line"),
             offsets=_lines(frames, "offset"),
         )
-        _refuse_circles(found.parent)
-        return found
+        _refuse_circles(result.parent)
+        return result
 
     def __len__(self) -> int:
         return len(self.parent)
 
     def path(self, stack: int) -> list[int]:
         """The functions of a stack, outermost first; -1 for one that is not known."""
-        found = []
+        functions = []
         while stack != NOWHERE:
             frame = self.frame[stack]
-            found.append(NOWHERE if frame == NOWHERE else self.function[frame])
+            functions.append(NOWHERE if frame == NOWHERE else self.function[frame])
             stack = self.parent[stack]
-        return found[::-1]
+        return functions[::-1]
 
     def line(self, stack: int) -> int | None:
         """The line of the source that ran in the innermost frame, where that is known."""
@@ -226,13 +226,13 @@ def reached(stacks: Sequence[int], parent: Sequence[int]) -> Sequence[int]:
 
 
 def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
-    seen = bytearray(len(parent) + 1)
-    seen[NOWHERE] = 1
+    visited = bytearray(len(parent) + 1)
+    visited[NOWHERE] = 1
     order: list[int] = []
     for stack in stacks:
         path = []
-        while not seen[stack]:
-            seen[stack] = 1
+        while not visited[stack]:
+            visited[stack] = 1
             path.append(stack)
             stack = parent[stack]
         if stack in path:
@@ -269,31 +269,31 @@ def _is_first_use(used: Iterable[int], parent: Sequence[int]) -> bool:
     the highest one so far up to its own, each the parent of the next."""
     highest = list(dict.fromkeys(accumulate(used, max, initial=NOWHERE)))
     begun = {row + 1 for row in highest}
-    other = leaps(parent)
-    if highest[-1] != len(parent) - 1 or not begun.issuperset(other):
+    leap_rows = leaps(parent)
+    if highest[-1] != len(parent) - 1 or not begun.issuperset(leap_rows):
         return False
-    return all(map(operator.lt, map(parent.__getitem__, other), other))
+    return all(map(operator.lt, map(parent.__getitem__, leap_rows), leap_rows))
 
 
 def referring(source: Table) -> list[str]:
     """The columns of a table outside the stacks that refer to them."""
     if source.name in NAMES:
         return []
-    found = (source.get(name) for name in ("stack", "frame", "function"))
-    return [column.name for column in found if column is not None and column.dtype in ("i64", "u64")]
+    candidates = (source.get(name) for name in ("stack", "frame", "function"))
+    return [column.name for column in candidates if column is not None and column.dtype in ("i64", "u64")]
 
 
 def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
     """The table with other rows in a referring column; -1 is stored as missing."""
-    whole = attrs.evolve(source[name].spec, dtype="i64")
+    spec = attrs.evolve(source[name].spec, dtype="i64")
     rows = array("q", rows)
     signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]
     if signs.count(0) == len(signs):
-        return source.with_columns(from_buffer(whole, rows))
-    there = signs.translate(_THERE)
-    for row in compress(range(len(rows)), there.translate(_ABSENT)):
+        return source.with_columns(from_buffer(spec, rows))
+    present = signs.translate(_THERE)
+    for row in compress(range(len(rows)), present.translate(_ABSENT)):
         rows[row] = 0
-    return source.with_columns(from_buffer(whole, rows, bitmap.pack(there)))
+    return source.with_columns(from_buffer(spec, rows, bitmap.pack(present)))
 
 
 def _taken(source: Table, order: Sequence[int], places: Mapping[str, _Places]) -> Table:
@@ -303,11 +303,11 @@ def _taken(source: Table, order: Sequence[int], places: Mapping[str, _Places]) -
 
 def _moved(source: Table, places: Mapping[str, _Places]) -> Table:
     """The table with its references taken to where the rows stand now."""
-    for name, place in places.items():
+    for name, position_of in places.items():
         refers = source.get(name)
-        if refers is None or refers.dtype not in ("i64", "u64") or (place is None and refers.dtype == "i64"):
+        if refers is None or refers.dtype not in ("i64", "u64") or (position_of is None and refers.dtype == "i64"):
             continue
-        rows = array("q", refers.data.tobytes() if place is None else map(place, refers.data))
+        rows = array("q", refers.data.tobytes() if position_of is None else map(position_of, refers.data))
         for row in _missing(refers):
             rows[row] = NOWHERE
         source = with_references(source, name, rows)
@@ -327,11 +327,11 @@ def _used(users: Sequence[str], name: str, tables: Mapping[str, Table]) -> array
 
 
 def _first_uses(*uses: Iterable[int]) -> list[int]:
-    found: dict[int, None] = {}
+    used: dict[int, None] = {}
     for rows in uses:
-        found.update(dict.fromkeys(rows))
-    found.pop(NOWHERE, None)
-    return list(found)
+        used.update(dict.fromkeys(rows))
+    used.pop(NOWHERE, None)
+    return list(used)
 
 
 def _places(order: Sequence[int], rows: int) -> _Places:
@@ -339,8 +339,8 @@ def _places(order: Sequence[int], rows: int) -> _Places:
     if _is_all(order, rows):
         return None
     places = [NOWHERE] * max(1, rows)
-    for place, row in enumerate(order):
-        places[row] = place
+    for position, row in enumerate(order):
+        places[row] = position
     return places.__getitem__
 
 
@@ -358,18 +358,18 @@ def _required(tables: Mapping[str, Table], name: str) -> Table:
 
 
 def _texts(source: Table, name: str) -> Sequence[str]:
-    found = source.get(name)
-    if found is None:
+    values = source.get(name)
+    if values is None:
         return [""] * source.rows
-    if found.dtype != "str":
+    if values.dtype != "str":
         raise FormatError(f"column {name!r} of table {source.name!r} holds no text")
-    return ["" if text is None else str(text) for text in found]
+    return ["" if text is None else str(text) for text in values]
 
 
 def _lines(source: Table, name: str) -> Sequence[int | None]:
-    found = source.get(name)
-    if found is None:
+    values = source.get(name)
+    if values is None:
         return [None] * source.rows
-    if found.dtype not in ("i64", "u64"):
+    if values.dtype not in ("i64", "u64"):
         raise FormatError(f"column {name!r} of table {source.name!r} holds no whole numbers")
-    return list(found)  # type: ignore[arg-type]
+    return list(values)  # type: ignore[arg-type]

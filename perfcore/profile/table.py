@@ -194,20 +194,20 @@ def concat(tables: Sequence[Table]) -> Table:
     first = tables[0]
     if len(tables) == 1:
         return first
-    refuse_unlike([[column.spec for column in part.columns] for part in tables], f"table {first.name!r}")
+    refuse_unlike([[column.spec for column in table.columns] for table in tables], f"table {first.name!r}")
     columns = []
     for spec in (column.spec for column in first.columns):
-        columns.append(concat_columns(spec, [part[spec.name] for part in tables]))
-    return Table(first.name, tuple(columns), sum(part.rows for part in tables))
+        columns.append(concat_columns(spec, [table[spec.name] for table in tables]))
+    return Table(first.name, tuple(columns), sum(table.rows for table in tables))
 
 
 def refuse_unlike(parts: Sequence[Sequence[ColumnSpec]], where: str) -> None:
     """FormatError where the parts of a table do not have the same columns, in whatever order."""
     first = {spec.name: spec for spec in parts[0]}
-    for part in parts:
-        if {spec.name for spec in part} != set(first):
+    for specs in parts:
+        if {spec.name for spec in specs} != set(first):
             raise FormatError(f"{where} changes its columns between pieces")
-        for spec in part:
+        for spec in specs:
             if spec != first[spec.name]:
                 raise FormatError(f"{where}: column {spec.name!r} changes its type between pieces")
 

@@ -36,10 +36,10 @@ def to_json(column: Column) -> bytes:
     odd = column.dtype == "f64" and not all(map(math.isfinite, column.data))
     values = iter(column)
     parts = [b"["]
-    while part := list(islice(values, _PART)):
+    while chunk := list(islice(values, _PART)):
         if odd:
-            part = [_word(v) if isinstance(v, float) and not math.isfinite(v) else v for v in part]
-        parts += (_to_json(part)[1:-1], b",")
+            chunk = [_word(v) if isinstance(v, float) and not math.isfinite(v) else v for v in chunk]
+        parts += (_to_json(chunk)[1:-1], b",")
     return b"".join((*(parts[:-1] or parts), b"]"))
 
 
@@ -47,8 +47,8 @@ def from_json(data: msgspec.Raw, spec: ColumnSpec, where: str) -> Column:
     """The column. FormatError, opened by `where`, for anything else than values of its dtype."""
     builder = ColumnBuilder(spec.name, spec)
     try:
-        for part in _parts(data, spec.dtype):
-            values = _DECODERS[spec.dtype].decode(part)
+        for chunk in _parts(data, spec.dtype):
+            values = _DECODERS[spec.dtype].decode(chunk)
             if spec.dtype == "f64":
                 values = [_number(v, spec.name, where) if type(v) is str else v for v in values]
             builder.extend(values)
@@ -70,9 +70,9 @@ def _parts(data: msgspec.Raw, dtype: DType) -> Iterator[bytes | msgspec.Raw]:
     view = memoryview(data)
     start, end = 1, len(view) - 1
     pattern = _TEXTS if dtype == "str" else _OTHERS
-    whole = end > 0 and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
-    while not whole or start < end:
-        match = pattern.match(view, start, end) if whole else None
+    is_list = end > 0 and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
+    while not is_list or start < end:
+        match = pattern.match(view, start, end) if is_list else None
         if match is None or (match.end() < end and match[0].rstrip()[-1:] != b","):
             yield data
             return

@@ -85,7 +85,7 @@ def parse(data: bytes, where: str) -> WireProfile:
     if wire.format > PROFILE_FORMAT:
         pieces.refuse_newer(data, PROFILE_FORMAT, where)
     if wire.seal or wire.sha1:
-        checksum.check(data, where)
+        checksum.verify(data, where)
     return _checked(wire, where)
 
 

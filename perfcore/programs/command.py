@@ -58,8 +58,8 @@ def spec(
     timeout: float | None = None,
 ) -> Spec:
     """The measured command. CommandFailedError when its program or its input is not there."""
-    made = shell(job, " ".join(job.argv)) if job.shell else _plain(job)
-    return made._replace(stdin=_input(job, stdin), stdout=stdout, cpus=cpus, timeout=timeout)
+    prepared = shell(job, " ".join(job.argv)) if job.shell else _plain(job)
+    return prepared._replace(stdin=_input(job, stdin), stdout=stdout, cpus=cpus, timeout=timeout)
 
 
 def shell(job: Job, script: str, *, stdout: bytes | int = os.devnull.encode(), timeout: float | None = None) -> Spec:
@@ -117,9 +117,9 @@ def _program(job: Job) -> Path:
     if "/" in name:
         return _executable(job, job.cwd.absolute() / name)
     candidates = [folder / name for folder in _folders(job)]
-    found = [path for path in candidates if path.is_file()]
-    usable = next((path for path in found if os.access(path, os.X_OK)), None)
-    return usable or (_executable(job, found[0]) if found else _missing(job))
+    executables = [path for path in candidates if path.is_file()]
+    usable = next((path for path in executables if os.access(path, os.X_OK)), None)
+    return usable or (_executable(job, executables[0]) if executables else _missing(job))
 
 
 def _executable(job: Job, path: Path) -> Path:
@@ -154,7 +154,7 @@ def _not_started(job: Job, why: str, hint: str | None = None) -> CommandFailedEr
 def _neighbour(path: Path) -> str | None:
     """The nearest name in the same folder."""
     try:
-        return nearest(path.name, sorted(other.name for other in path.parent.iterdir()), alike=_ALIKE)
+        return nearest(path.name, sorted(sibling.name for sibling in path.parent.iterdir()), alike=_ALIKE)
     except OSError:
         return f"there is no folder {printable(str(path.parent))}"
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from perfcore.profile.recording import Run
 
 SHOWN = 100  # columns of a command in a message
-_LINES, _LINE = 6, 200  # how much of a failed command's last words a message holds
+_LINES, _LINE = 6, 200  # how much of a failed command's output a message holds
 OPTIONS = (("on_failure", "ignore"), ("timeout", ""))  # of collectors, that hints name
 
 
@@ -46,20 +46,20 @@ def shown(words: Sequence[str]) -> str:
 
 def explain(job: Job, error: StartError, cpus: Sequence[int] = ()) -> PerfError:
     """What a failure to start means."""
-    what, why = shown(job.argv), os.strerror(error.errno)
+    program, why = shown(job.argv), os.strerror(error.errno)
     if error.step == "cpus":
         return UsageError(
-            f"{what} cannot be pinned to {', '.join(map(str, cpus))}: this process may not use all of these CPUs",
+            f"{program} cannot be pinned to {', '.join(map(str, cpus))}: this process may not use all of these CPUs",
             hint=f"there are {_ranges(sorted(os.sched_getaffinity(0)))}",
         )
     if error.step == "start" and error.errno == errno.ENOEXEC:
         hint = "a script begins with a line such as `#!/bin/sh`; or run it in a shell"
-        return CommandFailedError(f"{what} cannot be started: no program of this machine, and no script", hint=hint)
+        return CommandFailedError(f"{program} cannot be started: no program of this machine, and no script", hint=hint)
     if error.step == "start" and error.errno == errno.ENOENT:
         hint = "the interpreter or loader that it names is missing, or it was removed since the last run"
-        return CommandFailedError(f"{what} cannot be started: {why}", hint=hint)
-    part = {"cwd": f"its folder {printable(str(job.cwd))}: ", "stdin": "its input: ", "output": "its output: "}
-    return CommandFailedError(f"{what} cannot be started: {part.get(error.step, '')}{why}")
+        return CommandFailedError(f"{program} cannot be started: {why}", hint=hint)
+    prefixes = {"cwd": f"its folder {printable(str(job.cwd))}: ", "stdin": "its input: ", "output": "its output: "}
+    return CommandFailedError(f"{program} cannot be started: {prefixes.get(error.step, '')}{why}")
 
 
 def too_long(what: str, run: Run, timeout: float | None) -> CommandFailedError:
@@ -78,8 +78,8 @@ def failed(
     if exitcode == -signal.SIGKILL:
         hint = "perhaps the system ran out of memory; " + hint
     if shell and exitcode in (126, 127):
-        found = "found no such" if exitcode == 127 else "may not execute the"
-        hint = f"{exitcode} is how a shell says that it {found} command"
+        reason = "found no such" if exitcode == 127 else "may not execute the"
+        hint = f"{exitcode} is how a shell says that it {reason} command"
     return CommandFailedError(f"{what} {how} in {_when(run)}{_last_words(words)}", hint=hint)
 
 
@@ -96,16 +96,16 @@ def _signal(number: int) -> str:
 
 def _last_words(words: bytes) -> str:
     lines = printable_lines(words.decode(errors="replace")).split("\n")
-    kept = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
-    return "; its last words:" + "".join(f"\n  {line}" for line in kept) if kept else ""
+    tail = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
+    return "; end of its output:" + "".join(f"\n  {line}" for line in tail) if tail else ""
 
 
 def _ranges(numbers: Sequence[int]) -> str:
     """`0-3,8` for 0 1 2 3 8."""
     parts: list[list[int]] = []
-    for number in numbers:
-        if parts and number == parts[-1][-1] + 1:
-            parts[-1].append(number)
+    for value in numbers:
+        if parts and value == parts[-1][-1] + 1:
+            parts[-1].append(value)
         else:
-            parts.append([number])
-    return ",".join(f"{part[0]}-{part[-1]}" if len(part) > 1 else str(part[0]) for part in parts)
+            parts.append([value])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in parts)

@@ -40,7 +40,7 @@ def _choose_vcs(
     names = [vcs] if vcs else list(plugins.names("vcs"))
     if not names:
         raise PluginError("no plugin for a version control system is installed", hint="pip install perfcore-vcs-git")
-    found = {}
+    roots = {}
     for name in names:
         try:
             root = detected_root(plugins, name, directory)
@@ -49,11 +49,11 @@ def _choose_vcs(
                 raise
             continue
         if root is not None:
-            found[name] = root
-    if len(found) > 1:
-        raise UsageError(f"this is a repository of {' and of '.join(found)}", hint="choose one with --vcs")
-    if found:
-        return next(iter(found.items()))
+            roots[name] = root
+    if len(roots) > 1:
+        raise UsageError(f"this is a repository of {' and of '.join(roots)}", hint="choose one with --vcs")
+    if roots:
+        return next(iter(roots.items()))
     if not init_vcs:
         listed = " or ".join(names)
         raise NotFoundError(f"{directory} is not in a {listed} repository", hint="make one with `perf init --init-vcs`")
@@ -83,8 +83,8 @@ def _make_folder(perf: Path, vcs: str) -> None:
         if perf.exists():
             raise PerfError(f"{perf} is there already and is no perfcore repository: move it away") from error
         raise StorageError(f"cannot make {perf}: {error.strerror}") from error
-    for left in perf.parent.glob(f"{_UNFINISHED}*"):  # by a killed init; another one at work fails anyway now
-        shutil.rmtree(left, ignore_errors=True)
+    for stale in perf.parent.glob(f"{_UNFINISHED}*"):  # by a killed init; another one at work fails anyway now
+        shutil.rmtree(stale, ignore_errors=True)
 
 
 def _refuse_existing(perf: Path) -> None:

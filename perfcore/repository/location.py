@@ -90,15 +90,15 @@ def load_config(
 
 def detected_root(plugins: Plugins, name: str, place: Path) -> Path | None:
     """The root of the working tree that a VCS sees around a place."""
-    found, driver = plugins.load("vcs", name)
-    with guard(found, "detect"):
+    info, driver = plugins.load("vcs", name)
+    with guard(info, "detect"):
         return driver.detect(place)  # type: ignore[no-any-return]
 
 
 def home_of(plugins: Plugins, name: str, root: Path) -> Path:
     """The directory where `.perf` belongs: the root where a driver links no trees."""
-    found, driver = plugins.make(VCS, name, place=root)
-    with guard(found, "home"):
+    info, driver = plugins.make(VCS, name, place=root)
+    with guard(info, "home"):
         return driver.home() if hasattr(driver, "home") else root
 
 

@@ -15,7 +15,7 @@ from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes
 from perfcore.store import objects, pending
-from perfcore.store.store import Kept
+from perfcore.store.store import PieceBuffer
 from perfcore.text import brief
 
 if TYPE_CHECKING:
@@ -28,13 +28,13 @@ _TAG_RULES = "no blanks, '@', ':' or slashes, and no hyphen in front"
 
 
 class _Source(NamedTuple):
-    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read. `kept`
+    """Where a profile that is to be registered comes from: `pending`, or the file at `path` as it was read. `buffer`
     has the pieces of its tables."""
 
     name: str
     profile: Profile
     data: bytes
-    kept: Kept
+    buffer: PieceBuffer
     pending: Pending | None = None
     path: Path | None = None
     stamp: tuple[int, ...] = ()
@@ -58,17 +58,17 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
         )
     repository.vcs.check_minor_version_validity(target)
     objects.check_type("profile", profile.header.type, name)
-    earlier = repository.store.earlier(profile)
-    content, tables = codec.for_object(source.data, source.kept.put_piece, where=name, earlier=earlier)
+    chains = repository.store.earlier(profile)
+    content, tables = codec.for_object(source.data, source.buffer.put_piece, where=name, earlier=chains)
     entry = repository.store.register(
         repository.vcs_name,
         target,
         content,
         profile.header.type,
         _entry(repository, name, profile, content, tables),
-        restore=source.kept.restore,
+        restore=source.buffer.restore,
     )
-    repository.store.recent.note(profile, codec.shared_pieces(content, name))
+    repository.store.stack_bases.note(profile, codec.shared_pieces(content, name))
     repository.plugins.emit("profile_registered", entry=entry, version=target)
     if not keep:
         _remove_source(repository, source)
@@ -131,20 +131,20 @@ def entry_of(profile: Profile, id: str, name: str, tables: tuple[str, ...]) -> E
 def _source(repository: Repository, ref: Ref) -> _Source:
     if ref.entry is not None:
         raise UsageError(f"{ref.name} is registered already")
-    kept = Kept(repository.store)
+    buffer = PieceBuffer(repository.store)
     if ref.pending is not None:
         waiting, data = ref.pending, b""
         if waiting.profile is not None:  # else it may be too large to be read
-            waiting, data = pending.read(repository.store, waiting.name, kept.get_piece)
+            waiting, data = pending.read(repository.store, waiting.name, buffer.get_piece)
         if waiting.profile is None:
             raise FormatError(waiting.damage, hint="it stays where it is; nothing was registered")
         verify(waiting.profile, waiting.name)
-        return _Source(waiting.name, waiting.profile, data, kept, pending=waiting)
+        return _Source(waiting.name, waiting.profile, data, buffer, pending=waiting)
     assert ref.path is not None
-    profile, data, stamp = read_profile_file(repository, ref.path, None, kept.get_piece)
+    profile, data, stamp = read_profile_file(repository, ref.path, None, buffer.get_piece)
     if not data:
-        data, _ = codec.encode(profile, kept.put_piece, earlier=repository.store.earlier(profile))
-    return _Source(ref.path.name, profile, data, kept, path=ref.path, stamp=stamp)
+        data, _ = codec.encode(profile, buffer.put_piece, earlier=repository.store.earlier(profile))
+    return _Source(ref.path.name, profile, data, buffer, path=ref.path, stamp=stamp)
 
 
 def _remove_source(repository: Repository, source: _Source) -> None:

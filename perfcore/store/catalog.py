@@ -1,4 +1,4 @@
-"""What the indexes said when they were last read: `.perf/cache/indexes`, one file for each folder of objects.
+"""A cache of the indexes as they were last read: `.perf/cache/indexes`, one file for each folder of objects.
 
 It may be removed at any time, which costs time and nothing else. What it says of a folder counts only while the
 storage gives that folder the stamp that it had before it was read (`Storage.stamps`), and only if the file is
@@ -28,10 +28,10 @@ from perfcore.store import index as indexes
 from perfcore.store.index import Index
 from perfcore.store.store import OBJECTS, Store, is_object_key
 
-_LAYOUT = 1
-_LIMIT = 1 << 28
+_LAYOUT = 1  # of the files below; another one makes all of them unread
+_LIMIT = 1 << 28  # bytes; a larger file of the cache is not read
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
-_CHECKSUM = 20
+_CHECKSUM = 20  # bytes of a SHA-1
 # Without O_NONBLOCK, a pipe somebody put there would hold us for ever.
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
@@ -40,33 +40,33 @@ _FIELDS = attrs.fields(Entry)
 _HEAD = repr(("indexes", _LAYOUT, __version__, tuple(field.name for field in _FIELDS))).encode() + b"\n"
 
 
-class _Said(msgspec.Struct, array_like=True, frozen=True, gc=False):
-    """What one index says: its live entries."""
+class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):
+    """The live entries of one index."""
 
     vcs: str
     version: str
     entries: tuple[Entry, ...]
 
 
-class _Kept(msgspec.Struct, array_like=True, gc=False):
-    """What is kept of a folder: what each index says, and the names of what nobody has looked at."""
+class _CachedFolder(msgspec.Struct, array_like=True, gc=False):
+    """A file of the cache: the indexes of a folder by name, and the names of files that nobody has read."""
 
     stamp: str
-    said: dict[str, msgspec.Raw]
+    indexes: dict[str, msgspec.Raw]
     unread: str
 
 
-_decode_said = msgspec.msgpack.Decoder(_Said).decode
-_decode_kept = msgspec.msgpack.Decoder(_Kept).decode
+_decode_index = msgspec.msgpack.Decoder(_CachedIndex).decode
+_decode_folder = msgspec.msgpack.Decoder(_CachedFolder).decode
 _encode = msgspec.msgpack.encode
 
 
 @attrs.define
 class _Folder:
-    """What is known of a folder of objects. A name that is neither `said` nor `unread` is no index."""
+    """The indexes of a folder of objects. A name that is neither in `indexes` nor in `unread` is no index."""
 
     stamp: str = ""
-    said: dict[str, msgspec.Raw] = attrs.field(factory=dict)
+    indexes: dict[str, msgspec.Raw] = attrs.field(factory=dict)
     unread: set[str] = attrs.field(factory=set)
     learned: bool = False
 
@@ -75,7 +75,7 @@ class _Folder:
         self.learned = True
         if index is not None:
             row = (index.vcs, index.version, [_as_dict(entry) for entry in index.live])
-            self.said[name] = msgspec.Raw(_encode(row))
+            self.indexes[name] = msgspec.Raw(_encode(row))
 
 
 Row = tuple[str, tuple[Entry, ...]]
@@ -86,17 +86,17 @@ class Catalog:
 
     def __init__(self, store: Store, folder: Path | None) -> None:
         self._store = store
-        self._place = folder
+        self._directory = folder
         self._stamps = _stamps(store)
         self._folders: dict[str, _Folder] = {}
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
         """The live entries of a version. FormatError where its index is damaged."""
         folder = self._folders.get(version[:2])
-        raw = folder.said.get(version[2:]) if folder is not None else None
-        said = None if raw is None else _said(raw)
-        if said is not None and said.version == version and said.vcs == vcs:  # so it is for nearly every version
-            return said.entries
+        raw = folder.indexes.get(version[2:]) if folder is not None else None
+        index = None if raw is None else _cached_index(raw)
+        if index is not None and index.version == version and index.vcs == vcs:  # as for nearly every version
+            return index.entries
         return self._look(vcs, version)
 
     def _look(self, vcs: str, version: str) -> tuple[Entry, ...]:
@@ -104,11 +104,11 @@ class Catalog:
             return self._store.read_index(vcs, version).live
         key = indexes.key_name(vcs, version)
         folder = self._folders.get(key[:2]) or self._open(key[:2])
-        raw = folder.said.get(key[2:])
+        raw = folder.indexes.get(key[2:])
         if raw is not None:
-            said = _said(raw)
-            if said is not None and said.version == version and said.vcs == vcs:
-                return said.entries
+            cached = _cached_index(raw)
+            if cached is not None and cached.version == version and cached.vcs == vcs:
+                return cached.entries
         elif key[2:] not in folder.unread:
             return ()
         index = self._store.read_index(vcs, version)
@@ -119,8 +119,8 @@ class Catalog:
         """(version, live entries) of every index, in the order of their keys; a damaged one is given as the
         error."""
         if self._stamps is None:
-            for _, found in self._store.indexes():
-                yield found if isinstance(found, FormatError) else (found.version, found.live)
+            for _, index in self._store.indexes():
+                yield index if isinstance(index, FormatError) else (index.version, index.live)
             return
         for prefix in sorted(self._stamps):
             if match := _FOLDER.fullmatch(prefix):
@@ -128,23 +128,23 @@ class Catalog:
 
     def save(self) -> None:
         """Keep what was learned. A folder that cannot be written costs time, nothing else."""
-        if self._place is None:
+        if self._directory is None:
             return
         with contextlib.suppress(OSError):
             for name, folder in self._folders.items():
                 if folder.learned and folder.stamp:
-                    _write(self._place, name, folder)
+                    _write(self._directory, name, folder)
                     folder.learned = False
 
     def _open(self, name: str) -> _Folder:
-        """What is known of a folder: from the cache, or else that it has these names."""
+        """A folder from the cache, or else with all its names unread."""
         prefix = f"{OBJECTS}{name}/"
         stamp = (self._stamps or {}).get(prefix)
         if stamp is None:
             folder = _Folder()
         else:
-            kept = _read(self._place / name, stamp) if self._place is not None and stamp else None
-            folder = kept or _Folder(stamp, unread=self._names(prefix))
+            cached = _read(self._directory / name, stamp) if self._directory is not None and stamp else None
+            folder = cached or _Folder(stamp, unread=self._names(prefix))
         self._folders[name] = folder
         return folder
 
@@ -154,20 +154,20 @@ class Catalog:
 
     def _all_of(self, name: str) -> Iterator[Row | FormatError]:
         folder = self._folders.get(name) or self._open(name)
-        found: dict[str, Row | FormatError] = {}
-        for each, raw in folder.said.items():
-            said = _said(raw)
-            if said is None:
-                folder.unread.add(each)
+        rows: dict[str, Row | FormatError] = {}
+        for key, raw in folder.indexes.items():
+            index = _cached_index(raw)
+            if index is None:
+                folder.unread.add(key)
             else:
-                found[each] = said.version, said.entries
+                rows[key] = index.version, index.entries
         if folder.unread:
-            found.update(self._read_rest(f"{OBJECTS}{name}/", folder))
-        for each in sorted(found):
-            yield found[each]
+            rows.update(self._read_unread(f"{OBJECTS}{name}/", folder))
+        for key in sorted(rows):
+            yield rows[key]
 
-    def _read_rest(self, prefix: str, folder: _Folder) -> Iterator[tuple[str, Row | FormatError]]:
-        """Look at what nobody has looked at; gives by name what the indexes among it say."""
+    def _read_unread(self, prefix: str, folder: _Folder) -> Iterator[tuple[str, Row | FormatError]]:
+        """Read the files that nobody has read; gives the indexes among them by name."""
         for row in self._store.storage.list(prefix):
             name = row.key.removeprefix(prefix)
             if name not in folder.unread:
@@ -188,31 +188,31 @@ def _stamps(store: Store) -> Mapping[str, str] | None:
     return None if stamps is None else stamps(OBJECTS)
 
 
-def _said(raw: msgspec.Raw) -> _Said | None:
-    """What an index said, None where that cannot be read."""
+def _cached_index(raw: msgspec.Raw) -> _CachedIndex | None:
+    """An index of the cache, None where it cannot be read."""
     try:
-        return _decode_said(raw)
+        return _decode_index(raw)
     except _UNREADABLE:
         return None
 
 
 def _as_dict(entry: Entry) -> dict[str, Any]:
-    """The entry without what is as usual."""
+    """The entry without the fields that have their default."""
     values = ((field, getattr(entry, field.name)) for field in _FIELDS)
     return {field.name: value for field, value in values if value != field.default}
 
 
 def _read(path: Path, stamp: str) -> _Folder | None:
-    """What a file says, None where it does not count."""
+    """The folder in a file of the cache, None where it is stale or damaged."""
     try:
         data = _bytes_of(path)
         payload = memoryview(data)[len(_HEAD) + _CHECKSUM :]
         if not data.startswith(_HEAD + hashlib.sha1(payload, usedforsecurity=False).digest()):
             return None
-        kept = _decode_kept(payload)
+        cached = _decode_folder(payload)
     except (OSError, *_UNREADABLE):
         return None
-    return _Folder(kept.stamp, kept.said, set(kept.unread.split())) if kept.stamp == stamp else None
+    return _Folder(cached.stamp, cached.indexes, set(cached.unread.split())) if cached.stamp == stamp else None
 
 
 def _bytes_of(path: Path) -> bytes:
@@ -227,12 +227,12 @@ def _bytes_of(path: Path) -> bytes:
         os.close(handle)
 
 
-def _write(place: Path, name: str, folder: _Folder) -> None:
+def _write(directory: Path, name: str, folder: _Folder) -> None:
     """Write the file of a folder, whole or not at all. A link in the way is not followed: a `.perf` may come from
     elsewhere."""
-    if place.parent.is_symlink() or place.is_symlink():
+    if directory.parent.is_symlink() or directory.is_symlink():
         return
-    place.mkdir(parents=True, exist_ok=True)
-    payload = _encode(_Kept(folder.stamp, folder.said, " ".join(sorted(folder.unread))))
+    directory.mkdir(parents=True, exist_ok=True)
+    payload = _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread))))
     data = _HEAD + hashlib.sha1(payload, usedforsecurity=False).digest() + payload
-    files.write_atomically(place / name, data, durable=False)
+    files.write_atomically(directory / name, data, durable=False)

@@ -1,4 +1,4 @@
-"""What is reachable, what is not, and what is damaged: garbage collection and `fsck`."""
+"""Reachable, unreachable and damaged objects: garbage collection and `fsck`."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_k
 
 
 @attrs.frozen(kw_only=True)
-class Swept:
-    """What a collection of garbage did, or would do: keys and bytes."""
+class GarbageReport:
+    """The objects that a collection of garbage removed, or would remove."""
 
     removed: tuple[str, ...]
     bytes: int
@@ -35,7 +35,7 @@ class Finding:
     text: str
 
 
-def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> Swept:
+def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
     What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
@@ -53,7 +53,7 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
     for row in garbage:
         if dry_run or _remove(store, row):
             removed.append(row)
-    return Swept(
+    return GarbageReport(
         removed=tuple(row.key for row in removed),
         bytes=sum(row.size for row in removed),
         kept=len(listed) - len(removed),
@@ -64,7 +64,7 @@ def examine(store: Store) -> Iterator[Finding]:
     """Everything that is wrong with a store, key by key; all of it is read. Others may be writing meanwhile: what
     seems to be missing is looked for once more, and so is the reference to it."""
     present: dict[str, str] = {}
-    wanted: list[tuple[str, str, str]] = []
+    references: list[tuple[str, str, str]] = []
     for row in store.storage.list(OBJECTS):
         if not is_object_key(row.key):
             yield _foreign(row.key)
@@ -73,7 +73,7 @@ def examine(store: Store) -> Iterator[Finding]:
             data = store.read_listed(row)
             if data is not None:
                 present[key_id(row.key)] = _kind(row.key, data)
-                wanted += [(id, kind, row.key) for id, kind in _references(row.key, data)]
+                references += [(id, kind, row.key) for id, kind in _references(row.key, data)]
         except PerfError as error:
             present.pop(key_id(row.key), None)
             yield Finding(key=row.key, level="error", text=error.message)
@@ -84,13 +84,13 @@ def examine(store: Store) -> Iterator[Finding]:
             continue
         data = store.read_key(waiting.key)
         if data is not None:
-            wanted += [(id, kind, waiting.key) for id, kind in _references(waiting.key, data)]
-    held = {id for id, _, by in wanted if _is_root(by, present)}
-    for id, kind, by in dict.fromkeys(wanted):
-        found = present.get(id) or _kind_now(store, id)
-        if found == kind or not _still_refers(store, by, id):
+            references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, data)]
+    held = {id for id, _, by in references if _is_root(by, present)}
+    for id, kind, by in dict.fromkeys(references):
+        actual = present.get(id) or _kind_now(store, id)
+        if actual == kind or not _still_refers(store, by, id):
             continue
-        wrong = f"{id} should be a {kind} and is a {found}" if found else f"{kind} {id} is missing or damaged"
+        wrong = f"{id} should be a {kind} and is a {actual}" if actual else f"{kind} {id} is missing or damaged"
         if _is_root(by, present) or key_id(by) in held:
             yield Finding(key=by, level="error", text=wrong)
         else:
@@ -165,12 +165,12 @@ def _kind_now(store: Store, id: str) -> str | None:
 
 def _still_refers(store: Store, key: str, id: str) -> bool:
     data = store.read_key(key)
-    return data is not None and any(found == id for found, _ in _references(key, data))
+    return data is not None and any(target == id for target, _ in _references(key, data))
 
 
 def _reachable(store: Store) -> tuple[set[str], set[str]]:
     """(ids of all that is referred to, keys of indexes and lists of notes)."""
-    found: set[str] = set()
+    reachable: set[str] = set()
     lists: set[str] = set()
     profiles: set[str] = set()
     for row in store.storage.list(OBJECTS):
@@ -181,10 +181,10 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
             lists.add(row.key)
             for entry in indexes.decode(data, where=f"index {row.key}").live:
                 profiles.add(entry.profile)
-                found.update(entry.tables)
+                reachable.update(entry.tables)
         elif notes.is_list(data):
             lists.add(row.key)
-            found.update(notes.decode(data, f"list of notes {row.key}"))
+            reachable.update(notes.decode(data, f"list of notes {row.key}"))
         elif not objects.is_compressed(data):
             raise _unknown(row.key)
     for waiting in pending.walk(store):
@@ -193,11 +193,11 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
                 waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known"
             )
         with contextlib.suppress(KeyMissingError):
-            found.update(_held_by(store, waiting))
+            reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
     for id in profiles:
-        found.update(_pieces_of(store, id))
-    return found | profiles, lists
+        reachable.update(_pieces_of(store, id))
+    return reachable | profiles, lists
 
 
 def _passed_over(key: str) -> bool:
@@ -220,16 +220,16 @@ def _held_by(store: Store, waiting: Pending) -> set[str]:
     """Everything that the pending profile refers to, and what it becomes when it is registered: so nothing of it
     is missing if the process that registers it is killed before it could look again."""
     _, data = pending.read(store, waiting.name)
-    kept: set[str] = set()
+    tables: set[str] = set()
 
     def keep(table: str, piece: bytes) -> str:
         id = objects.identify(table_object(table, piece))
-        kept.add(id)
+        tables.add(id)
         return id
 
     content, pieces = codec.for_object(data, keep, where=waiting.key)
     assert waiting.profile is not None
-    return {*kept, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
+    return {*tables, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
 
 
 def _pieces_of(store: Store, id: str) -> tuple[str, ...]:

@@ -26,8 +26,8 @@ _V1 = struct.Struct("<I20s")
 _ENTRY = struct.Struct("<Bq20sI")
 _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
-_CHECKSUM = 20
-_NANO = 1_000_000_000
+_CHECKSUM = 20  # bytes of a SHA-1
+_NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
 _ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
 
 
@@ -67,8 +67,8 @@ def bury(index: Index, entry: Entry) -> Index:
     """The index with the entry turned into a tombstone. One from version 1 of the format, which says less than
     the completed entry that people see, is known by what it does say."""
     entry = storable(entry)
-    found = [e for e in index.live if e == entry or (not e.type and _said_by_v1(e) == _said_by_v1(entry))]
-    buried = [attrs.evolve(e, tombstone=True) for e in found or (entry,)]
+    matches = [e for e in index.live if e == entry or (not e.type and _v1_identity(e) == _v1_identity(entry))]
+    buried = [attrs.evolve(e, tombstone=True) for e in matches or (entry,)]
     return attrs.evolve(index, entries=_joined((*index.entries, *buried)))
 
 
@@ -76,7 +76,7 @@ def current(index: Index, entry: Entry) -> Entry | None:
     """What has become of an entry that was read earlier: itself, or the same profile with other tags; None where
     it was taken off."""
     entry = storable(entry)
-    if any(e == entry or (not e.type and _said_by_v1(e) == _said_by_v1(entry)) for e in index.live):
+    if any(e == entry or (not e.type and _v1_identity(e) == _v1_identity(entry)) for e in index.live):
         return entry
     return next((e for e in index.live if (e.profile, e.name) == (entry.profile, entry.name)), None)
 
@@ -123,17 +123,17 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
     payload, checksum = data[:-_CHECKSUM], data[-_CHECKSUM:]
     if len(payload) < _HEAD.size or hashlib.sha1(payload, usedforsecurity=False).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
-    _, number, count = _HEAD.unpack_from(payload)
-    if number not in VERSIONS:
-        newer = number > max(VERSIONS)
+    _, format_version, count = _HEAD.unpack_from(payload)
+    if format_version not in VERSIONS:
+        newer = format_version > max(VERSIONS)
         raise FormatError(
-            f"{where} is an index of version {number}",
+            f"{where} is an index of version {format_version}",
             hint="upgrade perfcore" if newer else "if another tool made it: perf import FORMAT DIR",
         )
     reader = _Reader(payload, _HEAD.size, where)
-    if number == 3:
+    if format_version == 3:
         vcs, version = reader.text(), reader.text()
-    read = _decode_v3 if number == 3 else _decode_v1
+    read = _decode_v3 if format_version == 3 else _decode_v1
     entries = tuple(read(reader) for _ in range(count))
     if reader.offset != len(payload):
         raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
@@ -145,15 +145,15 @@ def is_index(data: bytes) -> bool:
 
 
 def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    found: dict[Entry, Entry] = {}
+    unique: dict[Entry, Entry] = {}
     for entry in entries:
         key = attrs.evolve(entry, tombstone=False) if entry.tombstone else entry
-        if key not in found or entry.tombstone:
-            found[key] = entry
-    return tuple(sorted(found.values(), key=_ORDER))
+        if key not in unique or entry.tombstone:
+            unique[key] = entry
+    return tuple(sorted(unique.values(), key=_ORDER))
 
 
-def _said_by_v1(entry: Entry) -> tuple[object, ...]:
+def _v1_identity(entry: Entry) -> tuple[object, ...]:
     return (entry.profile, entry.created // _NANO, entry.name)
 
 
@@ -223,9 +223,9 @@ class _Reader:
         end = self.offset + size
         if end > len(self.data):
             raise FormatError(f"{self.where} is damaged: an entry is cut short")
-        taken = self.data[self.offset : end]
+        field = self.data[self.offset : end]
         self.offset = end
-        return taken
+        return field
 
     def text(self) -> str:
         (size,) = _LENGTH.unpack(self.take(_LENGTH.size))

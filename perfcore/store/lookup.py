@@ -69,28 +69,28 @@ class Places:
 
 def resolve(name: str, places: Places) -> list[Ref]:
     """The profiles of a name: one, or those of a range. NotFoundError, AmbiguousError."""
-    revision, rest = _split_revision(name, places.cwd)
-    if match := _RANGE.fullmatch(rest):
+    revision, local_name = _split_revision(name, places.cwd)
+    if match := _RANGE.fullmatch(local_name):
         return _range(match, revision, places, name)
-    if match := _NUMBER.fullmatch(rest):
+    if match := _NUMBER.fullmatch(local_name):
         return [_numbered(int(match[1]), match[2], revision, places, name)]
-    found = _by_name(rest, revision, places) if rest else []
-    if not found:
+    refs = _by_name(local_name, revision, places) if local_name else []
+    if not refs:
         raise NotFoundError(
             f"there is no profile '{printable(name)}'",
             hint="profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path",
         )
-    if len(found) > 1:
-        listed = "\n".join(f"  {ref.title}" for ref in found[:20])
-        more = f"\n  and {len(found) - 20} more" if len(found) > 20 else ""
-        raise AmbiguousError(f"'{printable(name)}' fits {len(found)} profiles:\n{listed}{more}")
-    return found
+    if len(refs) > 1:
+        listed = "\n".join(f"  {ref.title}" for ref in refs[:20])
+        overflow = f"\n  and {len(refs) - 20} more" if len(refs) > 20 else ""
+        raise AmbiguousError(f"'{printable(name)}' fits {len(refs)} profiles:\n{listed}{overflow}")
+    return refs
 
 
 def is_number(name: str) -> bool:
     """Whether a name is `N@i`, `N@p` or a range of them, of whichever version."""
-    rest = name.rpartition(":")[2]
-    return bool(_NUMBER.fullmatch(rest) or _RANGE.fullmatch(rest))
+    local_name = name.rpartition(":")[2]
+    return bool(_NUMBER.fullmatch(local_name) or _RANGE.fullmatch(local_name))
 
 
 def refs_of(version: str, entries: Sequence[Entry]) -> list[Ref]:
@@ -102,34 +102,34 @@ def pending_refs(pending: Sequence[Pending]) -> list[Ref]:
 
 
 def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
-    revision, colon, rest = name.rpartition(":")
-    if not colon or not revision or (not _NUMBER.fullmatch(rest) and _is_file(cwd / name)):
+    revision, colon, local_name = name.rpartition(":")
+    if not colon or not revision or (not _NUMBER.fullmatch(local_name) and _is_file(cwd / name)):
         return None, name
-    return revision, rest
+    return revision, local_name
 
 
-def _numbered(number: int, place: str, revision: str | None, places: Places, name: str) -> Ref:
-    refs = _place(place, revision, places)
+def _numbered(number: int, area: str, revision: str | None, places: Places, name: str) -> Ref:
+    refs = _refs_in(area, revision, places)
     if number >= len(refs):
-        where = "pending" if place == "p" else f"registered for {'this' if revision is None else 'that'} version"
-        count = f"{'is' if len(refs) == 1 else 'are'} {len(refs)} {where}" if refs else f"are none {where}"
-        last = f"; the last is {len(refs) - 1}@{place}" if refs else ""
+        status = "pending" if area == "p" else f"registered for {'this' if revision is None else 'that'} version"
+        count = f"{'is' if len(refs) == 1 else 'are'} {len(refs)} {status}" if refs else f"are none {status}"
+        last = f"; the last is {len(refs) - 1}@{area}" if refs else ""
         raise NotFoundError(f"{printable(name)}: no such profile; there {count}{last}")
     return refs[number]
 
 
 def _range(match: re.Match[str], revision: str | None, places: Places, name: str) -> list[Ref]:
-    first, place, last, other = int(match[1]), match[2], int(match[3]), match[4]
-    if place != other or last < first:
-        raise UsageError(f"{printable(name)} is no range: write 0@{place}-3@{place}")
-    refs = _place(place, revision, places)
+    first, area, last, last_area = int(match[1]), match[2], int(match[3]), match[4]
+    if area != last_area or last < first:
+        raise UsageError(f"{printable(name)} is no range: write 0@{area}-3@{area}")
+    refs = _refs_in(area, revision, places)
     if last >= len(refs):
-        _numbered(last, place, revision, places, name)
+        _numbered(last, area, revision, places, name)
     return refs[first : last + 1]
 
 
-def _place(place: str, revision: str | None, places: Places) -> list[Ref]:
-    if place == "p":
+def _refs_in(area: str, revision: str | None, places: Places) -> list[Ref]:
+    if area == "p":
         if revision is not None:
             raise UsageError("pending profiles belong to no version: write N@p")
         return pending_refs(places.pending())
@@ -139,29 +139,29 @@ def _place(place: str, revision: str | None, places: Places) -> list[Ref]:
 
 def _by_name(name: str, revision: str | None, places: Places) -> list[Ref]:
     if revision is not None:
-        registered = _place("i", revision, places)
+        registered = _refs_in("i", revision, places)
         return _tagged(registered, name) or _matching(registered, name)
     try:
-        registered = _here(places)
+        registered = _current_refs(places)
     except FormatError:  # what a damaged index holds is not known, but what stands elsewhere is
-        found = _among([], name, places)
-        if not found:
+        refs = _among([], name, places)
+        if not refs:
             raise
-        return found
+        return refs
     return _among(registered, name, places)
 
 
 def _among(registered: list[Ref], name: str, places: Places) -> list[Ref]:
-    found = _tagged(registered, name) or _tagged(_everywhere(places), name) or _matching(registered, name)
-    if not found and _is_file(places.cwd / name):
+    refs = _tagged(registered, name) or _tagged(_all_refs(places), name) or _matching(registered, name)
+    if not refs and _is_file(places.cwd / name):
         return [Ref(kind="file", path=places.cwd / name, typed=name)]
-    if not found:
+    if not refs:
         waiting = pending_refs(places.pending())
-        found = [r for r in waiting if r.pending and name in (r.pending.name, r.pending.name.removesuffix(".perf"))]
-        found = found or [ref for ref in waiting if ref.pending and name in ref.pending.name]
-    if not found and _HEX.fullmatch(name):
-        found = [ref for ref in _everywhere(places) if ref.entry and ref.entry.profile.startswith(name)]
-    return found
+        refs = [r for r in waiting if r.pending and name in (r.pending.name, r.pending.name.removesuffix(".perf"))]
+        refs = refs or [ref for ref in waiting if ref.pending and name in ref.pending.name]
+    if not refs and _HEX.fullmatch(name):
+        refs = [ref for ref in _all_refs(places) if ref.entry and ref.entry.profile.startswith(name)]
+    return refs
 
 
 def _tagged(refs: Sequence[Ref], tag: str) -> list[Ref]:
@@ -179,20 +179,20 @@ def _matching(refs: Sequence[Ref], name: str) -> list[Ref]:
     ]
 
 
-def _here(places: Places) -> list[Ref]:
+def _current_refs(places: Places) -> list[Ref]:
     try:
-        return _place("i", None, places)
+        return _refs_in("i", None, places)
     except (NotFoundError, VersionError):
         return []
 
 
-def _everywhere(places: Places) -> list[Ref]:
+def _all_refs(places: Places) -> list[Ref]:
     numbers: dict[str, int] = {}
     refs = []
     for version, entry in places.everywhere():
-        number = numbers.setdefault(version, 0)
+        position = numbers.setdefault(version, 0)
         numbers[version] += 1
-        refs.append(Ref(kind="index", number=number, version=version, entry=entry))
+        refs.append(Ref(kind="index", number=position, version=version, entry=entry))
     return refs
 
 

@@ -16,7 +16,7 @@ from perfcore.store.store import Store, object_key
 MAGIC = b"nidx"
 VERSION = 1
 _HEAD = struct.Struct("<4sII")
-_TRIES = 1000
+_TRIES = 1000  # writers that were faster, before a livelock is reported
 
 
 def key(subject: str) -> str:

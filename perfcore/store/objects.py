@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from perfcore.errors import FormatError
 
-MAX_BYTES = 1 << 28
-_MAX_HEADER = 300
+MAX_BYTES = 1 << 28  # 256 MiB: a damaged length must not fill the memory
+_MAX_HEADER = 300  # _HEADER matches at most 247
 _LONG = 1 << 16  # bytes: as long as a plane of a full piece of a table
 _MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
 _HEADER = re.compile(rb"([a-z][a-z0-9-]{0,30}) ([a-z0-9][a-z0-9.-]{0,200}) (0|[1-9][0-9]{0,11})\0")
@@ -39,28 +39,28 @@ def encode(item: Object) -> tuple[str, bytes]:
     check_type(item.kind, item.type)
     if len(item.content) > MAX_BYTES:
         raise FormatError(f"a {item.kind} of {len(item.content):,} bytes is over the limit of {MAX_BYTES:,}")
-    whole = _header(item) + item.content
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _deflated(whole, item.type)
+    data = _header(item) + item.content
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest(), _deflated(data, item.type)
 
 
-def _deflated(whole: bytes, type: str) -> bytes:
+def _deflated(data: bytes, type: str) -> bytes:
     """A zlib stream. What is long is to be written quickly; but stacks are most of a profile and are written once for
     many versions, and some planes of theirs vary so much that references to what stood before make them longer."""
-    if type != "stacks" or len(whole) < _LONG:
-        return zlib.compress(whole, 6 if len(whole) < _LONG else 1)
-    bounds = [0, *range(len(whole) % _LONG or _LONG, len(whole) + 1, _LONG)]  # parts end where planes do
-    parts = [_shorter(whole[start:end], end == len(whole)) for start, end in pairwise(bounds)]
-    return b"".join((b"\x78\x5e", *parts, zlib.adler32(whole).to_bytes(4, "big")))
+    if type != "stacks" or len(data) < _LONG:
+        return zlib.compress(data, 6 if len(data) < _LONG else 1)
+    bounds = [0, *range(len(data) % _LONG or _LONG, len(data) + 1, _LONG)]  # parts end where planes do
+    parts = [_shorter(data[start:end], end == len(data)) for start, end in pairwise(bounds)]
+    return b"".join((b"\x78\x5e", *parts, zlib.adler32(data).to_bytes(4, "big")))
 
 
 def _shorter(part: bytes, is_last: bool) -> bytes:
     """A part of a stream, with or without references to what stood before."""
-    tried = []
+    streams = []
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
         deflater = zlib.compressobj(6, wbits=-zlib.MAX_WBITS, strategy=strategy)
         mode = zlib.Z_FINISH if is_last else zlib.Z_SYNC_FLUSH
-        tried.append(deflater.compress(part) + deflater.flush(mode))
-    return min(tried, key=len)
+        streams.append(deflater.compress(part) + deflater.flush(mode))
+    return min(streams, key=len)
 
 
 def check_type(kind: str, type: str, where: str = "") -> None:
@@ -97,10 +97,10 @@ def inflate(data: bytes, name: str) -> Object:
         length = int(match[3])
         if length > MAX_BYTES or length > len(data) * _MAX_RATIO:
             raise FormatError(f"{name} is damaged: it claims to hold {length:,} bytes")
-        rest = length + match.end() - len(start)
+        missing = length + match.end() - len(start)
         content = start[match.end() :]
-        if rest >= 0:
-            content += inflater.decompress(inflater.unconsumed_tail, rest + 1)
+        if missing >= 0:
+            content += inflater.decompress(inflater.unconsumed_tail, missing + 1)
     except zlib.error as error:
         raise FormatError(f"{name} is damaged: {error}") from error
     if len(content) != length or not inflater.eof or inflater.unused_data:

@@ -69,16 +69,16 @@ def _write(store: Store, profile: Profile, put: Callable[[bytes], Pending]) -> P
     from perfcore.profile import codec
 
     check_type("profile", profile.header.type)
-    earlier = store.earlier(profile)
-    data, tables = store.encode_profile(profile, earlier, sealed=True)
+    chains = store.earlier(profile)
+    data, tables = store.encode_profile(profile, chains, sealed=True)
     saved = put(data)
     while True:  # from now on the tables are reachable; until now they were only new
         try:
             store.touch(tables)
-            store.recent.note(profile, codec.shared_pieces(data, saved.name))
+            store.stack_bases.note(profile, codec.shared_pieces(data, saved.name))
             return saved
         except KeyMissingError:
-            store.encode_profile(profile, earlier)
+            store.encode_profile(profile, chains)
 
 
 def read(store: Store, name: str, get: codec.GetPiece | None = None) -> tuple[Pending, bytes]:
@@ -121,8 +121,8 @@ def content_name(data: bytes) -> str:
 
 
 def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
-    for number in range(1, 1_000_000):
-        name = f"{base}{'' if number == 1 else f'-{number}'}{SUFFIX}"
+    for attempt in range(1, 1_000_000):
+        name = f"{base}{'' if attempt == 1 else f'-{attempt}'}{SUFFIX}"
         try:
             return Pending(name=name, tag=store.storage.create(JOBS + name, data), profile=profile)
         except KeyExistsError:

@@ -18,17 +18,17 @@ from perfcore.store.objects import ID
 if TYPE_CHECKING:
     from perfcore.model import Profile
 
-_LIMIT = 1 << 16
+_LIMIT = 1 << 16  # bytes: the ids of three tables of at most 64 pieces take 8 KiB
 
 
-class Recent:
+class StackBases:
     """The pieces that were written last for each configuration, by the names of their tables."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def pieces(self, profile: Profile) -> Mapping[str, Sequence[str]]:
-        """The ids of the pieces, none where nothing is known."""
+        """The ids of the pieces; empty without an earlier profile."""
         if self._folder is None:
             return {}
         import msgspec
@@ -52,5 +52,5 @@ class Recent:
 
 
 def _name(profile: Profile) -> str:
-    what = profile.config_id or "\0".join((profile.header.type, profile.header.label))
-    return hashlib.sha1(what.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"
+    identity = profile.config_id or "\0".join((profile.header.type, profile.header.label))
+    return hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"

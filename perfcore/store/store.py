@@ -19,7 +19,7 @@ from perfcore.errors import (
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.stack_base import Recent
+from perfcore.store.stack_base import StackBases
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed, Storage
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 OBJECTS = "objects/"
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
-_TRIES = 1000
-_RESTORES = 20
-_SLACK = 1 << 20
+_TRIES = 1000  # writers that were faster, before a livelock is reported
+_RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
+_SLACK = 1 << 20  # bytes by which zlib may lengthen an object, and a header
 _LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
 
 
@@ -55,12 +55,12 @@ def table_object(table: str, piece: bytes) -> objects.Object:
 
 
 class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `recent` says what
-    profiles may continue."""
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_bases` names the
+    stacks that profiles may continue."""
 
-    def __init__(self, storage: Storage, recent: Recent | None = None) -> None:
+    def __init__(self, storage: Storage, stack_bases: StackBases | None = None) -> None:
         self.storage = storage
-        self.recent = recent or Recent(None)
+        self.stack_bases = stack_bases or StackBases(None)
 
     def put(self, item: objects.Object) -> str:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was
@@ -110,7 +110,7 @@ class Store:
         """The stacks that a new profile continues, read when they are asked for and then kept."""
         from perfcore.profile import codec
 
-        return functools.cache(lambda: codec.chains(self.recent.pieces(profile), self.get_piece))
+        return functools.cache(lambda: codec.chains(self.stack_bases.pieces(profile), self.get_piece))
 
     def decode_profile(self, data: bytes, where: str) -> Profile:
         """The profile in this JSON; its tables are read from the store when they are looked at."""
@@ -161,9 +161,9 @@ class Store:
         entered: list[Entry] = []
 
         def enter(index: Index) -> Index:
-            known = indexes.current(index, entry)
-            placed[:] = [known or indexes.unburied(entry, index)]
-            if known is not None:
+            existing = indexes.current(index, entry)
+            placed[:] = [existing or indexes.unburied(entry, index)]
+            if existing is not None:
                 return index
             entered.append(placed[0])
             return indexes.add(index, placed[0])
@@ -253,19 +253,19 @@ class Store:
         except KeyMissingError:
             return Index(vcs=vcs, version=version), None
         try:
-            found = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
+            index = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
         except FormatError as error:
             raise FormatError(error.message, hint=error.hint or _LOST_INDEX) from error
-        if (found.vcs, found.version) not in ((vcs, version), ("", version)):
-            raise FormatError(f"{key} is the index of {found.version}, not of {version}")
-        return found, tag
+        if (index.vcs, index.version) not in ((vcs, version), ("", version)):
+            raise FormatError(f"{key} is the index of {index.version}, not of {version}")
+        return index, tag
 
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
 
 
-class Kept:
+class PieceBuffer:
     """The pieces of tables that are read and put through it, kept as they are stored: whole ones, which can be put
     again should they go from the store."""
 

@@ -66,6 +66,6 @@ def test_what_is_registered_holds_no_seal() -> None:
 
 def test_a_profile_that_was_edited_says_how_to_keep_it() -> None:
     with pytest.raises(FormatError) as raised:
-        checksum.check(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
+        checksum.verify(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
     assert raised.value.hint is not None
     assert "`seal` and `sha1`" in raised.value.hint

@@ -173,7 +173,8 @@ def test_enormous_counts_are_not_believed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "hint"), [(0, "perun"), (2, "perun"), (4, "upgrade perfcore"), (2**32 - 1, "upgrade")]
+    ("version", "hint"),
+    [(0, "perf import FORMAT"), (2, "perf import FORMAT"), (4, "upgrade perfcore"), (2**32 - 1, "upgrade")],
 )
 def test_other_versions_are_refused_with_a_way_out(version: int, hint: str) -> None:
     data = sealed(struct.pack("<4sII", b"pidx", version, 0))

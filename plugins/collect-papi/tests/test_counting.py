@@ -134,7 +134,7 @@ def test_exit_codes_and_signals_are_kept(measure: Measure, script: str, code: in
 
 
 def test_a_failure_tells_the_last_words(measure: Measure) -> None:
-    with pytest.raises(CommandFailedError, match="exited with code 3 in run 1; its last words:\n  why"):
+    with pytest.raises(CommandFailedError, match="exited with code 3 in run 1; end of its output:\n  why"):
         measure("sh", "-c", "echo why >&2; exit 3", event=KERNEL)
 
 

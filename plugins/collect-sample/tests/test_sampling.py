@@ -142,7 +142,7 @@ def test_a_command_that_fails_is_told_so(tmp_path: Path, tool: str, code: str) -
 
 
 def test_last_words_of_a_command_are_told(tmp_path: Path) -> None:
-    with pytest.raises(CommandFailedError, match=r"last words:(\n.*)*\n  ValueError: no such thing"):
+    with pytest.raises(CommandFailedError, match=r"end of its output:(\n.*)*\n  ValueError: no such thing"):
         sample(tmp_path, sys.executable, "-c", "raise ValueError('no such thing')")
 
 

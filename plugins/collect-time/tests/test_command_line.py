@@ -96,7 +96,7 @@ def test_kill_9_takes_the_helper_and_the_command_along(project: Project, marker:
 
 def test_a_failure_is_one_message_and_no_profile(project: Project) -> None:
     done = project.perf(*FAST, "--", "sh", "-c", "echo why >&2; exit 3", code=6)
-    assert "exited with code 3 in run 1; its last words:\n  why" in done.err
+    assert "exited with code 3 in run 1; end of its output:\n  why" in done.err
     assert done.out == ""
     assert pending(project) == 0
 

@@ -79,7 +79,7 @@ def test_a_program_removed_between_runs(measure: Measure, tmp_path: Path) -> Non
 
 def test_a_program_that_the_shell_does_not_find(measure: Measure) -> None:
     message, hint = refusal(measure, "no-such-program-1f3a --all", shell=True)
-    assert message.startswith("`no-such-program-1f3a --all` exited with code 127 in run 1; its last words:")
+    assert message.startswith("`no-such-program-1f3a --all` exited with code 127 in run 1; end of its output:")
     assert hint == "127 is how a shell says that it found no such command"
 
 

@@ -26,7 +26,7 @@ def test_a_failure_tells_command_code_run_and_last_words(measure: Measure) -> No
         measure("sh", "-c", script, runs=2)
     message = caught.value.message
     assert message.startswith("`sh -c 'test -e once")
-    assert "` exited with code 3 in run 2; its last words:\n  first\n  no \\x1b[31mmore" in message
+    assert "` exited with code 3 in run 2; end of its output:\n  first\n  no \\x1b[31mmore" in message
     assert "--on-failure ignore" in (caught.value.hint or "")
 
 
@@ -42,7 +42,7 @@ def test_words_of_an_earlier_run_are_not_its_last(measure: Measure) -> None:
     script = "test -e once && exit 3; touch once; echo earlier >&2"
     with pytest.raises(CommandFailedError) as caught:
         measure("sh", "-c", script, runs=2)
-    assert "its last words" not in caught.value.message
+    assert "end of its output" not in caught.value.message
 
 
 def test_a_signal_is_told_by_name(measure: Measure) -> None:

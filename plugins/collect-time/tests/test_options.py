@@ -79,7 +79,7 @@ def test_a_failed_side_step_is_an_error_that_names_it(measure: Measure, which: s
     with pytest.raises(CommandFailedError) as caught:
         measure("true", on_failure="ignore", **{which: script})
     assert caught.value.message.startswith(f"the {which} command `echo on")
-    assert "exited with code 5 in run 1; its last words:\n  on standard output\n  on standard error" in (
+    assert "exited with code 5 in run 1; end of its output:\n  on standard output\n  on standard error" in (
         caught.value.message
     )
     assert caught.value.hint == f"{which} has to end with exit code 0"

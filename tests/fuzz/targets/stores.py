@@ -16,7 +16,7 @@ from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile import checksum, codec, pieces, stacks
 from perfcore.profile.stacks import Stacks
 from perfcore.store import index, notes, objects
-from perfcore.store.stack_base import Recent
+from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store
 
 from .law import assert_kept, decoded, folder, summed, target, verified
@@ -97,7 +97,7 @@ def list_of_notes(data: bytes) -> None:
 def recent_stacks(data: bytes) -> None:
     """A file of `.perf/cache/stacks`, which is believed or not, and never an error."""
     place = folder() / "stacks"
-    known = Recent(place)
+    known = StackBases(place)
     made = profiles.timed()
     known.note(made, {"stacks": [_ID]})
     (path,) = place.glob("*.json")
@@ -151,7 +151,7 @@ def perun_store(data: bytes) -> None:
 def _sealed(data: bytes) -> bytes:
     """The JSON with a seal that fits, where it is an object."""
     body = data.rstrip()
-    return checksum.close(body) if body.endswith(b"}") else data
+    return checksum.append(body) if body.endswith(b"}") else data
 
 
 def _nowhere(id: str) -> bytes:
