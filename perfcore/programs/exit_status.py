@@ -73,7 +73,7 @@ def too_long(what: str, run: Run, timeout: float | None) -> CommandFailedError:
 def failed(
     what: str, run: Run, exitcode: int, words: bytes, *, shell: bool = False, hint: str = _KEEP
 ) -> CommandFailedError:
-    """A command that ended with this exit code, negative for a signal, after these last words."""
+    """A command that ended with this exit code, negative for a signal, with the end of its output."""
     how = f"exited with code {exitcode}" if exitcode > 0 else f"was ended by signal {-exitcode} ({_signal(-exitcode)})"
     if exitcode == -signal.SIGKILL:
         hint = "perhaps the system ran out of memory; " + hint
