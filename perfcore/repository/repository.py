@@ -30,7 +30,7 @@ from perfcore.store.store import Store
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
     from perfcore.model import Entry, MinorVersion, Profile
-    from perfcore.plugins.installed import Found
+    from perfcore.plugins.installed import PluginInfo
     from perfcore.store.catalog import Catalog
     from perfcore.store.lookup import Ref
     from perfcore.store.pending import Pending
@@ -249,7 +249,7 @@ class Repository:
 
 def open_vcs(
     plugins: Plugins, name: str, options: Mapping[str, Any], root: Path, directory: Callable[[], Path]
-) -> tuple[Found, Vcs]:
+) -> tuple[PluginInfo, Vcs]:
     """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`."""
     plugin, driver = plugins.make(VCS, name, options, place=root)
     if all(hasattr(driver, method) for method in VCS_BUILT):
