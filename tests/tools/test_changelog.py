@@ -30,7 +30,8 @@ def test_fragments_become_the_newest_section(checkout: Path) -> None:
     (checkout / "changes" / "a.md").write_text("- First,\n  in two lines.")
     assert _release(checkout).returncode == 0
     assert (checkout / "CHANGELOG.md").read_text() == (
-        "# Changes\n\n## 0.2.0 (2026-02-02)\n\n- First,\n  in two lines.\n- Second.\n\n## 0.1.0 (2026-01-01)\n\n- Begins.\n"
+        "# Changes\n\n## 0.2.0 (2026-02-02)\n\n- First,\n  in two lines.\n- Second.\n\n"
+        "## 0.1.0 (2026-01-01)\n\n- Begins.\n"
     )
     assert list((checkout / "changes").iterdir()) == []
 
