@@ -12,6 +12,7 @@ where it cannot, it says so with a PerfError.
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING
 
 import pytest
@@ -29,18 +30,35 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perfcore.hookspecs import View
+    from perfcore.model import MetricHistory, Profile
 
 
 def _samples() -> Iterator[tuple[str, str, Callable[[], ViewData]]]:
     """(name, content, maker) of all data that views are tried on."""
     for name, profile in profiles.SAMPLES.items():
-        yield name, "profiles", lambda make=profile: profiles.subject(make())
+        yield name, "profiles", functools.partial(_profile_data, profile)
     for name, history in histories.SAMPLES.items():
-        yield f"series {name}", "series", lambda make=history: histories.data(make())
+        yield f"series {name}", "series", functools.partial(_series_data, history)
     for name in ("timed", "sampled", "hostile"):
-        yield f"pair {name}", "pair", lambda make=profiles.SAMPLES[name]: ViewData(pair=(make(), make()))
+        yield f"pair {name}", "pair", functools.partial(_pair_data, profiles.SAMPLES[name])
     for name in ("changed", "hostile"):
-        yield f"changes {name}", "changes", lambda make=histories.SAMPLES[name]: ViewData(changes=make().changes)
+        yield f"changes {name}", "changes", functools.partial(_changes_data, histories.SAMPLES[name])
+
+
+def _profile_data(make: Callable[[], Profile]) -> ViewData:
+    return profiles.subject(make())
+
+
+def _series_data(make: Callable[[], MetricHistory]) -> ViewData:
+    return histories.data(make())
+
+
+def _pair_data(make: Callable[[], Profile]) -> ViewData:
+    return ViewData(pair=(make(), make()))
+
+
+def _changes_data(make: Callable[[], MetricHistory]) -> ViewData:
+    return ViewData(changes=make().changes)
 
 
 _MAKERS: Mapping[str, tuple[str, Callable[[], ViewData]]] = {
