@@ -17,8 +17,9 @@ from perfcore_testing.profiles import SAMPLES, timed
 from perfcore_testing.strategies import profiles
 
 from perfcore.errors import FormatError, PerfError, StorageError
-from perfcore.hookspecs import Format
+from perfcore.hookspecs import KINDS
 from perfcore.model import Header, Profile, Tool
+from perfcore.plugins.fit import misfits
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 from perfcore.store import pending
@@ -35,7 +36,7 @@ def sniffed(path: Path) -> bool:
 
 
 def test_it_is_a_format_and_found_by_its_name() -> None:
-    assert isinstance(FORMAT, Format)
+    assert list(misfits(KINDS["format"], FORMAT)) == []
     (point,) = [p for p in entry_points(group="perfcore.format") if p.name == "perf"]
     assert point.load() is PerfFormat
 
