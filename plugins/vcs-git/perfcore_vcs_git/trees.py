@@ -8,6 +8,7 @@ people would measure another tree than the one they have.
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shutil
 import stat
@@ -116,7 +117,7 @@ def _add_submodules(runner: Runner, places: Places, version: str, directory: Pat
             continue
         for git_dir in found:
             options = (f"--git-dir={git_dir}",)
-            inner = attrs.evolve(runner, folder=git_dir, common_dir=lambda place=git_dir: place, options=options)
+            inner = attrs.evolve(runner, folder=git_dir, common_dir=functools.partial(Path, git_dir), options=options)
             if _has(inner, commit):
                 _write(inner, commit, directory / path)
                 _add_submodules(inner, Places(directory / path, git_dir, git_dir), commit, directory / path)
