@@ -22,6 +22,7 @@ from pathlib import Path
 import typer
 
 from perfcore.cli import main
+from perfcore.cli.extensions import plugin_verb
 from perfcore.cli.verbs import VERBS
 from perfcore.config.layers import KEYS
 from perfcore.plugins import Plugins
@@ -63,12 +64,12 @@ def page() -> str:
 
 
 def _contents() -> str:
-    chapters = dict.fromkeys(verb.chapter for verb in VERBS.values())
-    rows = {chapter: [name for name, verb in VERBS.items() if verb.chapter == chapter] for chapter in chapters}
-    rows["From plugins"] = _verbs_of_plugins(Plugins(disabled=_not_standard()))
+    plugins = Plugins(disabled=_not_standard())
+    verbs = dict(VERBS) | {name: plugin_verb(plugins, name) for name in _verbs_of_plugins(plugins)}
     lines = ["| | |", "|---|---|"]
-    for chapter, verbs in rows.items():
-        lines.append(f"| {chapter} | {', '.join(f'[{name}](#perf-{name})' for name in verbs)} |")
+    for chapter in dict.fromkeys(verb.chapter for verb in verbs.values()):
+        names = [name for name, verb in verbs.items() if verb.chapter == chapter]
+        lines.append(f"| {chapter} | {', '.join(f'[{name}](#perf-{name})' for name in names)} |")
     return "\n".join(lines) + "\n"
 
 

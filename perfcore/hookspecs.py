@@ -606,8 +606,8 @@ class CommandContext(Output, Protocol):
 @runtime_checkable
 class Command(Protocol):
     """A command of its own, added to `perf`: the entry point's name is the verb, or a verb and a word (`plugins.new` is
-    `perf plugins new`); the first line of the class's documentation is the help. The class is imported when the command
-    is used.
+    `perf plugins new`). The first line of the class's documentation stands in `perf --help`, below the heading that an
+    attribute `chapter` names. The class is imported when the command or the help is used, so its module is to be light.
 
     class Hello:
         def app(self):

@@ -6,15 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import settings
 from perfcore_testing.distributions import site
 from perfcore_testing.project import empty_project, project
 
 __all__ = ["empty_project", "project", "site"]
-
-# A busy machine is no failure.
-settings.register_profile("perfcore", deadline=None)
-settings.load_profile("perfcore")
 
 SCHEMAS = Path(__file__).parent.parent / "docs" / "schemas"
 

@@ -40,13 +40,15 @@ class Verbs(TyperGroup):
         raise UsageError(f"perf has no command '{printable(name)}'", hint=hint or "`perf --help` lists them")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        for chapter in dict.fromkeys(verb.chapter for verb in VERBS.values()):
+        console = console_of(ctx)
+        verbs = dict(VERBS)
+        if added := console.plugin_verbs():
+            from perfcore.cli.extensions import plugin_verb
+
+            verbs |= {name: plugin_verb(console.plugins, name) for name in added}
+        for chapter in dict.fromkeys(verb.chapter for verb in verbs.values()):
             with formatter.section(chapter):
-                formatter.write_dl([(n, v.help) for n, v in VERBS.items() if v.chapter == chapter])
-        plugins = console_of(ctx).plugin_verbs()
-        if plugins:
-            with formatter.section("From plugins"):
-                formatter.write_dl([(name, f"`perf {name} --help`") for name in plugins])
+                formatter.write_dl([(name, verb.help) for name, verb in verbs.items() if verb.chapter == chapter])
 
 
 app = typer.Typer(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from typer.core import TyperGroup
 
 from perfcore.cli.console import Console, console_of, named
+from perfcore.cli.verbs import Verb
 from perfcore.errors import PerfError, UsageError, nearest
+from perfcore.plugins import Plugins
 from perfcore.plugins.guard import guard
 from perfcore.text import printable
 
@@ -57,6 +60,18 @@ class ExtensibleGroup(TyperGroup):
 
     def _added(self, ctx: Any) -> tuple[str, ...]:
         return console_of(ctx).plugin_commands(str(self.name))
+
+
+def plugin_verb(plugins: Plugins, name: str) -> Verb:
+    """The row of a plugin's verb in `perf --help`. A plugin that is broken does not hide the help of the others."""
+    chapter = "From plugins"
+    try:
+        _, driver = plugins.load("command", name)
+        text = (inspect.getdoc(driver) or "").partition("\n")[0] or f"`perf {name} --help` tells."
+        chapter = getattr(driver, "chapter", chapter)
+    except PerfError as error:
+        text = f"cannot be used: {error}"
+    return Verb("", printable(str(chapter)), printable(text))
 
 
 def plugin_command(console: Console, name: str) -> Any:

@@ -61,10 +61,17 @@ def _file(place: Path) -> Path:
 def _stamp() -> str | None:
     """Another one whenever a distribution comes, goes or announces something else; None where distributions can
     come from elsewhere than from folders."""
-    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
+    if any(_finds_elsewhere(finder) for finder in sys.meta_path):
         return None
     lines = "\n".join(line for folder in sys.path for line in (folder, *_distributions(folder or ".")))
     return hashlib.sha1(lines.encode("utf-8", "surrogateescape"), usedforsecurity=False).hexdigest()
+
+
+def _finds_elsewhere(finder: object) -> bool:
+    """Whether a finder of modules announces distributions that are in no folder of `sys.path`. The backport
+    importlib_metadata, which many libraries bring, puts its own in place of Python's, for the same folders."""
+    ours = finder is PathFinder or type(finder).__module__ == "importlib_metadata"
+    return hasattr(finder, "find_distributions") and not ours
 
 
 def _distributions(folder: str) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -187,7 +188,9 @@ def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str,
     """Name, version, systems and unmet requirement, as far as a half removed distribution still has them."""
     from perfcore.plugins.requirement import misfit
 
-    fields: Any = distribution.metadata if distribution is not None else None
+    fields: Any = None
+    with contextlib.suppress(OSError):  # newer readers of metadata raise where the file is gone
+        fields = distribution.metadata if distribution is not None else None
     if fields is None:
         return "unknown", "?", (), ""
     classifiers = fields.get_all("Classifier") or ()

@@ -263,8 +263,8 @@ def test_a_function_needs_stacks(history) -> None:
 
 def test_the_history_gives_ends_and_command(history) -> None:
     here = history.here
-    for word in ("version 0", "version 2", "version 5", "version 10", "version 13"):
-        here.perf("collect", "work", "--add", "--version", history.ids[word], *COMMAND)
+    for number in (0, 1, 2, 4, 5, 10, 12, 13):
+        here.perf("collect", "work", "--add", "--version", history.ids[f"version {number}"], *COMMAND)
     done = here.perf("bisect", "--auto", "--json")
     assert [one["id"] for one in done.json["found"]] == [history.ids["version 9"]]
     assert done.json["versions"][0]["id"] == history.ids["version 5"]
@@ -468,7 +468,7 @@ def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     before = journal(here)
-    assert "whole" in here.perf("fsck").out + here.perf("fsck").err
+    assert "nothing is damaged or missing" in here.perf("fsck").err
     here.perf("gc")
     assert journal(here) == before
 

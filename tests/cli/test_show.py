@@ -308,7 +308,7 @@ def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here) -> None:
 def test_export_wants_one_profile_and_a_known_format(here) -> None:
     here.register(created=profiles.CREATED)
     here.register(created=profiles.CREATED + 10**9)
-    assert "one is wanted" in here.perf("export", "0@i-1@i", "-o", "x", code=2).err
+    assert "names 2 profiles instead of one" in here.perf("export", "0@i-1@i", "-o", "x", code=2).err
     assert "did you mean 'perf'" in here.perf("export", "0@i", "-o", "x", "-f", "pref", code=5).err
     assert "--output" in here.perf("export", "0@i", code=2).err
     assert here.perf("export", "0@i", "-o", "missing/x", code=None).code not in (0, 1, 70)
@@ -333,4 +333,4 @@ def test_import_says_which_file_is_no_profile(here) -> None:
     assert "text.txt" in done.err
     assert "perf" in done.err
     assert "nothing.perf" in here.perf("import", "nothing.perf", code=3).err
-    assert "is a folder" in here.perf("import", ".", code=2).err
+    assert "is a directory" in here.perf("import", ".", code=2).err

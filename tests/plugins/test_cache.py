@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
@@ -91,6 +92,16 @@ def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, m
     assert cache.load(place) is None
     remember(place / "other")
     assert not (place / "other").exists()
+
+
+def test_a_backport_of_the_metadata_finds_in_the_same_folders(place: Path) -> None:
+    """Dask brings importlib_metadata, which is imported in a process of its own: it changes Python's finder."""
+    read = (
+        "from perfcore.plugins import cache, installed; from pathlib import Path; import sys; place = Path(sys.argv[1])"
+    )
+    save = "import importlib_metadata; cache.save(place, installed.announced()); print(cache.load(place) is not None)"
+    done = subprocess.run([sys.executable, "-c", f"{read}; {save}", str(place)], capture_output=True, text=True)
+    assert done.stdout == "True\n", done.stderr
 
 
 def test_a_damaged_file_is_not_believed(place: Path) -> None:

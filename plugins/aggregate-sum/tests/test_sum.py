@@ -92,4 +92,4 @@ def test_five_hundred_profiles_need_the_memory_of_fifty() -> None:
 
     peak(5)  # imports and caches count for nobody
     few = peak(50)
-    assert peak(500) < 1.2 * few
+    assert peak(500) < 2 * few, "ten times as much would be all of them"

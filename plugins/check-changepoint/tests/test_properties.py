@@ -6,7 +6,7 @@ import math
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from perfcore_check_changepoint import ChangePoint, detect
 from perfcore_check_changepoint.detection import WINDOW, Settled, resume
@@ -14,7 +14,7 @@ from perfcore_check_changepoint.runs import Runs
 
 from .histories import NOISES, history, normal
 
-steady = settings(deadline=None, derandomize=True, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+steady = settings(derandomize=True, max_examples=60)
 ANYTHING = st.one_of(st.integers(-(2**80), 2**80), st.floats(allow_nan=True, allow_infinity=True, allow_subnormal=True))
 EIGHTHS = st.integers(-(2**20), 2**20).map(lambda n: n / 8)
 
@@ -144,7 +144,7 @@ def test_bit_by_bit_gives_what_all_at_once_gives(name: str) -> None:
         assert state == settled
 
 
-@settings(deadline=None, derandomize=True, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, max_examples=40)
 @given(st.data())
 def test_a_past_that_became_another_is_told_as_it_is(data: st.DataObject) -> None:
     """Versions of old are measured again, removed or put in between, and the history grows; or loses its end."""

@@ -6,14 +6,14 @@ import math
 
 import attrs
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_check_pair import PairCheck, PairSettings
 from perfcore_testing.check import MIRRORED, assert_sound, measured, pairing, swapped
 
 from perfcore.model import Change, Pairing
 
-steady = settings(deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+steady = settings(derandomize=True)
 CHECK = PairCheck(PairSettings(resamples=200))
 ANYTHING = st.one_of(
     st.none(),

@@ -227,14 +227,14 @@ import resource, sys
 from perfcore_collect_papi import launcher
 from perfcore_collect_papi.wire import FailedError
 from perfcore.model import Job
-from perfcore.programs import starting
+from perfcore.programs import command
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, int(sys.argv[1])))
 cpus = launcher.online()
 wanted = launcher.Wanted(per_cpu=True, cpus=cpus * (500 // len(cpus) + 1))
 group = launcher.Group(source="software", events=("task-clock", "page-faults"))
 taken = []
 try:
-    launcher.run(wanted, [group], starting.spec(Job(argv=("true",), cmd="true")), None, taken.append)
+    launcher.run(wanted, [group], command.spec(Job(argv=("true",), cmd="true")), None, taken.append)
     counted = [values for *_, values in taken[-1].values]
     print(sum(map(len, counted)) >= 1000, all(map(sum, zip(*counted))))
 except FailedError as error:

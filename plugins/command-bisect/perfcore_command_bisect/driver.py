@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 class Bisect:
     """Find the version that made it slower."""
 
+    chapter = "Inspect"
+    contract = "perfcore_command_bisect.contract:BisectContract"
+
     def app(self) -> typer.Typer:
         from perfcore_command_bisect.command import new_app
 

@@ -11,10 +11,9 @@ from typing import Any, Literal
 import attrs
 import jsonschema
 import pytest
-from perfcore_command_bisect.driver import Bisect
+from perfcore_command_bisect.contract import BisectContract
 from perfcore_command_bisect.result import BisectResult
 from perfcore_command_bisect.search import Belief, Measurement, Observation, Question
-from perfcore_testing.command import CommandContract
 from perfcore_testing.output import FakeContext
 from perfcore_testing.project import Project, empty_project, project  # noqa: F401
 
@@ -147,13 +146,5 @@ def test_without_the_distribution_the_library_names_it(history: History) -> None
         without.bisect("HEAD~8", "HEAD", "true")
 
 
-class TestBisect(CommandContract):
-    examples = (["--reset"],)
-
-    @pytest.fixture(autouse=True)
-    def _directory(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
-        monkeypatch.chdir(project.path)
-
-    @pytest.fixture
-    def driver(self) -> Bisect:
-        return Bisect()
+class TestBisect(BisectContract):
+    """Every law of the kind command."""

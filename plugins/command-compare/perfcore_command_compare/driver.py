@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Compare:
-    """Measure two versions or programs in turn until one is known to be slower."""
+    """Find which of two versions or programs is slower, measuring them in turn."""
+
+    chapter = "Inspect"
+    contract = "perfcore_command_compare.contract:CompareContract"
 
     def app(self) -> typer.Typer:
         from perfcore_command_compare.command import new_app

@@ -10,10 +10,9 @@ from typing import Any
 import attrs
 import pytest
 from jsonschema import Draft202012Validator
-from perfcore_command_compare.driver import Compare
+from perfcore_command_compare.contract import CompareContract
 from perfcore_command_compare.result import ComparisonResult
 from perfcore_testing.check import measured, noisy
-from perfcore_testing.command import CommandContract
 from perfcore_testing.output import FakeContext
 from perfcore_testing.project import Project
 
@@ -91,13 +90,5 @@ def test_without_the_distribution_the_library_names_it(history: History) -> None
         without.compare("true", "true x")
 
 
-class TestCompare(CommandContract):
-    examples = (["-c", "true", "-c", "true"],)
-
-    @pytest.fixture(autouse=True)
-    def _directory(self, project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.chdir(project.path)
-
-    @pytest.fixture
-    def driver(self) -> Compare:
-        return Compare()
+class TestCompare(CompareContract):
+    """Every law of the kind command."""

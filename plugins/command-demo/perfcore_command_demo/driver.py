@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 class Demo:
     """See it all once, on a small real repository."""
 
+    chapter = "Begin"
+
     def app(self) -> typer.Typer:
         from perfcore_command_demo.command import new_app
 

@@ -11,8 +11,9 @@ import pytest
 from perfcore.errors import PerfError, VersionError
 
 if TYPE_CHECKING:
-    from conftest import GitScript
     from perfcore_vcs_git import Git
+
+    from conftest import GitScript
 
 
 def refusal(driver: Git, text: str) -> str:

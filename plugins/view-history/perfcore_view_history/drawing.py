@@ -27,10 +27,9 @@ def write(series: MetricHistory, output: Output, *, blocks: bool) -> None:
     """Draw the series, with block characters or in ASCII."""
     columns = max(_NARROWEST, min(_WIDEST, (output.width or shutil.get_terminal_size().columns) - len(_INDENT)))
     medians = [point.median for point in series.points]
-    lines = [
-        _painted(output, _title(series), _BOLD),
-        _INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN),
-    ]
+    lines = [_painted(output, _title(series), _BOLD)]
+    if any(median is not None for median in medians):
+        lines.append(_INDENT + sparkline.spark(medians, columns, sparkline.BLOCKS if blocks else sparkline.PLAIN))
     if marks := sparkline.marks(_positions(series.points, series.changes), len(medians), columns):
         lines.append(_INDENT + marks)
     lines.append(_INDENT + _summary(medians, series.unit))
@@ -46,7 +45,7 @@ def _title(series: MetricHistory) -> str:
 def _summary(medians: Sequence[float | None], unit: str) -> str:
     measured = [median for median in medians if median is not None]
     if not measured:
-        return f"not measured in {plural(len(medians), 'version')}"
+        return f"nothing was measured in {plural(len(medians), 'version')}"
     lowest, highest, newest = (quantity(level, unit) for level in (min(measured), max(measured), measured[-1]))
     versions = plural(len(medians), "version")
     count = versions if len(measured) == len(medians) else f"{len(measured)} of {versions}"

@@ -186,7 +186,9 @@ def test_every_law_can_be_tried_on_a_plugin_of_ours(named: str, tmp_path: Path) 
     contract = contract_of(kind, name, {}, tmp_path)
     laws = {law: getattr(contract, law) for law in dir(contract) if law.startswith("test_")}
     assert laws
-    assert [law for law, test in laws.items() if any(mark.name == "skip" for mark in _marks(test))] == []
+    left_out = [law for law, test in laws.items() if any(mark.name == "skip" for mark in _marks(test))]
+    # The tour starts `perf` processes, which write to the terminal themselves.
+    assert left_out == (["test_it_prints_through_the_output_only"] if named == "command:demo" else [])
     if not hasattr(Plugins().load(kind, name)[1], "contract"):
         Plugins().make(kind, name, {}, place=tmp_path / "place" if KINDS[kind].placed else None)
 
