@@ -84,7 +84,9 @@ def _commands() -> Iterator[tuple[str, ...]]:
         yield from ((name, each) for each in below)
         added = (each for each in plugins.names("command") if each.startswith(f"{name}."))
         yield from ((name, each.removeprefix(f"{name}.")) for each in added)
-    yield from ((name,) for name in _verbs_of_plugins(plugins))
+    for name in _verbs_of_plugins(plugins):
+        yield (name,)
+        yield from ((name, each) for each in (plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else ()))
 
 
 def _verbs_of_plugins(plugins: Plugins) -> list[str]:

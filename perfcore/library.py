@@ -18,11 +18,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import acceptance, calibration, checks, difference, history_query
+from perfcore.analysis import acceptance, calibration, checks, history_query
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
-from perfcore.analysis.difference import DiffResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
@@ -178,7 +177,7 @@ class History(MeasureCalls):
     def postprocess(self, name: Name | Profile, postprocessor: str, **options: Any) -> Profile:
         """A profile derived by a postprocessor; `save` keeps it."""
         profile = name if isinstance(name, Profile) else self.profile(name)
-        entry = self._registered_id(name)
+        entry = self.registered_id(name)
         return derive(self.repository, profile, postprocessor, options, sources=() if entry is None else (entry,))
 
     def series(self, metric: str, *, command: str = "*", collector: str = "*", head: str | None = None) -> Table:
@@ -204,19 +203,10 @@ class History(MeasureCalls):
         query = HistoryQuery(subject=subject, metric=metric, command=command, head=head, last=last)
         return history_query.history(self.repository, query)
 
-    def diff(
-        self,
-        baseline: Name | Profile,
-        target: Name | Profile,
-        *,
-        method: str = difference.METHOD,
-        **options: Any,
-    ) -> DiffResult:
+    def diff(self, baseline: Name | Profile, target: Name | Profile, *, method: str = "amounts", **options: Any) -> Any:
         """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps
-        its `profile`."""
-        profiles = [side if isinstance(side, Profile) else self.profile(side) for side in (baseline, target)]
-        sources = tuple(id for id in map(self._registered_id, (baseline, target)) if id is not None)
-        return difference.diff(self.repository, *profiles, method=method, options=options, sources=sources)
+        its `profile`. PluginError if perfcore-command-diff is not installed."""
+        return self.command("diff", baseline=baseline, target=target, method=method, options=options)
 
     def check(
         self,
@@ -291,6 +281,13 @@ class History(MeasureCalls):
         argv = None if command is None else command_job(command, "", shell).argv
         return self.command("bisect", good=good, bad=bad, command=argv, shell=shell, **options)
 
+    def registered_id(self, name: Name | Profile) -> str | None:
+        """The id of a registered profile, which a profile made of it names as its source; None for any other."""
+        entry = (
+            self._ref(name).entry if isinstance(name, str) else name.entry if isinstance(name, SavedProfile) else name
+        )
+        return entry.profile if isinstance(entry, Entry) else None
+
     def command(self, name: str, **arguments: Any) -> Any:
         """The result of a plugin's command. PluginError for one that is not installed or only prints."""
         plugin, driver = self.repository.plugins.make("command", name, self.repository.plugin_options("command", name))
@@ -331,12 +328,6 @@ class History(MeasureCalls):
         if len(refs) != 1:
             raise UsageError(f"{name!r} names {len(refs)} profiles instead of one")
         return refs[0]
-
-    def _registered_id(self, side: Name | Profile) -> str | None:
-        entry = (
-            self._ref(side).entry if isinstance(side, str) else side.entry if isinstance(side, SavedProfile) else side
-        )
-        return entry.profile if isinstance(entry, Entry) else None
 
 
 def _warn(text: str) -> None:

@@ -7,19 +7,13 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command, split_plugin
+from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "sum"
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    }
-)
+@app.command(context_settings=HANDS_ON)
 def aggregate(
     ctx: typer.Context,
     words: Annotated[

@@ -17,8 +17,6 @@ from perfcore.cli.console import console_of, named
 from perfcore.cli.options import invoke
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
-from perfcore.errors import UsageError, nearest
-from perfcore.text import printable
 
 
 class Verbs(TyperGroup):
@@ -32,12 +30,11 @@ class Verbs(TyperGroup):
             module = importlib.import_module(f"perfcore.cli.{VERBS[name].module}")
             return named(module.app, name)
         console = console_of(ctx)
-        if name in console.configured_verbs():
-            from perfcore.cli.extensions import plugin_command
+        from perfcore.cli.extensions import plugin_command, unknown_command
 
+        if name in console.configured_verbs():
             return plugin_command(console, name)
-        hint = nearest(name, self.list_commands(ctx))
-        raise UsageError(f"perf has no command '{printable(name)}'", hint=hint or "`perf --help` lists them")
+        raise unknown_command(ctx, name, self.list_commands(ctx))
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         console = console_of(ctx)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command
+from perfcore.cli.options import HANDS_ON, run_plugin_command
 from perfcore.errors import UsageError
 
 NATIVE = "perf"
@@ -26,13 +26,7 @@ Format = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    }
-)
+@app.command(context_settings=HANDS_ON)
 def export(
     ctx: typer.Context,
     output: Output = None,

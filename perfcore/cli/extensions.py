@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from typer.core import TyperGroup
@@ -13,10 +13,8 @@ from perfcore.cli.verbs import Verb
 from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.plugins import Plugins
 from perfcore.plugins.guard import guard
+from perfcore.plugins.installed import COMMANDS
 from perfcore.text import printable
-
-DISTRIBUTIONS: Mapping[str, str] = {"plugins.check": "perfcore-testing", "plugins.new": "perfcore-testing"}
-"""The distributions of commands that users expect and that may not be installed."""
 
 
 class ExtensibleGroup(TyperGroup):
@@ -36,14 +34,7 @@ class ExtensibleGroup(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         names = self.list_commands(ctx)
         if args[0] not in names and not ctx.resilient_parsing:
-            path = printable(ctx.command_path)
-            distribution = DISTRIBUTIONS.get(f"{self.name}.{args[0]}")
-            raise UsageError(
-                f"`{path}` has no command '{printable(args[0])}'",
-                hint=f"pip install {distribution}"
-                if distribution
-                else nearest(args[0], names) or f"`{path} --help` lists them",
-            )
+            raise unknown_command(ctx, args[0], names, str(self.name))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -79,3 +70,18 @@ def plugin_command(console: Console, name: str) -> Any:
     info, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
     with guard(info, "app"):
         return named(driver.app(), name.rpartition(".")[2])
+
+
+def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -> UsageError:
+    """The error for a word that is no command, or none below a verb, with the distribution that would bring it, or the
+    nearest of the `names` that are there."""
+    plugins, path = console_of(ctx).plugins, printable(ctx.command_path)
+    place = f"`{path}`" if verb else path
+    command = f"{verb}.{word}" if verb else word
+    if command not in COMMANDS or "." in word:
+        hint = nearest(word, names) or f"`{path} --help` lists them"
+    elif not plugins.is_announced("command", command):
+        hint = f"pip install {COMMANDS[command]}"
+    else:
+        hint = f"{COMMANDS[command]} is disabled" if plugins.observers else "--no-plugins leaves it out"
+    return UsageError(f"{place} has no command '{printable(word)}'", hint=hint)

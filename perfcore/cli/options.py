@@ -20,6 +20,8 @@ from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
 
 COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`
+HANDS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
+"""Settings of a verb that hands what it does not know on to a plugin, as it is."""
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command, split_plugin
+from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.measure.derivation import derive
 from perfcore.store.lookup import sources
@@ -15,13 +15,7 @@ from perfcore.store.lookup import sources
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    }
-)
+@app.command(context_settings=HANDS_ON)
 def postprocess(
     ctx: typer.Context,
     words: Annotated[

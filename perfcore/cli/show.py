@@ -14,7 +14,7 @@ from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.stored_results import Results
 from perfcore.cli import views
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command, split_plugin
+from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
@@ -30,13 +30,7 @@ Browse = Annotated[bool, typer.Option("--open", help="Open the file in a browser
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    }
-)
+@app.command(context_settings=HANDS_ON)
 def show(
     ctx: typer.Context,
     output: Output = None,

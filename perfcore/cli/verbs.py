@@ -29,7 +29,6 @@ VERBS: Mapping[str, Verb] = {
     "log": Verb("log", "Inspect", "The versions and their profiles."),
     "history": Verb("history", "Inspect", "A metric or a function over the versions."),
     "show": Verb("show", "Inspect", "Show profiles in a view."),
-    "diff": Verb("diff", "Inspect", "What differs between two profiles, by function."),
     "check": Verb("check", "Inspect", "Find what became slower or faster."),
     "config": Verb("config", "Maintain", "Read, change and trust the configuration."),
     "plugins": Verb("plugins", "Maintain", "List the installed plugins and verify that they work."),

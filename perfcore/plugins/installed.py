@@ -22,6 +22,15 @@ if TYPE_CHECKING:
 
 HOOK = "hook"
 GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()}, HOOK: HOOKS_GROUP}
+COMMANDS: Mapping[str, str] = {
+    "bisect": "perfcore-command-bisect",
+    "compare": "perfcore-command-compare",
+    "demo": "perfcore-command-demo",
+    "diff": "perfcore-command-diff",
+    "plugins.check": "perfcore-testing",
+    "plugins.new": "perfcore-testing",
+}
+"""The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SYSTEM = "Operating System :: "
 _ANYWHERE = ("OS Independent",)
 _UNIX = ("POSIX", "POSIX :: Other", "Unix")

@@ -293,6 +293,8 @@ def _conflict(rivals: Sequence[PluginInfo]) -> PluginError:
 
 
 def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
+    if kind == "command" and name in installed.COMMANDS:
+        return PluginError(f"the command {name} is not installed", hint=f"pip install {installed.COMMANDS[name]}")
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
     usual = {"collector": "collect", "postprocessor": "postprocess", "notifier": "notify"}.get(kind, kind)
     return PluginError(

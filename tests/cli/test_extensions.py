@@ -5,6 +5,10 @@ from __future__ import annotations
 import pytest
 from perfcore_testing.distributions import Site
 
+from perfcore.errors import PluginError
+from perfcore.library import History
+from perfcore.plugins.installed import COMMANDS
+
 SOURCE = '''
 import typer
 
@@ -55,6 +59,17 @@ def test_what_stands_below_a_verb_is_suggested_and_completed(here, acme: Site) -
     assert "did you mean 'hello'?" in here.real.perf("plugins", "helo", env=acme.env, code=2).err
     words = {"_PERF_COMPLETE": "complete_bash", "COMP_WORDS": "perf plugins he", "COMP_CWORD": "2"}
     assert "hello" in here.real.perf(env={**acme.env, **words}, code=None).out
+
+
+def test_a_command_that_is_not_installed_is_named_with_its_distribution(here, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(COMMANDS, "ghost", "perfcore-command-ghost")
+    monkeypatch.setitem(COMMANDS, "plugins.ghost", "perfcore-ghosts")
+    assert "hint: pip install perfcore-command-ghost" in here.perf("ghost", code=2).err
+    assert "hint: pip install perfcore-ghosts" in here.perf("plugins", "ghost", code=2).err
+    assert "no command 'diff'\n  hint: --no-plugins leaves it out" in here.perf("--no-plugins", "diff", code=2).err
+    with pytest.raises(PluginError, match="ghost is not installed") as error:
+        History(here.repository).command("ghost")
+    assert error.value.hint == "pip install perfcore-command-ghost"
 
 
 def test_no_plugins_leaves_what_stands_below_a_verb_out(here, acme: Site) -> None:

@@ -11,7 +11,9 @@ import pytest
 from perfcore import __version__
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import PerfError
+from perfcore.plugins.installed import COMMANDS
 
+SHIPPED = [name for name in COMMANDS if "." not in name]
 GROUPS = {
     "run": ("matrix", "job"),
     "config": ("get", "set", "unset", "edit", "trust"),
@@ -30,10 +32,14 @@ def test_help_lists_every_verb_under_its_chapter(bare) -> None:
     for name, verb in VERBS.items():
         assert f"  {name} " in out
         assert f"{verb.chapter}:" in out
+    ours, _, others = out.partition("\nFrom plugins:\n")
+    for name in SHIPPED:
+        assert f"\n  {name} " in ours
+        assert f"\n  {name} " not in others
     assert bare.perf("-h").out == out
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@pytest.mark.parametrize("verb", sorted({*VERBS, *SHIPPED}))
 def test_every_verb_explains_itself_outside_of_a_repository(bare, verb) -> None:
     for words in ((verb,), *((verb, sub) for sub in GROUPS.get(verb, ()))):
         out = bare.perf(*words, "--help").out

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from perfcore.errors import PerfError
     from perfcore.library import History
     from perfcore.plugins.registry import Plugins
+    from perfcore.store.lookup import Ref
 
 
 class FakeOutput:
@@ -82,6 +83,12 @@ class FakeContext(FakeOutput):
     @property
     def config(self) -> Config:
         return self.history.repository.config
+
+    def find(self, name: str) -> list[Ref]:
+        return self.history.repository.find(name)
+
+    def output_to(self, path: Path | None, *, force: bool = False) -> None:
+        """All output stays in memory, also that for a file."""
 
     def line(self, text: str = "") -> None:
         self.write(f"{text}\n")

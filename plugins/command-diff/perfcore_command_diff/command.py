@@ -5,41 +5,40 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import attrs
 import typer
 
-from perfcore.analysis import difference
-from perfcore.analysis.difference import DiffResult, DiffRow, DiffTable
 from perfcore.cli import views
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command, split_plugin
+from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.model import ViewData
 from perfcore.store.lookup import Ref, sources
 from perfcore.text import align, clip, percent, plural, printable, quantity
+from perfcore_command_diff import engine
+from perfcore_command_diff.engine import DiffResult, DiffRow, DiffTable
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 _WIDEST = 60  # columns of a function or file: longer ones push the numbers out of a terminal of 120
 
 View = Annotated[
-    Optional[str], typer.Option("--view", metavar="VIEW", help="Show the difference in a view, such as flamegraph.")
+    str | None, typer.Option("--view", metavar="VIEW", help="Show the difference in a view, such as flamegraph.")
 ]
-Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep the difference as a pending profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Head = Annotated[int, typer.Option("--head", "-n", metavar="N", min=0, help="Rows to print; 0 prints all.")]
 
 
-@app.command(
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    }
-)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a plugin on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(context_settings=HANDS_ON)(diff)
+    return app
+
+
 def diff(
     ctx: typer.Context,
     view: View = None,
@@ -49,7 +48,7 @@ def diff(
     head: Head = 20,
     json: Json = False,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(
             metavar="BASELINE TARGET [DIFF] [OPTIONS]",
             help="Two profiles, a way to compare (default: amounts), its options.",
@@ -61,10 +60,10 @@ def diff(
     A difference between two single runs may be noise: `perf check` says how sure it is.
     """
     console: Console = ctx.obj
-    name, options = split_plugin(words or [], console.plugins, "diff", difference.METHOD)
+    name, options = split_plugin(words or [], console.plugins, "diff", engine.METHOD)
 
     def compare(
-        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="BASELINE TARGET", show_default=False)] = None,
+        profiles: Annotated[list[str] | None, typer.Argument(metavar="BASELINE TARGET", show_default=False)] = None,
         in_view: View = view,
         file: Output = output,
         replace: Force = force,
@@ -74,14 +73,14 @@ def diff(
         *,
         values: dict[str, Any],
     ) -> None:
-        repository = console.repository
+        repository = console.history.repository
         refs = [ref for word in profiles or () for ref in console.find(word)]
         if len(refs) != 2:
             raise UsageError(
                 f"a difference is between two profiles, and {len(refs)} are named", hint="perf diff BASELINE TARGET"
             )
         baseline, target = (repository.load(ref) for ref in refs)
-        result = difference.diff(
+        result = engine.diff(
             repository, baseline, target, method=name, options=values, sources=sources(refs), listener=console
         )
         data = ViewData(
@@ -107,7 +106,7 @@ def diff(
 
 def _save(console: Console, result: DiffResult) -> None:
     profile = attrs.evolve(result.profile, created=time.time_ns(), origin=None)
-    console.say(f"saved {console.repository.save(profile).name}")
+    console.say(f"saved {console.history.repository.save(profile).name}")
 
 
 def _lines(table: DiffTable, refs: Sequence[Ref], head: int) -> Iterator[str]:
