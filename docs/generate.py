@@ -22,8 +22,7 @@ from pathlib import Path
 import typer
 
 from perfcore.cli import main
-from perfcore.cli.extensions import plugin_verb
-from perfcore.cli.verbs import VERBS
+from perfcore.cli.extensions import with_plugin_verbs
 from perfcore.config.layers import KEYS
 from perfcore.plugins import Plugins
 from perfcore.plugins.installed import announced, normalized
@@ -65,7 +64,7 @@ def page() -> str:
 
 def _contents() -> str:
     plugins = Plugins(disabled=_not_standard())
-    verbs = dict(VERBS) | {name: plugin_verb(plugins, name) for name in _verbs_of_plugins(plugins)}
+    verbs = with_plugin_verbs(plugins, _verbs_of_plugins(plugins))
     lines = ["| | |", "|---|---|"]
     for chapter in dict.fromkeys(verb.chapter for verb in verbs.values()):
         names = [name for name, verb in verbs.items() if verb.chapter == chapter]
@@ -77,16 +76,20 @@ def _commands() -> Iterator[tuple[str, ...]]:
     """The words of every command, those of plugins below the verb that takes them."""
     yield ()
     plugins = Plugins(disabled=_not_standard())
-    for name, verb in VERBS.items():
+    for name, verb in with_plugin_verbs(plugins, _verbs_of_plugins(plugins)).items():
         yield (name,)
-        command = typer.main.get_command(importlib.import_module(f"perfcore.cli.{verb.module}").app)
-        below = plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else getattr(command, "commands", ())
+        if verb.module:
+            app = importlib.import_module(f"perfcore.cli.{verb.module}").app
+        else:
+            app = plugins.make("command", name)[1].app()
+        below = plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else _below(app)
         yield from ((name, each) for each in below)
         added = (each for each in plugins.names("command") if each.startswith(f"{name}."))
         yield from ((name, each.removeprefix(f"{name}.")) for each in added)
-    for name in _verbs_of_plugins(plugins):
-        yield (name,)
-        yield from ((name, each) for each in (plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else ()))
+
+
+def _below(app: typer.Typer) -> Sequence[str]:
+    return tuple(getattr(typer.main.get_command(app), "commands", ()))
 
 
 def _verbs_of_plugins(plugins: Plugins) -> list[str]:

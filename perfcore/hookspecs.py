@@ -607,7 +607,8 @@ class CommandContext(Output, Protocol):
 class Command(Protocol):
     """A command of its own, added to `perf`: the entry point's name is the verb, or a verb and a word (`plugins.new` is
     `perf plugins new`). The first line of the class's documentation stands in `perf --help`, below the heading that an
-    attribute `chapter` names. The class is imported when the command or the help is used, so its module is to be light.
+    attribute `chapter` names, behind the verb that `after` names. The class is imported when the command or the help is
+    used, so its module is to be light.
 
     class Hello:
         def app(self):

@@ -38,11 +38,11 @@ class Verbs(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         console = console_of(ctx)
-        verbs = dict(VERBS)
+        verbs = VERBS
         if added := console.plugin_verbs():
-            from perfcore.cli.extensions import plugin_verb
+            from perfcore.cli.extensions import with_plugin_verbs
 
-            verbs |= {name: plugin_verb(console.plugins, name) for name in added}
+            verbs = with_plugin_verbs(console.plugins, added)
         for chapter in dict.fromkeys(verb.chapter for verb in verbs.values()):
             with formatter.section(chapter):
                 formatter.write_dl([(name, verb.help) for name, verb in verbs.items() if verb.chapter == chapter])

@@ -15,7 +15,7 @@ from perfcore.cli.options import variables, with_options
 from perfcore.cli.summary_table import measure
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
-from perfcore.measure import matrix
+from perfcore.measure import commands
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
@@ -153,6 +153,7 @@ def _collect(collector: str) -> Any:
         ]
         measure(
             console,
+            repository,
             MeasureRequest(
                 jobs=tuple(jobs),
                 versions=select_versions(repository, version or [], since, every),
@@ -172,9 +173,9 @@ def _collect(collector: str) -> Any:
 def _commands(argv: list[str], texts: list[str], workloads: list[str], shell: bool) -> list[Job]:
     if argv and texts:
         raise UsageError("a command stands either after `--` or in --command, not in both")
-    words = [[text] if shell else matrix.split(text, "--command") for text in texts] or [argv]
+    words = [[text] if shell else commands.split(text, "--command") for text in texts] or [argv]
     return [
-        matrix.command(command, workload=load, shell=shell)
+        commands.job(command, workload=load, shell=shell)
         for command in words
         for load in ([[load] for load in workloads] or [[]])
     ]

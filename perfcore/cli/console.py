@@ -114,13 +114,6 @@ class Console:
             return ()
         return tuple(name for name in self.plugins.names("command") if name not in VERBS and "." not in name)
 
-    def plugin_commands(self, verb: str) -> tuple[str, ...]:
-        """What plugins add below a verb: `new` for the entry point `plugins.new` of the verb `plugins`."""
-        if not self._plugins.observers:
-            return ()
-        names = self.plugins.names("command")
-        return tuple(name.removeprefix(f"{verb}.") for name in names if name.startswith(f"{verb}."))
-
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name. On a terminal, a file of this name anywhere in the tree is offered when there is
         nothing else."""
@@ -292,7 +285,7 @@ def disabled_by_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
 def console_of(ctx: Any) -> Console:
     """The console of a command line. It is wanted before `options` is called, to look for the verb."""
     root = ctx.find_root()
-    if not isinstance(root.obj, Console):
+    if root.obj is None:
         directory = Path(root.params.get("directory") or ".")
         if not directory.is_dir():
             raise UsageError(f"{directory} is not a folder")
@@ -303,7 +296,8 @@ def console_of(ctx: Any) -> Console:
             disabled=disabled_by_environment(os.environ),
         )
         root.obj = root.with_resource(console)
-    return root.obj
+    context: Console = root.obj
+    return context
 
 
 def named(app: typer.Typer, name: str) -> Any:

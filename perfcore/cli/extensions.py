@@ -9,7 +9,7 @@ from typing import Any
 from typer.core import TyperGroup
 
 from perfcore.cli.console import Console, console_of, named
-from perfcore.cli.verbs import Verb
+from perfcore.cli.verbs import VERBS, Verb
 from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.plugins import Plugins
 from perfcore.plugins.guard import guard
@@ -50,19 +50,33 @@ class ExtensibleGroup(TyperGroup):
         return printable(text)
 
     def _added(self, ctx: Any) -> tuple[str, ...]:
-        return console_of(ctx).plugin_commands(str(self.name))
+        """The commands that plugins add below this verb: `new` for the entry point `plugins.new` of `plugins`."""
+        plugins = console_of(ctx).plugins
+        names = plugins.names("command") if plugins.observers else ()
+        return tuple(name.removeprefix(f"{self.name}.") for name in names if name.startswith(f"{self.name}."))
 
 
 def plugin_verb(plugins: Plugins, name: str) -> Verb:
     """The row of a plugin's verb in `perf --help`. A plugin that is broken does not hide the help of the others."""
-    chapter = "From plugins"
+    chapter, after = "From plugins", ""
     try:
         _, driver = plugins.load("command", name)
         text = (inspect.getdoc(driver) or "").partition("\n")[0] or f"`perf {name} --help` tells."
-        chapter = getattr(driver, "chapter", chapter)
+        chapter, after = getattr(driver, "chapter", chapter), getattr(driver, "after", after)
     except PerfError as error:
         text = f"cannot be used: {error}"
-    return Verb("", printable(str(chapter)), printable(text))
+    return Verb("", printable(str(chapter)), printable(text), after)
+
+
+def with_plugin_verbs(plugins: Plugins, names: Sequence[str]) -> dict[str, Verb]:
+    """All verbs in the order of the help. A plugin's verb stands behind the one that its attribute `after` names."""
+    verbs = dict(VERBS)
+    for name in names:
+        verb = plugin_verb(plugins, name)
+        order = list(verbs)
+        order.insert(order.index(verb.after) + 1 if verb.after in verbs else len(order), name)
+        verbs = {entry: verbs.get(entry, verb) for entry in order}
+    return verbs
 
 
 def plugin_command(console: Console, name: str) -> Any:

@@ -11,15 +11,16 @@ from perfcore.measure.collect_result import SavedProfile
 from perfcore.measure.collection import collect
 from perfcore.measure.request import MeasureRequest
 from perfcore.measure.summary import Summary, disturbed, summarize
+from perfcore.repository.repository import Repository
 from perfcore.text import align, plural, printable, quantity
 
 _MAX_DETAILED = 3  # tables of several lines; more of them no longer fit a screen
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
 
 
-def measure(console: Console, request: MeasureRequest, *, as_json: bool) -> None:
+def measure(console: Console, repository: Repository, request: MeasureRequest, *, as_json: bool) -> None:
     """Collect, print the result, then raise one error for all failures."""
-    result = collect(console.repository, request, _Progress(console))
+    result = collect(repository, request, _Progress(console))
     if as_json:
         console.json(result.as_json())
     else:

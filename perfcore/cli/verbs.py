@@ -7,17 +7,17 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb: `module` is below `perfcore.cli`, `chapter` its heading in the help."""
+    """A verb: `module` is below `perfcore.cli`, `chapter` its heading in the help, `after` the verb before it."""
 
     module: str
     chapter: str
     help: str
+    after: str = ""
 
 
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "Begin", "Make a performance history beside a repository."),
     "collect": Verb("collect", "Measure", "Measure commands with one collector."),
-    "run": Verb("run", "Measure", "Measure the job matrix, for one version or many."),
     "postprocess": Verb("postprocess", "Measure", "Make a new profile of an old one."),
     "aggregate": Verb("aggregate", "Measure", "Join several profiles into one."),
     "add": Verb("add", "Store", "Register profiles with their versions."),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from perfcore.errors import CommandFailedError
-from perfcore.measure import matrix
+from perfcore.measure import commands
 from perfcore.model import Build
 from perfcore.text import printable, printable_lines
 
@@ -32,7 +32,7 @@ def run_build(build: Build, tree: Path) -> str:
 
 
 def _run(text: str, build: Build, tree: Path) -> str:
-    words = text if build.shell else matrix.split(text, "execute.pre_run")
+    words = text if build.shell else commands.split(text, "execute.pre_run")
     failed = f"pre_run '{printable(text)}'"
     with tempfile.TemporaryFile() as output:
         try:

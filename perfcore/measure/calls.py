@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from perfcore.measure import matrix as matrices
+from perfcore.measure import commands
 from perfcore.measure.collect_result import CollectResult
 from perfcore.measure.collection import collect
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
@@ -18,11 +18,10 @@ from perfcore.model.listener import Listener, SilentListener
 from perfcore.repository.repository import Repository
 
 Command = str | Sequence[str]
-Revisions = str | Sequence[str] | None
 
 
 class MeasureCalls:
-    """Collect and run in `repository`."""
+    """Collect in `repository`."""
 
     repository: Repository
 
@@ -31,7 +30,7 @@ class MeasureCalls:
         collector: str,
         *commands: Command,
         workload: str | Sequence[str] = "",
-        version: Revisions = None,
+        version: str | Sequence[str] | None = None,
         since: str | None = None,
         every: bool = False,
         missing: bool = False,
@@ -71,7 +70,7 @@ class MeasureCalls:
             jobs=tuple(
                 attrs.evolve(command_job(command, load, shell), **common) for command in commands for load in workloads
             ),
-            versions=self._versions(version, since, every),
+            versions=select_versions(self.repository, version, since, every),
             schedule=schedule,
             building=configured_build(self.repository, skip=not build),
             register=register,
@@ -79,58 +78,16 @@ class MeasureCalls:
             resume=resume,
             executor=executor,
         )
-        return self._run(request, strict, listener)
-
-    def run(
-        self,
-        matrix: str | Path | Mapping[str, Any] | None = None,
-        *,
-        version: Revisions = None,
-        since: str | None = None,
-        every: bool = False,
-        missing: bool = False,
-        register: bool = False,
-        build: bool = True,
-        resume: bool = False,
-        executor: str | None = None,
-        strict: bool = True,
-        listener: Listener | None = None,
-        **schedule: Any,
-    ) -> CollectResult:
-        """Measure every job of a matrix: a file, a mapping such as `{"bins": ["./sort"], "workloads": ["a", "b"]}`, or
-        the configuration, as `perf run matrix` does. The other options are those of `collect` and of the schedule."""
-        from perfcore.measure import matrix_request
-
-        jobs = matrix_request.load_matrix(self.repository, Path(matrix) if isinstance(matrix, str) else matrix)
-        request = matrix_request.matrix_request(
-            self.repository,
-            jobs,
-            cwd=Path() if matrix is None else working_directory(self.repository),
-            versions=self._versions(version, since, every),
-            schedule=schedule,
-            register=register,
-            missing=missing,
-            build=build,
-            resume=resume,
-            executor=executor,
-        )
-        return self._run(request, strict, listener)
-
-    def _run(self, request: MeasureRequest, strict: bool, listener: Listener | None) -> CollectResult:
         result = collect(self.repository, request, listener or SilentListener())
         error = result.error()
         if strict and error is not None:
             raise error
         return result
 
-    def _versions(self, version: Revisions, since: str | None, every: bool) -> tuple[str, ...] | None:
-        revisions = [version] if isinstance(version, str) else version or ()
-        return select_versions(self.repository, revisions, since, every)
-
 
 def command_job(command: Command, workload: str, shell: bool) -> Job:
     """A command of the library: a list of words, or a text that is split as a shell would."""
-    words = matrices.split(workload, "workload")
+    words = commands.split(workload, "workload")
     if isinstance(command, str):
-        return matrices.command([command] if shell else matrices.split(command, "command"), workload=words, shell=shell)
-    return matrices.command(list(command), workload=words, shell=shell)
+        return commands.job([command] if shell else commands.split(command, "command"), workload=words, shell=shell)
+    return commands.job(list(command), workload=words, shell=shell)

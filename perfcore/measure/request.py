@@ -34,12 +34,16 @@ class MeasureRequest:
 
 
 def select_versions(
-    repository: Repository, revisions: Sequence[str] = (), since: str | None = None, every: bool = False
+    repository: Repository,
+    revisions: str | Sequence[str] | None = None,
+    since: str | None = None,
+    every: bool = False,
 ) -> tuple[str, ...] | None:
     """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree."""
     if sum((bool(revisions), since is not None, every)) > 1:
         raise UsageError("--version, --since and --all exclude one another")
     if revisions:
+        revisions = [revisions] if isinstance(revisions, str) else revisions
         return tuple(dict.fromkeys(repository.version(revision) for revision in revisions))
     if since is None and not every:
         return None

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, str] = {
     "compare": "perfcore-command-compare",
     "demo": "perfcore-command-demo",
     "diff": "perfcore-command-diff",
+    "run": "perfcore-command-run",
     "plugins.check": "perfcore-testing",
     "plugins.new": "perfcore-testing",
 }

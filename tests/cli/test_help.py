@@ -15,7 +15,6 @@ from perfcore.plugins.installed import COMMANDS
 
 SHIPPED = [name for name in COMMANDS if "." not in name]
 GROUPS = {
-    "run": ("matrix", "job"),
     "config": ("get", "set", "unset", "edit", "trust"),
     "plugins": ("list", "show"),
     "collect": ("time",),

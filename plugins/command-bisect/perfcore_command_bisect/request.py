@@ -13,7 +13,7 @@ from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.series import config_histories
 from perfcore.errors import NotFoundError, UsageError, VersionError
-from perfcore.measure import matrix, stored_command
+from perfcore.measure import commands, stored_command
 from perfcore.measure.request import working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.measure.tree_state import tree_state
@@ -83,7 +83,7 @@ def _command(
     """The command of the options, or else the one that the history of the ends is of, or else the latest command that
     was measured for the ends or for versions between them."""
     if options.command is not None:
-        job = matrix.command(list(options.command), shell=options.shell)
+        job = commands.job(list(options.command), shell=options.shell)
         return _with_options(repository, job, options, options.collector or "time", {})
     order = [versions[-1], versions[0], *reversed(versions[1:-1])]
     entries = (
@@ -139,7 +139,7 @@ def _with_options(
 
 def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> HistoryEnds:
     """The ends of the last degradation in the history. NotFoundError if nothing became worse."""
-    label = matrix.command(list(options.command), shell=options.shell).label if options.command else None
+    label = commands.job(list(options.command), shell=options.shell).label if options.command else None
     candidates = [
         history
         for history in config_histories(repository, repository.version())

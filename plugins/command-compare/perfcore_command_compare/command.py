@@ -17,7 +17,7 @@ from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variable
 from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
-from perfcore.measure import matrix
+from perfcore.measure import commands
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
 from perfcore.repository.repository import Repository
@@ -169,7 +169,7 @@ def _of_texts(
 ) -> tuple[Program, Program]:
     if len(texts) != 2 or words or argv is not None:
         raise UsageError("two programs are compared: give --command twice, and nothing beside it")
-    commands = [[text] if shell else matrix.split(text, "--command") for text in texts]
+    split_texts = [[text] if shell else commands.split(text, "--command") for text in texts]
     empty = next((number for number, text in enumerate(texts, 1) if not text.strip()), None)
     if empty is not None:
         raise UsageError(f"--command {empty} of 2 is empty", hint="give each a program: -c './old x' -c './new x'")
@@ -177,7 +177,7 @@ def _of_texts(
     directory = (cwd or Path()) if repository is None else working_directory(repository, cwd)
     first, second = (
         Program(name=text, job=attrs.evolve(_job(words, common, shell), cwd=directory))
-        for text, words in zip(texts, commands, strict=True)
+        for text, words in zip(texts, split_texts, strict=True)
     )
     return first, second
 
@@ -201,7 +201,7 @@ def _of_version(repository: Repository, revision: str | None, job: Job) -> Progr
 
 
 def _job(words: list[str], common: Job, shell: bool) -> Job:
-    job = matrix.command(words, shell=shell)
+    job = commands.job(words, shell=shell)
     return attrs.evolve(common, argv=job.argv, cmd=job.cmd, args=job.args, shell=shell)
 
 

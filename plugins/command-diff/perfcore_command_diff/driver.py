@@ -16,6 +16,7 @@ class Diff:
     """What differs between two profiles, by function."""
 
     chapter = "Inspect"
+    after = "show"
     contract = "perfcore_command_diff.contract:DiffContract"
 
     def app(self) -> typer.Typer:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
+from perfcore_command_run import matrix
 from perfcore_table_kit import expression
 
 from perfcore.config import documents, layers
 from perfcore.config.settings import parse_seconds
-from perfcore.measure import matrix
 from perfcore.profile.table import column, table
 
 from .law import decoded, target

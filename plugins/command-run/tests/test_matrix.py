@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import shlex
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_command_run import matrix
 
 from perfcore.config.documents import Source
 from perfcore.config.layers import Config, Layer
 from perfcore.errors import UsageError
-from perfcore.measure import matrix
 from perfcore.model import Step
 
 HERE = Source("the matrix")
-_text = st.text(st.characters(exclude_characters="\x00", exclude_categories=["Cs"]), min_size=1, max_size=8)
 
 _names = st.sampled_from([*matrix.KEYS, "name", "params", "x"])
 _values = st.recursive(
@@ -80,13 +77,6 @@ def test_lists_are_words_as_they_are_and_numbers_are_text() -> None:
     ]
 
 
-@given(
-    st.lists(_text, min_size=1, max_size=5).filter(lambda words: not {"|", ";", "&", "<", ">"} & set("".join(words)))
-)
-def test_quoted_words_come_back_as_they_were(words: list[str]) -> None:
-    assert matrix.split(shlex.join(words), "here") == words
-
-
 @given(_values, st.sampled_from(matrix.KEYS))
 def test_whatever_is_written_is_a_matrix_or_a_usage_error(value: object, key: str) -> None:
     with contextlib.suppress(UsageError):
@@ -98,27 +88,6 @@ def test_a_shell_gets_the_text_whole() -> None:
     (job,) = matrix.parse({"bins": [{"name": "a | b", "shell": True}], "workloads": ["x y"]}, where=HERE).jobs()
     assert job.argv == ("a | b x y",)
     assert job.shell
-
-
-def test_operators_inside_quotes_are_text() -> None:
-    assert matrix.split("a '|' 'b;' c;d", "here") == ["a", "|", "b;", "c;d"]
-    assert matrix.split("it\\'s fine", "here") == ["it's", "fine"]
-    for text in ("a | b", "a; b", "a && b", "a > b", "a 2>&1", "a '|' b | c"):
-        with pytest.raises(UsageError, match="needs a shell"):
-            matrix.split(text, "here")
-
-
-def test_a_command_line_that_is_split_already_stays_as_it_is() -> None:
-    job = matrix.command(["a", "b c", ";"], workload=["d e"])
-    assert job.argv == ("a", "b c", ";", "d e")
-    assert (job.cmd, job.args, job.workload) == ("a", "'b c' ';'", "'d e'")
-    assert matrix.command(["a | b"], workload=["c d"], shell=True).argv == ("a | b 'c d'",)
-
-
-@pytest.mark.parametrize("argv", [[], [""], ["a\0b"]])
-def test_no_command_is_an_error(argv: list[str]) -> None:
-    with pytest.raises(UsageError):
-        matrix.command(argv)
 
 
 def test_the_configuration_holds_a_matrix_too() -> None:

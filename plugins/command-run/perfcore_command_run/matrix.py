@@ -12,10 +12,9 @@ Strings are split into arguments as a shell would split them; a list is taken as
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -24,6 +23,7 @@ from perfcore.config.documents import Source
 from perfcore.config.layers import Config, check_keys
 from perfcore.config.settings import structure
 from perfcore.errors import UsageError, nearest
+from perfcore.measure.commands import split
 from perfcore.measure.schedule import Schedule
 from perfcore.model import Job, Step
 from perfcore.text import brief
@@ -32,7 +32,6 @@ from perfcore.text import brief
 MAX_JOBS = 10_000
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
 _BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
-_OPERATORS = {"&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"}
 
 
 @attrs.frozen(kw_only=True)
@@ -84,42 +83,6 @@ def parse(values: Mapping[str, Any], *, where: Source) -> Matrix:
         schedule=schedule,
         execute=execute,
     )
-
-
-def command(argv: Sequence[str], *, workload: Sequence[str] = (), shell: bool = False) -> Job:
-    """A job from a command line that is split already."""
-    if not argv or not argv[0]:
-        raise UsageError("there is no command to measure", hint="write it after `--`")
-    for word in (*argv, *workload):
-        if "\0" in word:
-            raise UsageError("a command cannot hold a NUL character")
-    cmd, args = (argv[0], shlex.join(argv[1:])) if not shell else (" ".join(argv), "")
-    full_argv = (" ".join([*argv, *map(shlex.quote, workload)]),) if shell else (*argv, *workload)
-    return Job(argv=full_argv, cmd=cmd, args=args, workload=shlex.join(workload), shell=shell)
-
-
-def split(text: str, where: Source | str) -> list[str]:
-    """A string as the words a shell would make of it. UsageError where only a shell could run it."""
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise UsageError(f"{where}: {brief(text)} cannot be split into words: {error}") from error
-    operators = _operators(text, words)
-    if operators:
-        raise UsageError(
-            f"{where}: {brief(text)} needs a shell for {operators[0]!r}",
-            hint="say --shell, or `shell: true` in a file; or quote it",
-        )
-    return words
-
-
-def _operators(text: str, words: list[str]) -> list[str]:
-    """The words that only a shell would understand, the quoted ones left out."""
-    if not any(word in _OPERATORS or word.endswith(";") for word in words):
-        return []
-    with contextlib.suppress(ValueError):  # of an escaped quote, which is no quote when escapes are not read
-        words = shlex.split(text, posix=False)
-    return [word for word in words if word in _OPERATORS or word.endswith(";")]
 
 
 def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Job]:

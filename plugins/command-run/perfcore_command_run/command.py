@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -14,24 +14,15 @@ from perfcore.cli.summary_table import measure
 from perfcore.config.documents import Source
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import UsageError
-from perfcore.measure import matrix
 from perfcore.measure.collect_result import SCHEMA
-from perfcore.measure.matrix import Matrix
-from perfcore.measure.matrix_request import matrix_of_config, matrix_of_file, matrix_request
 from perfcore.measure.request import select_versions, working_directory
 from perfcore.text import align, printable
-
-app = typer.Typer(
-    cls=ExtensibleGroup,
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    help="Measure a job matrix, or a job of its own, for one version or many.",
-)
+from perfcore_command_run import matrix
+from perfcore_command_run.matrix import Matrix
+from perfcore_command_run.request import matrix_of_config, matrix_of_file, matrix_request
 
 Version = Annotated[
-    Optional[list[str]],
+    list[str] | None,
     typer.Option(
         "--version",
         "-v",
@@ -39,38 +30,52 @@ Version = Annotated[
         help="Measure this version, in a tree of its own; several are interleaved.",
     ),
 ]
-Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
+Since = Annotated[str | None, typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
 Continue = Annotated[
     bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
 ]
 ExecutorName = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."),
 ]
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
 Repeat = Annotated[
-    Optional[int],
+    int | None,
     typer.Option("--repeat", "-r", min=1, metavar="N", help="How many runs, whatever the matrix says."),
 ]
 Warmup = Annotated[
-    Optional[int],
+    int | None,
     typer.Option("--warmup", min=0, metavar="N", help="How many runs come first and are not counted."),
 ]
 Budget = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--budget", "-t", metavar="SECONDS", help="Measure for this long instead of a number of runs."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("matrix", short_help="Measure every command of a matrix, under every collector.")
+def new_app() -> typer.Typer:
+    """A new Typer app with both commands."""
+    app = typer.Typer(
+        cls=ExtensibleGroup,
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        help="Measure a job matrix, or a job of its own, for one version or many.",
+    )
+    app.command("matrix", short_help="Measure every command of a matrix, under every collector.")(run_matrix)
+    app.command("job", short_help="Measure one job: a small matrix on the command line.")(run_job)
+    return app
+
+
 def run_matrix(
     ctx: typer.Context,
     file: Annotated[
-        Optional[Path],
+        Path | None,
         typer.Argument(
             metavar="[FILE]",
             help="A YAML file with the matrix; default: the configuration.",
@@ -97,7 +102,7 @@ def run_matrix(
     Commands of FILE run where you stand, those of the configuration at the root of the tree.
     """
     console: Console = ctx.obj
-    repository = console.repository
+    repository = console.history.repository
     chosen = matrix_of_file(repository, file) if file is not None else matrix_of_config(repository, run=not dry_run)
     if dry_run:
         _list(console, chosen, as_json)
@@ -117,19 +122,16 @@ def run_matrix(
     )
 
 
-@app.command("job", short_help="Measure one job: a small matrix on the command line.")
 def run_job(
     ctx: typer.Context,
     cmd: Annotated[list[str], typer.Option("--cmd", "-b", metavar="TEXT", help="A command; several are interleaved.")],
-    args: Annotated[
-        Optional[list[str]], typer.Option("--args", metavar="TEXT", help="Arguments; each in turn.")
-    ] = None,
+    args: Annotated[list[str] | None, typer.Option("--args", metavar="TEXT", help="Arguments; each in turn.")] = None,
     workload: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--workload", "-w", metavar="TEXT", help="A workload; each in turn."),
     ] = None,
     collector: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--collector",
             "-c",
@@ -138,7 +140,7 @@ def run_job(
         ),
     ] = None,
     postprocessor: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--postprocessor", "-p", metavar="NAME", help="A postprocessor, with its configured options."),
     ] = None,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
@@ -157,7 +159,7 @@ def run_job(
 ) -> None:
     """Measure one job: a small matrix on the command line."""
     console: Console = ctx.obj
-    repository = console.repository
+    repository = console.history.repository
     values = {
         "bins": [{"name": text, "shell": shell} for text in cmd],
         "args": args or [],
@@ -194,10 +196,12 @@ def _measure(
     no_build: bool,
     as_json: bool,
 ) -> None:
+    repository = console.history.repository
     measure(
         console,
+        repository,
         matrix_request(
-            console.repository,
+            repository,
             chosen,
             cwd=cwd,
             versions=versions,

@@ -12,10 +12,10 @@ from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes
 from perfcore.errors import NotFoundError, UsageError
-from perfcore.measure import matrix
-from perfcore.measure.matrix import KEYS, Matrix
 from perfcore.measure.request import MeasureRequest, configured_build
 from perfcore.repository.repository import Repository
+from perfcore_command_run import matrix
+from perfcore_command_run.matrix import KEYS, Matrix
 
 _RUNNING_KEYS = ("bins", "cmds", "collectors", "postprocessors", "args", "workloads")
 
