@@ -1,22 +1,28 @@
 """Files that somebody else wrote: read whole and within bounds, or refused. No pipe is waited for, no device read.
 
-And files of a cache, which may be gone, old or damaged at any time: what they hold is believed only with its checksum.
+Files that are replaced whole or not at all. And files of a cache, which may be gone, old or damaged at any time: what
+they hold is believed only with its checksum.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import stat
-import tempfile
+import sys
 from pathlib import Path
 from typing import NamedTuple
 
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_FLAGS = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN
+# What network and FUSE file systems answer that cannot wait for their disk.
+_CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _CHECKSUM = 20
 _LARGEST_CACHE = 1 << 28
 _KINDS = {
@@ -41,16 +47,19 @@ def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
     name = printable(str(path))
     try:
         _refuse_other_kinds(os.stat(path), name)
-        with contextlib.closing(_Opened(path)) as file:
-            before = file.status()
+        fd = os.open(path, _FLAGS)
+        try:
+            before = os.fstat(fd)
             _refuse_other_kinds(before, name)
             if before.st_size > limit:
                 raise FormatError(f"{name} has {before.st_size:,} bytes; over {limit:,} are not read", hint=hint)
-            data = file.read(limit)
+            data = _content(fd, before.st_size, limit)
             if len(data) > limit:
                 raise FormatError(f"{name} has more than {limit:,} bytes, which are not read", hint=hint)
-            if _stamp(file.status()) != _stamp(before):
+            if _stamp(os.fstat(fd)) != _stamp(before):
                 raise StorageError(f"{name} was changed while it was read", hint="try again when it is complete")
+        finally:
+            os.close(fd)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFoundError(f"{name} is not there") from error
     except (OSError, ValueError) as error:
@@ -69,9 +78,9 @@ def is_unchanged(path: Path, stamp: tuple[int, ...]) -> bool:
 def cached(path: Path) -> bytes | None:
     """What `cache` wrote there last; None where that cannot be read or is not whole."""
     with contextlib.suppress(PerfError):
-        data = read(path, _LARGEST_CACHE).data
+        data = memoryview(read(path, _LARGEST_CACHE).data)
         if data[:_CHECKSUM] == _checksum(data[_CHECKSUM:]):
-            return data[_CHECKSUM:]
+            return bytes(data[_CHECKSUM:])
     return None
 
 
@@ -82,21 +91,64 @@ def cache(path: Path, data: bytes) -> None:
         write_atomically(path, _checksum(data) + data, durable=False)
 
 
-def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+def write_whole(path: Path, data: bytes) -> None:
+    """Make a file hold these bytes, or leave its content. A link stays one; a device or a pipe is written to."""
+    target = path.resolve()
+    if target.exists() and not target.is_file():
+        target.write_bytes(data)
+    else:
+        write_atomically(target, data)
+
+
+def write_atomically(path: Path, data: bytes, *, durable: bool = True, locked: bool = False) -> None:
     """Replace a file whole or not at all; its mode stays. OSError where it cannot be written. If `durable`, the content
-    is on the disk when this returns: a cache does not need that, and waiting for a disk takes milliseconds."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    is on the disk when this returns: a cache does not need that, and waiting for a disk takes milliseconds. `locked`
+    says that no other process writes this file now: killed ones then leave one unfinished file at most."""
+    random = "" if locked else f".{os.urandom(8).hex()}"
+    temporary = path.with_name(f"{path.name if locked else path.name[:100]}{random}.new")
+    if locked:
+        temporary.unlink(missing_ok=True)
+    handle = os.open(temporary, _NEW, 0o600)  # nobody may open it before it has the mode of the file
     try:
         with open(handle, "wb") as file:
             os.chmod(temporary, _mode(path))
             file.write(data)
             if durable:
                 file.flush()
-                os.fsync(file.fileno())
+                sync(file.fileno())
         os.replace(temporary, path)
     except BaseException:
-        os.unlink(temporary)
+        temporary.unlink()
         raise
+    if durable:
+        with contextlib.suppress(PermissionError):  # by a directory that may be written to and not be read
+            sync_path(path.parent)
+
+
+def sync(fd: int) -> None:
+    """Wait until the disk has the content, where the file system can tell."""
+    try:
+        if sys.platform == "darwin":
+            import fcntl
+
+            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the cache of the disk
+        else:
+            os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _CANNOT_SYNC:
+            raise
+
+
+def sync_path(path: Path | str) -> None:
+    """`sync` for a directory, or a file that is not open. Windows cannot for directories, whose names its file system
+    journals, and wants a file opened for writing."""
+    if sys.platform == "win32" and os.path.isdir(path):
+        return
+    fd = os.open(path, _PLAIN | (os.O_RDWR if sys.platform == "win32" else os.O_RDONLY))
+    try:
+        sync(fd)
+    finally:
+        os.close(fd)
 
 
 def default_mode(bits: int = 0o666) -> int:
@@ -106,29 +158,12 @@ def default_mode(bits: int = 0o666) -> int:
     return bits & ~mask
 
 
-class _Opened:
-    """A file opened without waiting for anybody at its other end."""
-
-    def __init__(self, path: Path) -> None:
-        self._fd = os.open(path, _FLAGS)
-
-    def close(self) -> None:
-        os.close(self._fd)
-
-    def status(self) -> os.stat_result:
-        return os.fstat(self._fd)
-
-    def read(self, limit: int) -> bytes:
-        """Everything, or a little more than `limit` bytes."""
-        size = min(self.status().st_size, limit)
-        with open(self._fd, "rb", buffering=0, closefd=False) as file:
-            data = file.read(size + 1) or b""
-            if len(data) <= size:
-                return data
-            parts = [data]
-            while sum(map(len, parts)) <= limit and (chunk := file.read(1 << 20)):
-                parts.append(chunk)
-        return b"".join(parts)
+def _content(fd: int, size: int, limit: int) -> bytes:
+    """Everything, or a little more than `limit` bytes."""
+    parts = [os.read(fd, size + 1)]
+    while parts[-1] and sum(map(len, parts)) <= limit:
+        parts.append(os.read(fd, 1 << 16))
+    return b"".join(parts) if len(parts) > 2 else parts[0]
 
 
 def _mode(path: Path) -> int:
@@ -137,7 +172,7 @@ def _mode(path: Path) -> int:
     return default_mode()
 
 
-def _checksum(data: bytes) -> bytes:
+def _checksum(data: bytes | memoryview) -> bytes:
     return hashlib.sha1(data, usedforsecurity=False).digest()
 
 

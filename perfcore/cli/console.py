@@ -235,7 +235,7 @@ class Console:
         if partial is None or self.path is None or partial == self.path:
             return
         if kind is None or issubclass(kind, typer.Exit):
-            partial.replace(self.path)
+            partial.replace(self.path)  # not `write_atomically`: it was written bit by bit
             if self._browse:
                 self._open(self.path)
         else:

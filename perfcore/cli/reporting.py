@@ -10,10 +10,10 @@ from typing import Any
 
 import attrs
 
+from perfcore import files
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import FailRule, parse_rules
 from perfcore.cli.console import Console
-from perfcore.config.layers import write_atomically
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import Sources
 from perfcore.plugins.guard import guard
@@ -198,9 +198,6 @@ def _write_file(path: Path, content: str | bytes) -> None:
     data = content.encode("utf-8", "backslashreplace") if isinstance(content, str) else content
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
+        files.write_whole(path, data)
     except OSError as error:
         raise StorageError(f"cannot write {path}: {error.strerror or error}") from error
-    write_atomically(path, data)

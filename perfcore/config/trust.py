@@ -114,7 +114,7 @@ class Commands:
             return
         try:
             if self._is_full():
-                os.replace(self.path, self._older)
+                os.replace(self.path, self._older)  # nothing is written
         finally:
             lock.release()
 

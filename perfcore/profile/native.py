@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import secrets
 import sys
 from typing import TYPE_CHECKING
 
+from perfcore import files
 from perfcore.errors import FormatError, StorageError
 from perfcore.profile import codec
 from perfcore.text import printable
@@ -48,27 +46,9 @@ class PerfFormat:
     def write(self, profile: Profile, path: Path) -> None:
         data, _ = codec.encode(profile, _refused, inline=_EVERYTHING)
         try:
-            write_whole(path, data)
+            files.write_whole(path, data)
         except OSError as error:
             raise StorageError(f"cannot write {printable(str(path))}: {error.strerror}") from error
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Make a file hold these bytes, or leave what was there. What is not a file, such as a pipe, is written to."""
-    target = path.resolve()
-    if target.exists() and not target.is_file():
-        target.write_bytes(data)
-        return
-    temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(target)
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
 
 
 def _elsewhere(id: str) -> bytes:

@@ -139,7 +139,7 @@ class PrivateCopy:
 
     def _is_needed(self, probe: Path, name: str) -> bool:
         aside = self._base / "aside"
-        (probe / name).rename(aside)
+        (probe / name).rename(aside)  # to see whether it can be moved
         is_needed = not self._is_detected(probe)
         aside.rename(probe / name)
         return is_needed

@@ -8,12 +8,7 @@ may be killed anywhere, and never has to tell the readers what it changed.
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import hashlib
-import os
 import re
-import stat
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -28,12 +23,8 @@ from perfcore.store import index as indexes
 from perfcore.store.index import Index
 from perfcore.store.store import OBJECTS, Store, is_object_key
 
-_LAYOUT = 1  # of the files below; another one makes all of them unread
-_LIMIT = 1 << 28  # bytes; a larger file of the cache is not read
+_LAYOUT = 2  # of the files below; another one makes all of them unread
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
-_CHECKSUM = 20  # bytes of a SHA-1
-# Without O_NONBLOCK, a pipe somebody put there would hold us for ever.
-_FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"))
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
 _FIELDS = attrs.fields(Entry)
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
@@ -130,11 +121,10 @@ class Catalog:
         """Keep what was learned. A folder that cannot be written costs time, nothing else."""
         if self._directory is None:
             return
-        with contextlib.suppress(OSError):
-            for name, folder in self._folders.items():
-                if folder.learned and folder.stamp:
-                    _write(self._directory, name, folder)
-                    folder.learned = False
+        for name, folder in self._folders.items():
+            if folder.learned and folder.stamp:
+                _write(self._directory, name, folder)
+                folder.learned = False
 
     def _open(self, name: str) -> _Folder:
         """A folder from the cache, or else with all its names unread."""
@@ -204,35 +194,20 @@ def _as_dict(entry: Entry) -> dict[str, Any]:
 
 def _read(path: Path, stamp: str) -> _Folder | None:
     """The folder in a file of the cache, None where it is stale or damaged."""
+    data = files.cached(path) or b""
+    if not data.startswith(_HEAD):
+        return None
     try:
-        data = _bytes_of(path)
-        payload = memoryview(data)[len(_HEAD) + _CHECKSUM :]
-        if not data.startswith(_HEAD + hashlib.sha1(payload, usedforsecurity=False).digest()):
-            return None
-        cached = _decode_folder(payload)
-    except (OSError, *_UNREADABLE):
+        cached = _decode_folder(memoryview(data)[len(_HEAD) :])
+    except _UNREADABLE:
         return None
     return _Folder(cached.stamp, cached.indexes, set(cached.unread.split())) if cached.stamp == stamp else None
 
 
-def _bytes_of(path: Path) -> bytes:
-    """All bytes of a file as `_write` leaves it; OSError where there is something else."""
-    handle = os.open(path, _FLAGS)
-    try:
-        status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > _LIMIT:
-            raise OSError(errno.EINVAL, "it is no file of the cache")
-        return os.read(handle, status.st_size)
-    finally:
-        os.close(handle)
-
-
 def _write(directory: Path, name: str, folder: _Folder) -> None:
-    """Write the file of a folder, whole or not at all. A link in the way is not followed: a `.perf` may come from
-    elsewhere."""
-    if directory.parent.is_symlink() or directory.is_symlink():
-        return
-    directory.mkdir(parents=True, exist_ok=True)
-    payload = _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread))))
-    data = _HEAD + hashlib.sha1(payload, usedforsecurity=False).digest() + payload
-    files.write_atomically(directory / name, data, durable=False)
+    """Write the file of a folder. A link in the way is not followed: a `.perf` may come from elsewhere."""
+    if not directory.parent.is_symlink() and not directory.is_symlink():
+        files.cache(
+            directory / name,
+            _HEAD + _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread)))),
+        )

@@ -5,20 +5,16 @@ Small files in `.perf/cache/stacks`, which may be removed at any time: then the 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore import files
-from perfcore.errors import PerfError
 from perfcore.store.objects import ID
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
-
-_LIMIT = 1 << 16  # bytes: the ids of three tables of at most 64 pieces take 8 KiB
 
 
 class StackBases:
@@ -34,9 +30,9 @@ class StackBases:
         import msgspec
 
         try:
-            data = files.read(self._folder / _name(profile), _LIMIT).data
+            data = files.cached(self._folder / _name(profile)) or b"{}"
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
-        except (PerfError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
         return pieces if all(ID.fullmatch(id) for ids in pieces.values() for id in ids) else {}
 
@@ -46,9 +42,7 @@ class StackBases:
             return
         import msgspec
 
-        with contextlib.suppress(OSError):
-            self._folder.mkdir(parents=True, exist_ok=True)
-            files.write_atomically(self._folder / _name(profile), msgspec.json.encode(pieces), durable=False)
+        files.cache(self._folder / _name(profile), msgspec.json.encode(pieces))
 
 
 def _name(profile: Profile) -> str:

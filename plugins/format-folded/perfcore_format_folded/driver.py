@@ -9,9 +9,9 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile.native import write_whole
 from perfcore.profile.stacks import NOWHERE, StackBuilder, Stacks, has_stacks, references
 from perfcore.profile.table import Column, column, table
 from perfcore.settings import option
@@ -83,7 +83,7 @@ class FoldedFormat:
         """Write the stacks that have an amount; NotFoundError where there are none."""
         lines = "".join(f"{stack} {amount}\n" for stack, amount in self._lines(profile))
         try:
-            write_whole(path, encodable(lines).encode())
+            files.write_whole(path, encodable(lines).encode())
         except OSError as error:
             raise StorageError(f"cannot write {printable(str(path))}: {error.strerror}") from error
 

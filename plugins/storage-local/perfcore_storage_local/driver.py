@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
+from perfcore.files import sync_path
 from perfcore.hookspecs import Stored
 from perfcore.locks import Lock
 from perfcore.text import printable
@@ -75,7 +76,7 @@ class LocalStorage:
             folder = self._make_folders(key)
             with files.temporary(self._make_folders(f"{keys.TMP}/"), data) as temporary:
                 self._publish(temporary, key)
-            files.sync_path(folder)
+            sync_path(folder)
         return keys.content_tag(data)
 
     def replace(self, key: str, data: bytes, tag: str | None) -> str:
@@ -94,7 +95,7 @@ class LocalStorage:
             with self._lock(key):
                 self._check_tag(key, tag)
                 files.remove(path)
-                files.sync_path(os.path.dirname(path))
+                sync_path(os.path.dirname(path))
 
     def touch(self, key: str) -> None:
         """Also makes durable what another process wrote: whoever touches a key relies on it."""
@@ -104,8 +105,8 @@ class LocalStorage:
             files.check_regular(self._status(key), path)
             with self._lock(key):
                 files.make_newer(path, self._status(key).st_mtime_ns)
-                files.sync_path(path)
-                files.sync_path(os.path.dirname(path))
+                sync_path(path)
+                sync_path(os.path.dirname(path))
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """`tmp/` and `locks/` are left out, unless the prefix begins with one of them."""
@@ -149,7 +150,7 @@ class LocalStorage:
                 self._check_tag(key, tag)
                 with files.temporary(self._make_folders(f"{keys.TMP}/"), data) as temporary:
                     files.rename(temporary, path)
-                files.sync_path(os.path.dirname(path))
+                sync_path(os.path.dirname(path))
         return keys.content_tag(data)
 
     def _publish(self, temporary: str, key: str) -> None:
@@ -205,7 +206,7 @@ class LocalStorage:
         parent = self._root
         for path in self._folders(key):
             if self._make_folder(path) or path not in self._durable:
-                files.sync_path(parent)
+                sync_path(parent)
                 self._durable.add(path)
             parent = path
         return parent
@@ -218,7 +219,7 @@ class LocalStorage:
         except FileExistsError:  # another process was faster, or there is something else
             if not os.path.isdir(self._root):
                 raise
-        files.sync_path(os.path.dirname(self._root))
+        sync_path(os.path.dirname(self._root))
 
     def _make_folder(self, path: str) -> bool:
         """Whether it was not there."""

@@ -12,13 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from perfcore.errors import FormatError, StorageError
+from perfcore.files import sync
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-
-if sys.platform == "darwin":
-    import fcntl
 
 T = TypeVar("T")
 
@@ -30,7 +28,6 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 # Without O_NONBLOCK, a pipe somebody put there would hold the reader for ever.
 _READ = os.O_RDONLY | _PLAIN | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN | _NO_LINK
-_CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
 _JUNCTION = 0xA0000003
 _BUSY_SECONDS = 2.0
@@ -87,7 +84,11 @@ def read(path: str) -> bytes:
 
 @contextmanager
 def temporary(folder: str, data: bytes) -> Iterator[str]:
-    """A file in `folder` that holds the data durably, gone afterwards unless it was renamed."""
+    """A file in `folder` that holds the data durably, gone afterwards unless it was renamed.
+
+    Not `perfcore.files.write_atomically`: a new key appears by a link to this file, which fails where there is one
+    already, and two writes of the same bytes must have different times.
+    """
     if len(data) > LIMIT:
         raise StorageError(f"{len(data):,} bytes cannot be kept: no file here may have over {LIMIT:,}")
     path = os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
@@ -124,29 +125,6 @@ def make_newer(path: str, modified: int) -> None:
             os.utime(path)  # the one time that may be given to somebody else's file is now
         if os.lstat(path).st_mtime_ns != modified:
             return
-
-
-def sync(fd: int) -> None:
-    """Wait until the disk has it. Some network and FUSE file systems cannot say so, which is no failure."""
-    try:
-        if sys.platform == "darwin":
-            fcntl.fcntl(fd, fcntl.F_FULLFSYNC)  # fsync alone leaves the data in the cache of the disk
-        else:
-            os.fsync(fd)
-    except OSError as error:
-        if error.errno not in _CANNOT_SYNC:
-            raise
-
-
-def sync_path(path: str) -> None:
-    """`sync` for a folder, or for a file that is not open. Windows has no such thing for folders and wants a
-    file opened for writing; its file system journals names by itself."""
-    if sys.platform != "win32":
-        fd = os.open(path, os.O_RDONLY | _PLAIN)
-        try:
-            sync(fd)
-        finally:
-            os.close(fd)
 
 
 def is_link(status: os.stat_result) -> bool:

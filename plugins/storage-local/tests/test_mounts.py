@@ -7,8 +7,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from perfcore_storage_local.files import sync
 from perfcore_storage_local.mounts import mounted, parse_linux, parse_mac, type_at, warnings
+
+from perfcore.files import sync
 
 if TYPE_CHECKING:
     from perfcore_storage_local import LocalStorage

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import PerfError, VersionError
 from perfcore.locks import Lock
 from perfcore.text import printable
@@ -170,8 +171,8 @@ class State:
             durable.copy(self._dir / "index", self._folder / "index")
         for name, entry in kept.items():
             changes.copy_out(self._root, name, entry, self._folder)
-        durable.write(self._folder / "files.json", json.dumps({n: attrs.astuple(k) for n, k in kept.items()}).encode())
-        durable.sync_folder(self._folder)
+        listing = json.dumps({name: attrs.astuple(entry) for name, entry in kept.items()}).encode()
+        files.write_atomically(self._folder / "files.json", listing, locked=True)
 
     def _restore(self, journal: Journal) -> None:
         if journal.complete:
@@ -184,7 +185,7 @@ class State:
             self._write(attrs.evolve(journal, complete=False))  # what is kept is of no use any more
         self._forget_folder()
         self._path.unlink()
-        durable.sync_folder(self._dir)
+        files.sync_path(self._dir)
         self._release()
 
     def _clean(self, journal: Journal) -> None:
@@ -237,10 +238,10 @@ class State:
 
     def _install(self, index: Path) -> None:
         """Have an index take the place of the user's, under git's own lock."""
-        durable.sync(index)
+        files.sync_path(index)
         lock = self._dir / "index.lock"
         self._until(lambda: _take(lock, index))
-        os.replace(lock, self._dir / "index")
+        os.replace(lock, self._dir / "index")  # git's own protocol: the lock becomes the index
 
     def _await_git(self) -> None:
         """Wait while git holds its lock, before anything is touched."""
@@ -290,7 +291,8 @@ class State:
             ) from error
 
     def _write(self, journal: Journal) -> None:
-        durable.write(self._path, json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode())
+        content = json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode()
+        files.write_atomically(self._path, content, locked=True)
 
     @contextlib.contextmanager
     def _told(self, doing: str, hint: str | None = None) -> Iterator[None]:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfcore import files
 from perfcore.errors import VersionError
 from perfcore.text import printable
-from perfcore_vcs_git import durable
 
 if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
@@ -87,7 +87,7 @@ def _write(hook: Path, text: bytes) -> None:
     mode = target.stat().st_mode & 0o7777 if target.exists() else 0o777 & ~_umask()
     if target.exists() and target.read_bytes() == text:
         return
-    durable.write(target, text)
+    files.write_atomically(target, text)
     target.chmod(mode)
 
 

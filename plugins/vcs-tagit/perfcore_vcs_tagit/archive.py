@@ -24,7 +24,7 @@ from typing import IO, Any
 import attrs
 
 from perfcore.errors import FormatError, NotFoundError
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 from perfcore_vcs_tagit.ignore import OURS
 from perfcore_vcs_tagit.objects import CHUNK, Sink
 from perfcore_vcs_tagit.tree import FILE, LINK, PERMISSIONS, as_text, build

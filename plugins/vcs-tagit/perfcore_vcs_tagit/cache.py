@@ -1,11 +1,11 @@
 """What the files of a working tree were the last time that somebody read them. It may be deleted at any time.
 
-    "tagit cache 1" LF
+    SHA-1 of all that follows (20 bytes), as `perfcore.files` keeps files of a cache
+    "tagit cache 2" LF
     when it was begun (nanoseconds since 1970 UTC by the clock of the file system), number of files (8 bytes each)
     a record for each file: size, time of change, time of change of its status (both in ns), inode (8 bytes each),
         id (20 bytes)
     the paths of the files in the same order, NUL between them
-    SHA-1 of all that (20 bytes)
 
 Numbers are little endian. A file that changed when the cache was begun, or later, may have changed again without
 another time: it is not believed, but read (git calls such a file racy).
@@ -14,7 +14,6 @@ another time: it is not believed, but read (git calls such a file racy).
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import struct
 import sys
@@ -25,12 +24,10 @@ from pathlib import Path
 import attrs
 
 from perfcore import files
-from perfcore.errors import PerfError
 
-_HEAD = b"tagit cache 1\n"
+_HEAD = b"tagit cache 2\n"
 _SIZES = struct.Struct("<qQ")
 _RECORD = struct.Struct("<qqqQ20s")
-_LIMIT = 1 << 28
 _PATIENCE, _PAUSE = 0.03, 0.002
 
 Seen = tuple[int, int, int, int, bytes]
@@ -65,9 +62,12 @@ def see(status: os.stat_result, id: str) -> Seen:
 
 def begin(path: Path) -> int:
     """The time by the clock of the file system."""
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_bytes(_HEAD)
-    return temporary.stat().st_mtime_ns
+    probe = path.with_name(path.name + ".new")
+    with open(probe, "wb", buffering=0) as file:
+        file.write(_HEAD)
+        begun = os.fstat(file.fileno()).st_mtime_ns  # by the handle: another process may remove the file meanwhile
+    probe.unlink(missing_ok=True)
+    return begun
 
 
 def begin_after(path: Path, files: Mapping[bytes, Seen]) -> int:
@@ -81,22 +81,18 @@ def begin_after(path: Path, files: Mapping[bytes, Seen]) -> int:
 
 def read(path: Path) -> Cache:
     """The cache in a file; an empty one where there is none that is whole."""
-    with contextlib.suppress(PerfError, struct.error):
-        data = files.read(path, _LIMIT).data
-        body = data[:-20]
-        if body.startswith(_HEAD) and hashlib.sha1(body, usedforsecurity=False).digest() == data[-20:]:
-            return _decode(body)
+    data = files.cached(path) or b""
+    with contextlib.suppress(struct.error):
+        if data.startswith(_HEAD):
+            return _decode(data)
     return Cache()
 
 
 def write(path: Path, cache: Cache) -> None:
     """Replace the cache. That it cannot be written is no failure."""
-    body = _HEAD + _SIZES.pack(cache.begun, len(cache.files))
-    body += b"".join(_RECORD.pack(*record) for record in cache.files.values()) + b"\0".join(cache.files)
-    with contextlib.suppress(OSError):
-        temporary = path.with_name(path.name + ".new")
-        temporary.write_bytes(body + hashlib.sha1(body, usedforsecurity=False).digest())
-        os.replace(temporary, path)
+    data = _HEAD + _SIZES.pack(cache.begun, len(cache.files))
+    data += b"".join(_RECORD.pack(*record) for record in cache.files.values()) + b"\0".join(cache.files)
+    files.cache(path, data)
 
 
 def _decode(body: bytes) -> Cache:

@@ -21,7 +21,7 @@ from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.text import plural, printable, printable_lines, quantity
 from perfcore_vcs_tagit import differences, places, upkeep, working
 from perfcore_vcs_tagit.archive import LIMIT
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 from perfcore_vcs_tagit.importing import import_archive
 from perfcore_vcs_tagit.repository import Repository, Saved
 from perfcore_vcs_tagit.state import State

@@ -11,7 +11,7 @@ from perfcore.errors import NotFoundError, VersionError
 from perfcore.model import MajorVersion, MinorVersion
 from perfcore.text import printable
 from perfcore_vcs_tagit import places, working
-from perfcore_vcs_tagit.durable import shown, told
+from perfcore_vcs_tagit.failures import shown, told
 from perfcore_vcs_tagit.repository import Repository
 from perfcore_vcs_tagit.state import State
 from perfcore_vcs_tagit.tree import Lookup

@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 
 from perfcore_vcs_tagit import archive
-from perfcore_vcs_tagit.durable import told
+from perfcore_vcs_tagit.failures import told
 from perfcore_vcs_tagit.objects import Writer
 from perfcore_vcs_tagit.repository import Repository, Saved
 from perfcore_vcs_tagit.state import State

@@ -22,8 +22,7 @@ import attrs
 
 from perfcore import files
 from perfcore.errors import NotFoundError, VersionError
-from perfcore_vcs_tagit import durable
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 from perfcore_vcs_tagit.line import is_id
 
 _FORMAT = 1
@@ -66,4 +65,5 @@ def read(path: Path) -> Journal | None:
 
 def write(path: Path, journal: Journal) -> None:
     """Replace the journal, durably."""
-    durable.write(path, json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode())
+    content = json.dumps({"format": _FORMAT, **attrs.asdict(journal)}).encode()
+    files.write_atomically(path, content, locked=True)

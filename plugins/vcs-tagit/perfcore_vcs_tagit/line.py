@@ -23,8 +23,7 @@ import attrs
 from perfcore import files
 from perfcore.errors import FormatError, UsageError
 from perfcore.text import printable
-from perfcore_vcs_tagit import durable
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 
 FIRST_LINE = "main"
 _HEAD = "tagit 1\n"
@@ -94,7 +93,7 @@ def read(path: Path) -> Refs:
 
 def write(path: Path, refs: Refs) -> None:
     """Replace the names, durably."""
-    durable.write(path, _signed(_encode(refs).encode()))
+    files.write_atomically(path, _signed(_encode(refs).encode()), locked=True)
 
 
 def exists(path: Path) -> bool:

@@ -25,9 +25,9 @@ from typing import IO, Any, Protocol, Self
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import FormatError, VersionError
-from perfcore_vcs_tagit import durable
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 
 CHUNK = 1 << 20
 HEAD = b"tagit pack 1\n"
@@ -209,11 +209,12 @@ class Writer:
         digest = hashlib.sha1(tail, usedforsecurity=False)
         self._file.write(tail + digest.digest())
         self._file.flush()
-        os.fsync(self._file.fileno())
+        files.sync(self._file.fileno())
         self._file.close()
+        # Not `write_atomically`, which takes all bytes at once: a pack is written as its objects come.
         path = self._path.with_name(f"{digest.hexdigest()}.pack")
         os.replace(self._path, path)
-        durable.sync_folder(path.parent)
+        files.sync_path(path.parent)
         self._objects.forget()
         return path
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import VersionError
-from perfcore_vcs_tagit.durable import shown
+from perfcore_vcs_tagit.failures import shown
 from perfcore_vcs_tagit.line import is_id
 
 FOLDER = ".tagit"

@@ -10,13 +10,14 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import UsageError, VersionError
 from perfcore.locks import Lock
 from perfcore.model import MinorVersion
 from perfcore.text import printable
-from perfcore_vcs_tagit import cache, durable, ignore, journal, line, places, scan, tree, version
+from perfcore_vcs_tagit import cache, ignore, journal, line, places, scan, tree, version
 from perfcore_vcs_tagit.cache import Cache
-from perfcore_vcs_tagit.durable import shown, told
+from perfcore_vcs_tagit.failures import shown, told
 from perfcore_vcs_tagit.journal import Journal
 from perfcore_vcs_tagit.line import Refs
 from perfcore_vcs_tagit.objects import Nowhere, Objects, Sink, Writer, remove_unfinished
@@ -231,7 +232,7 @@ class Repository:
     def set_trigger(self, command: list[str]) -> Path:
         """Have a command run after every new version."""
         with self.writing(), told("write the trigger"):
-            durable.write(self.places.trigger, json.dumps(command).encode())
+            files.write_atomically(self.places.trigger, json.dumps(command).encode())
         return self.places.trigger
 
     def _version(self, id: str) -> Version:

@@ -13,7 +13,7 @@ import attrs
 
 from perfcore.errors import VersionError
 from perfcore_vcs_tagit.cache import Cache, Seen, see
-from perfcore_vcs_tagit.durable import told
+from perfcore_vcs_tagit.failures import told
 from perfcore_vcs_tagit.ignore import OURS
 from perfcore_vcs_tagit.objects import CHUNK, Sink
 from perfcore_vcs_tagit.tree import FILE, FOLDER, LINK, PERMISSIONS, Entry, as_text, encode

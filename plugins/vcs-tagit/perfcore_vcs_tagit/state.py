@@ -10,12 +10,13 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import PerfError, VersionError
 from perfcore.locks import Lock
 from perfcore.text import plural, printable
-from perfcore_vcs_tagit import cache, durable, journal, line, tree, working
+from perfcore_vcs_tagit import cache, journal, line, tree, working
 from perfcore_vcs_tagit.cache import Cache, Seen, believed
-from perfcore_vcs_tagit.durable import told
+from perfcore_vcs_tagit.failures import told
 from perfcore_vcs_tagit.journal import Journal
 from perfcore_vcs_tagit.line import Refs
 from perfcore_vcs_tagit.objects import Writer
@@ -222,7 +223,7 @@ class State:
 
     def _forget(self, state: Journal) -> None:
         self._places.journal.unlink()
-        durable.sync_folder(self._places.folder)
+        files.sync_path(self._places.folder)
         if state.pack is not None:
             (self._places.packs / state.pack).unlink(missing_ok=True)
             self._repository.objects.forget()

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import VersionError
 from perfcore.text import plural
 from perfcore_vcs_tagit.cache import Seen, see
-from perfcore_vcs_tagit.durable import shown, told
+from perfcore_vcs_tagit.failures import shown, told
 from perfcore_vcs_tagit.ignore import OURS
 from perfcore_vcs_tagit.objects import Objects
 from perfcore_vcs_tagit.tree import FOLDER, PERMISSIONS, Change, Entry, Get, Lookup, as_text, walk
@@ -103,11 +104,7 @@ def sync(root: Path, paths: Iterable[bytes]) -> None:
     root_bytes = os.fsencode(root)
     with told("write the working tree"):
         for path in paths:
-            fd = os.open(os.path.join(root_bytes, path), os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
-            try:
-                os.fsync(fd)
-            finally:
-                os.close(fd)
+            files.sync_path(os.fsdecode(os.path.join(root_bytes, path)))
 
 
 def remove(directory: Path, last: str) -> None:
@@ -227,9 +224,9 @@ def _in_the_way(place: bytes, change: Change, gone: Collection[bytes]) -> Iterat
         return
     if change.new is not None and change.new.is_folder:
         return
-    for folder, names, files in os.walk(target):
+    for folder, names, file_names in os.walk(target):
         links = [name for name in names if os.path.islink(os.path.join(folder, name))]
-        for name in (*files, *links):
+        for name in (*file_names, *links):
             inside = os.path.relpath(os.path.join(folder, name), place).replace(os.fsencode(os.sep), b"/")
             if inside not in gone:
                 yield inside

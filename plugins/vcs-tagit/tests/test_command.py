@@ -264,7 +264,7 @@ def test_a_change_that_hides_is_seen(script: TagitScript, driver: Tagit) -> None
 def test_the_cache_may_be_lost_or_damaged(script: TagitScript, driver: Tagit) -> None:
     script.grow(1)
     place = script.root / ".tagit/cache"
-    for data in (b"", b"tagit cache 1\n", place.read_bytes()[:-1], b"tagit cache 2\n" + bytes(100)):
+    for data in (b"", b"tagit cache 2\n", place.read_bytes()[:-1], bytes(20) + b"tagit cache 2\n" + bytes(100)):
         place.write_bytes(data)
         assert cache.read(place).files == {}
         assert not driver.is_dirty()
