@@ -18,12 +18,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import acceptance, calibration, checks, history_query
+from perfcore.analysis import acceptance, calibration, checks
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_rules
-from perfcore.analysis.history_query import HistoryQuery
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import PluginError, UsageError
 from perfcore.measure import run_series
@@ -31,7 +30,7 @@ from perfcore.measure.calls import Command, MeasureCalls, command_job
 from perfcore.measure.collect_result import CollectResult, SavedProfile
 from perfcore.measure.derivation import derive
 from perfcore.measure.summary import Summary, summarize
-from perfcore.model import Entry, HistoryResult, MinorVersion, Profile, Sample
+from perfcore.model import Entry, MinorVersion, Profile, Sample
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
@@ -189,19 +188,14 @@ class History(MeasureCalls):
         """
         return run_series.read(self.repository, metric, command=command, collector=collector, head=self.version(head))
 
-    def history(
-        self,
-        subject: str | None = None,
-        *,
-        metric: str | None = None,
-        command: str = "*",
-        head: str | None = None,
-        last: int | None = None,
-    ) -> HistoryResult:
+    def history(self, subject: str | None = None, **options: Any) -> Any:
         """A metric, or the `metric` of a function, over the versions of a branch, with the changes that the configured
-        check finds; the primary metrics for None, as `perf history` draws them."""
-        query = HistoryQuery(subject=subject, metric=metric, command=command, head=head, last=last)
-        return history_query.history(self.repository, query)
+        check finds; the primary metrics for None, as `perf history` draws them.
+
+        `command` is a pattern, `head` the version where the branch ends, and `last` counts the newest versions. The
+        result has `series` and `as_json()`. PluginError if perfcore-view-history is not installed.
+        """
+        return self.command("history", subject=subject, **options)
 
     def diff(self, baseline: Name | Profile, target: Name | Profile, *, method: str = "amounts", **options: Any) -> Any:
         """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps

@@ -9,8 +9,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from perfcore.analysis import history_query
-from perfcore.analysis.history_query import HistoryQuery
+from perfcore.analysis import metric_history
 from perfcore.analysis.stored_results import Results
 from perfcore.cli import views
 from perfcore.cli.console import Console
@@ -90,11 +89,9 @@ def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
 
 def _series(console: Console, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[MetricHistory, ...]:
     """The primary metrics of the profiles' configurations, along the branch of the version that is named first."""
-    query = HistoryQuery(
-        configurations=frozenset(profile.config_id for profile in profiles),
-        head=next((ref.version for ref in refs if ref.version), None),
-    )
-    return history_query.history(console.repository, query, console).series
+    configurations = frozenset(profile.config_id for profile in profiles)
+    head = next((ref.version for ref in refs if ref.version), None)
+    return metric_history.of_configurations(console.repository, configurations, head, console)
 
 
 def _changes(repository: Repository, refs: Sequence[Ref], profiles: Sequence[Profile]) -> tuple[Change, ...]:

@@ -27,7 +27,6 @@ VERBS: Mapping[str, Verb] = {
     "export": Verb("export", "Store", "Write a profile to a file."),
     "status": Verb("status", "Inspect", "What there is for this version, and what is pending."),
     "log": Verb("log", "Inspect", "The versions and their profiles."),
-    "history": Verb("history", "Inspect", "A metric or a function over the versions."),
     "show": Verb("show", "Inspect", "Show profiles in a view."),
     "check": Verb("check", "Inspect", "Find what became slower or faster."),
     "config": Verb("config", "Maintain", "Read, change and trust the configuration."),

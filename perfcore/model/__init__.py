@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.entries import Entry, is_tag
-    from perfcore.model.histories import HistoryResult, MetricHistory, Point
+    from perfcore.model.histories import MetricHistory, Point
     from perfcore.model.jobs import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.versions import MajorVersion, MinorVersion
@@ -27,7 +27,7 @@ EMPTY: Mapping[str, Any] = {}
 _PARTS = {
     "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "entries": ("Entry", "is_tag"),
-    "histories": ("HistoryResult", "MetricHistory", "Point"),
+    "histories": ("MetricHistory", "Point"),
     "jobs": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
     "versions": ("MajorVersion", "MinorVersion"),
@@ -55,7 +55,6 @@ __all__ = [
     "ChangeKind",
     "Entry",
     "Header",
-    "HistoryResult",
     "Job",
     "Judgement",
     "MajorVersion",

@@ -27,9 +27,10 @@ COMMANDS: Mapping[str, str] = {
     "compare": "perfcore-command-compare",
     "demo": "perfcore-command-demo",
     "diff": "perfcore-command-diff",
-    "run": "perfcore-command-run",
+    "history": "perfcore-view-history",
     "plugins.check": "perfcore-testing",
     "plugins.new": "perfcore-testing",
+    "run": "perfcore-command-run",
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SYSTEM = "Operating System :: "

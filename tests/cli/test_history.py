@@ -9,9 +9,9 @@ import random
 import attrs
 import pytest
 from perfcore_testing import profiles
+from perfcore_view_history.result import HistoryResult
 
 from perfcore.library import History
-from perfcore.model import HistoryResult
 from perfcore.profile.table import column, table
 
 STEP = 9

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_view_history import sparkline
 
-from perfcore.analysis import sparkline
 from perfcore.measure import stored_command
 from perfcore.model import MinorVersion
 from perfcore.text import clip, percent, plural, printable, quantity, width

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from perfcore.errors import PerfError
     from perfcore.library import History
     from perfcore.plugins.registry import Plugins
+    from perfcore.repository.repository import Repository
     from perfcore.store.lookup import Ref
 
 
@@ -77,6 +78,10 @@ class FakeContext(FakeOutput):
         return open_repository(self.directory)
 
     @property
+    def repository(self) -> Repository:
+        return self.history.repository
+
+    @property
     def plugins(self) -> Plugins:
         return self.history.repository.plugins
 
@@ -85,7 +90,7 @@ class FakeContext(FakeOutput):
         return self.history.repository.config
 
     def find(self, name: str) -> list[Ref]:
-        return self.history.repository.find(name)
+        return self.repository.find(name)
 
     def output_to(self, path: Path | None, *, force: bool = False) -> None:
         """All output stays in memory, also that for a file."""

@@ -6,8 +6,9 @@ import shutil
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore.analysis import machine_changes, sparkline, verdict_text
+from perfcore.analysis import machine_changes, verdict_text
 from perfcore.text import align, clip, encodable, percent, plural, printable, quantity
+from perfcore_view_history import sparkline
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output

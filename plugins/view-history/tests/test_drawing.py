@@ -40,7 +40,7 @@ def test_a_function_names_its_metric_and_versions_without_it_are_counted() -> No
 
 
 def test_versions_without_any_value_are_said_to_be_so() -> None:
-    assert "not measured in 2 versions" in shown(histories.unmeasured())
+    assert "nothing was measured in 2 versions" in shown(histories.unmeasured())
 
 
 def test_several_series_are_apart_by_an_empty_line() -> None:

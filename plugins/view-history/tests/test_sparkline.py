@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from perfcore.analysis.sparkline import PLAIN, marks, spark
+from perfcore_view_history.sparkline import PLAIN, marks, spark
 
 
 def test_levels_go_from_the_least_amount_to_the_greatest() -> None:

@@ -4,27 +4,32 @@ from __future__ import annotations
 
 import functools
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
-from perfcore.analysis import history_query
-from perfcore.analysis.history_query import HistoryQuery
 from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model import EMPTY, ViewData
 from perfcore.repository.sources import VersionSources
+from perfcore_view_history import query as queries
+from perfcore_view_history.query import HistoryQuery
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "history"
 
 
-@app.command()
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(history)
+    return app
+
+
 def history(
     ctx: typer.Context,
     what: Annotated[
-        Optional[str],
+        str | None,
         typer.Argument(
             metavar="[METRIC | FUNCTION]",
             help="What to follow (default: CPU time, where there is one).",
@@ -32,16 +37,16 @@ def history(
         ),
     ] = None,
     version: Annotated[
-        Optional[str], typer.Option("--version", "-v", metavar="REV", help="Where the branch ends (default: the head).")
+        str | None, typer.Option("--version", "-v", metavar="REV", help="Where the branch ends (default: the head).")
     ] = None,
     last: Annotated[
-        Optional[int], typer.Option("--last", "-n", min=1, metavar="N", help="Only the last N measured versions.")
+        int | None, typer.Option("--last", "-n", min=1, metavar="N", help="Only the last N measured versions.")
     ] = None,
     command: Annotated[
         str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands like this: 'parse *'.")
     ] = "*",
     metric: Annotated[
-        Optional[str], typer.Option("--metric", metavar="NAME", help="The metric of a function.", show_default=False)
+        str | None, typer.Option("--metric", metavar="NAME", help="The metric of a function.", show_default=False)
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a line for each version, as CSV.")] = False,
@@ -52,7 +57,7 @@ def history(
     view: Annotated[
         str, typer.Option("--view", metavar="VIEW", help="Show the series in a view.", show_default=True)
     ] = DEFAULT,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
     force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
 ) -> None:
     """Draw a metric, or the total of a function with its callees, over the measured versions of a branch.
@@ -64,8 +69,9 @@ def history(
     console: Console = ctx.obj
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude one another")
+    repository = console.history.repository
     query = HistoryQuery(subject=what, metric=metric, command=command, head=version, last=last)
-    load = functools.cache(lambda: history_query.history(console.repository, query, console))
+    load = functools.cache(lambda: queries.history(repository, query, console))
     if as_json:
         result = load()
         console.output_to(output, force=force)
@@ -74,7 +80,7 @@ def history(
     data = ViewData(
         series=lambda: load().series,
         changes=lambda: tuple(change for series in load().series for change in series.changes),
-        source=VersionSources(console.repository).read,
+        source=VersionSources(repository).read,
     )
     drawing = views.make(console, view, data, {"csv": True, "raw_text": raw_text} if as_csv else EMPTY)
     console.output_to(output, force=force)

@@ -1,0 +1,75 @@
+"""The series of a branch with their changes, as views take them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from perfcore.analysis import history
+from perfcore.analysis.fail_on import thresholds_of
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
+from perfcore.analysis.series import ConfigHistory, config_histories
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.model import MetricHistory, Point
+from perfcore.model.listener import Listener
+from perfcore.repository.repository import Repository
+
+
+def branch(repository: Repository, head: str | None) -> list[ConfigHistory]:
+    """The configurations along the branch that ends at `head` (None: the version that is checked out)."""
+    lines = config_histories(repository, repository.version(head))
+    if not lines:
+        raise NotFoundError("no version here has a profile", hint="perf collect time --all --add -- COMMAND")
+    return lines
+
+
+def of_configurations(
+    repository: Repository, configurations: frozenset[str], head: str | None, listener: Listener
+) -> tuple[MetricHistory, ...]:
+    """The primary metrics of configurations along a branch. The check gets the series of all commands, so that a change
+    is the same whichever are shown."""
+    candidates = history.select_series(repository, branch(repository, head))
+    primary = [candidate for candidate in candidates if candidate.primary]
+    scanned = scan(repository, primary, candidates, listener)
+    selected = tuple(metric_history(series) for series in scanned if series.line.config_id in configurations)
+    if not selected:
+        raise NotFoundError(
+            "no version of this branch has a profile of the same command and options",
+            hint="perf add registers a pending profile with its version",
+        )
+    return selected
+
+
+def scan(
+    repository: Repository, series: Sequence[ScannedSeries], candidates: Sequence[ScannedSeries], listener: Listener
+) -> list[ScannedSeries]:
+    """The series with their changes, where the configured check is installed."""
+    if not series:
+        return []
+    name = str(repository.trusted("check.history"))
+    if name not in repository.plugins.names("check"):
+        listener.note(f"changes are not marked; perfcore-check-{name} would find them")
+        return list(series)
+    check = HistoryCheck.configured(repository, name)
+    if check is None:
+        plugin, _ = repository.plugins.load("check", name)
+        raise UsageError(f"{plugin} does not scan histories", hint="set check.history to a check that does")
+    return history.scan_series(repository, series, check, thresholds_of(repository), listener.progress, candidates)
+
+
+def metric_history(scanned: ScannedSeries) -> MetricHistory:
+    """The series with its changes as views take it."""
+    line, series = scanned.line, scanned.series
+    return MetricHistory(
+        command=line.label,
+        collector=line.entry.collector,
+        config_id=series.config_id,
+        metric=series.metric,
+        resource=series.resource,
+        unit=series.unit,
+        better=series.better,
+        points=tuple(
+            Point(version=m.version, environment=m.environment, profiles=m.profiles, values=values)
+            for m, values in zip(line.versions, series.values, strict=True)
+        ),
+        changes=scanned.changes,
+    )

@@ -1,0 +1,33 @@
+"""The driver of `perf history`. The command line and the engine are imported when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import typer
+
+    from perfcore.library import History
+    from perfcore_view_history.result import HistoryResult
+
+
+class HistoryCommand:
+    """A metric or a function over the versions."""
+
+    chapter = "Inspect"
+    contract = "perfcore_view_history.contract:HistoryCommandContract"
+
+    def app(self) -> typer.Typer:
+        from perfcore_view_history.command import new_app
+
+        return new_app()
+
+    def call(self, history: History, arguments: Mapping[str, Any]) -> HistoryResult:
+        """The result of `History.history(...)`. The arguments are the fields of `HistoryQuery`, and a `listener`."""
+        from perfcore_view_history.query import HistoryQuery
+        from perfcore_view_history.query import history as engine
+
+        fields = dict(arguments)
+        listener = fields.pop("listener", None)
+        return engine(history.repository, HistoryQuery(**fields), listener)

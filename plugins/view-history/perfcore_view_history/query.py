@@ -1,0 +1,88 @@
+"""The series of a branch that somebody asks for, with their changes: the engine of `perf history`."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore.analysis import history as histories
+from perfcore.analysis import metric_history
+from perfcore.analysis.history import ScannedSeries
+from perfcore.analysis.series import ConfigHistory
+from perfcore.errors import NotFoundError, nearest
+from perfcore.model import MetricHistory
+from perfcore.model.listener import Listener, SilentListener
+from perfcore.repository.repository import Repository
+from perfcore.text import printable
+from perfcore_view_history.result import HistoryResult
+
+_SHORT = 10  # digits of a version's id in a `Change`
+
+
+@attrs.frozen(kw_only=True)
+class HistoryQuery:
+    """Series of the branch that ends at `head` (the version that is checked out for None).
+
+    `subject` is a metric, or a function whose `metric` is followed; None asks for the primary metrics. `command` is a
+    pattern, and `last` counts the newest measured versions.
+    """
+
+    subject: str | None = None
+    metric: str | None = None
+    command: str = "*"
+    head: str | None = None
+    last: int | None = None
+
+
+def history(repository: Repository, query: HistoryQuery, listener: Listener | None = None) -> HistoryResult:
+    """The series of a query. NotFoundError where the branch has none."""
+    selected = _select(repository, query, listener or SilentListener())
+    return HistoryResult(
+        series=tuple(_newest(metric_history.metric_history(series), query.last) for series in selected)
+    )
+
+
+def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> list[ScannedSeries]:
+    """The check gets the series of all commands, so that a change is the same whichever commands are shown."""
+    branch = metric_history.branch(repository, query.head)
+    selection = _lines(branch, query)
+    configurations = {line.config_id for line in selection}
+    candidates = histories.select_series(repository, branch)
+    metric = query.subject
+    series = [
+        candidate
+        for candidate in candidates
+        if (candidate.primary if metric is None else candidate.series.metric == metric)
+    ]
+    scanned = metric_history.scan(repository, series, candidates, listener)
+    if selected := [candidate for candidate in scanned if candidate.line.config_id in configurations]:
+        return selected
+    if metric is not None:
+        functions = histories.select_series(repository, selection, metric=query.metric, function=metric)
+        if functions:
+            return metric_history.scan(repository, functions, (), listener)
+    metrics = {candidate.series.metric for candidate in candidates}
+    raise NotFoundError(
+        f"no profile here has a metric or function {printable(metric or '')!r}",
+        hint=nearest(metric or "", metrics) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
+    )
+
+
+def _lines(branch: Sequence[ConfigHistory], query: HistoryQuery) -> list[ConfigHistory]:
+    selection = [line for line in branch if fnmatch.fnmatchcase(line.label, query.command)]
+    if not selection:
+        hint = nearest(query.command, {line.label for line in branch})
+        raise NotFoundError(f"no command is like {query.command!r}", hint=hint)
+    return selection
+
+
+def _newest(series: MetricHistory, count: int | None) -> MetricHistory:
+    """The last `count` points, all for None, and the changes that they show."""
+    if count is None or count >= len(series.points):
+        return series
+    points = series.points[len(series.points) - count :]
+    versions = {point.version.id[:_SHORT] for point in points}
+    changes = tuple(change for change in series.changes if change.target in versions)
+    return attrs.evolve(series, points=points, changes=changes)

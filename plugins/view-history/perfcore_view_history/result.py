@@ -1,0 +1,75 @@
+"""The result of `perf history`: its JSON document, and its table for notebooks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.text import percent, plural, quantity
+
+if TYPE_CHECKING:
+    from perfcore.model import Change, MetricHistory, Point
+
+SCHEMA = 1  # of the JSON document
+_WORDS = {"degradation": "regression", "optimization": "improvement"}
+
+
+@attrs.frozen(kw_only=True)
+class HistoryResult:
+    """The series that were asked for, in the order in which their configurations were first measured."""
+
+    series: tuple[MetricHistory, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/schemas/history.json."""
+        return {"schema": SCHEMA, "series": [_series_json(series) for series in self.series]}
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks: a row for each series, with its range and its changes."""
+        from perfcore.html_table import html_table
+
+        head = ("command", "metric", "versions", "lowest", "highest", "newest", "changes")
+        return html_table(head, map(_cells, self.series), len(self.series))
+
+
+def _series_json(series: MetricHistory) -> dict[str, Any]:
+    return {
+        "command": series.command,
+        "collector": series.collector,
+        "config_id": series.config_id,
+        "metric": series.metric,
+        "resource": series.resource,
+        "unit": series.unit,
+        "better": series.better,
+        "points": [_point_json(point) for point in series.points],
+        "changes": [{**attrs.asdict(c), "environments": list(c.environments)} for c in series.changes],
+    }
+
+
+def _point_json(point: Point) -> dict[str, Any]:
+    return {
+        "version": point.version.id,
+        "date": point.version.date,
+        "subject": point.version.subject,
+        "environment": point.environment,
+        "profiles": list(point.profiles),
+        "values": list(point.values),
+    }
+
+
+def _cells(series: MetricHistory) -> tuple[str, ...]:
+    medians = [median for point in series.points if (median := point.median) is not None]
+    levels = (min(medians), max(medians), medians[-1]) if medians else (None, None, None)
+    return (
+        series.command,
+        f"{series.metric} of {series.resource}" if series.resource else series.metric,
+        plural(len(series.points), "version"),
+        *(quantity(level, series.unit) for level in levels),
+        ", ".join(_change(change) for change in series.changes),
+    )
+
+
+def _change(change: Change) -> str:
+    size = f" {percent(change.ratio)}" if change.ratio is not None else ""
+    return f"{_WORDS.get(change.kind, change.kind)}{size} at {change.target}"
