@@ -193,6 +193,13 @@ class Git:
 
         return trigger.install(self._runner, self._places, command)
 
+    def ignore(self, path: Path) -> None:
+        """Keep a directory out of every version, by a line in `info/exclude`. A bare repository has no directories."""
+        from perfcore_vcs_git import exclude
+
+        if not self._places.bare:
+            exclude.add(self.root, self._places.common_dir, path)
+
     @functools.cached_property
     def _places(self) -> Places:
         return discovery.places(self.root)

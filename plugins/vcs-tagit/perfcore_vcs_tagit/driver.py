@@ -145,6 +145,10 @@ class Tagit:
             raise VersionError("there is no command that could be run")
         return self._repository.set_trigger(list(command))
 
+    def ignore(self, path: Path) -> None:
+        """Keep a directory out of every version, by a line in `.tagit/ignore`. `.perf` and `.tagit` need none."""
+        self._repository.ignore(path)
+
     @functools.cached_property
     def _repository(self) -> Repository:
         return Repository(places.find(self.root))

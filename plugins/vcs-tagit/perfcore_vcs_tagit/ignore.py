@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 NAME = ".tagitignore"
 OURS = frozenset({b".perf", b".tagit"})
 LIMIT = 1 << 20
+_SPECIAL = re.compile(r"[\\*?\[\]!# ]")
 # The time that matching takes grows with the length of a path to the power of this.
 _STARS = 4
 
@@ -53,6 +54,19 @@ def parse(always: Path, data: bytes) -> Ignore:
     from pathspec import GitIgnoreSpec
 
     return Ignore(GitIgnoreSpec.from_lines(patterns))
+
+
+def add(always: Path, root: Path, directory: Path) -> None:
+    """Add a directory to the patterns that are in no version, once: from the root, every character as itself."""
+    real, top = Path(os.path.realpath(directory)), Path(os.path.realpath(root))
+    if real == top or not real.is_relative_to(top) or "\n" in str(real):
+        raise VersionError(f"tagit cannot be told to ignore {printable(str(directory))}")
+    inside = real.relative_to(top).as_posix()
+    line = os.fsencode("/" + _SPECIAL.sub(r"\\\g<0>", inside) + "/")
+    content = _content(always)
+    if line not in content.splitlines():
+        ending = b"" if content[-1:] in (b"", b"\n") else b"\n"
+        files.write_atomically(always, content + ending + line + b"\n", locked=True)
 
 
 def _content(path: Path) -> bytes:

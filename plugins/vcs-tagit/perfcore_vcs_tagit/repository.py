@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -234,6 +235,13 @@ class Repository:
         with self.writing(), told("write the trigger"):
             files.write_atomically(self.places.trigger, json.dumps(command).encode())
         return self.places.trigger
+
+    def ignore(self, directory: Path) -> None:
+        """Keep a directory out of every version."""
+        if os.fsencode(directory.name) in ignore.OURS:  # wherever it is
+            return
+        with self.writing(), told("write what is ignored"):
+            ignore.add(self.places.ignore, self.places.root, directory)
 
     def _version(self, id: str) -> Version:
         return version.decode(self.objects.read(id, "version"), id)

@@ -103,8 +103,28 @@ class OptionalLaws(VcsLaws):
         script.write({"ignored/file": b"1", "ignored/deeper/file": b"1"})
         for _ in range(2):
             driver.ignore(script.root / "ignored")
-        changed = complete.changed_files(None, script.version("next", {"other": b"1"}))
+        changed = complete.changed_files(None, script.version("next", {"other": b"1", "below/ignored/file": b"1"}))
         assert [path for path in changed if path.startswith("ignored/")] == []
+        assert "below/ignored/file" in changed, "a directory was named, not every directory of its name"
+
+    @pytest.mark.skipif(sys.platform == "win32", reason="names cannot have these characters there")
+    def test_a_directory_is_ignored_by_its_name_as_it_is(self, driver: Vcs, complete: Vcs, script: Script) -> None:
+        if not hasattr(driver, "ignore"):
+            pytest.skip("nothing is ignored")
+        script.grow(1)
+        for name in ("#made", "!all", "with blank ", "a*[b]?"):
+            script.write({f"{name}/file": b"1"})
+            driver.ignore(script.root / name)
+        changed = complete.changed_files(None, script.version("next", {"a1b2/file": b"1", "made/file": b"1"}))
+        assert {path for path in changed if path.endswith("/file")} == {"a1b2/file", "made/file"}
+
+    def test_only_a_directory_below_the_root_is_ignored(self, driver: Vcs, script: Script, elsewhere: Path) -> None:
+        if not hasattr(driver, "ignore"):
+            pytest.skip("nothing is ignored")
+        script.grow(1)
+        for path in (script.root, elsewhere):
+            with pytest.raises(VersionError):
+                driver.ignore(path)
 
     # --- the trigger
 
