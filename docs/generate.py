@@ -24,6 +24,7 @@ import typer
 from perfcore.cli import main
 from perfcore.cli.extensions import with_plugin_verbs
 from perfcore.config.layers import KEYS
+from perfcore.hookspecs import COMMAND
 from perfcore.plugins import Plugins
 from perfcore.plugins.installed import announced, normalized
 
@@ -81,7 +82,7 @@ def _commands() -> Iterator[tuple[str, ...]]:
         if verb.module:
             app = importlib.import_module(f"perfcore.cli.{verb.module}").app
         else:
-            app = plugins.make("command", name)[1].app()
+            app = plugins.make(COMMAND, name)[1].app()
         below = plugins.names(OF_PLUGINS[name]) if name in OF_PLUGINS else _below(app)
         yield from ((name, each) for each in below)
         added = (each for each in plugins.names("command") if each.startswith(f"{name}."))

@@ -534,7 +534,7 @@ class Executor(Protocol):
 
     class Alone:
         def submit(self, plan, listener=None):
-            _, local = Plugins().make("executor", "local")
+            _, local = Plugins().make(EXECUTOR, "local")
             with Lock("measuring.lock").hold(3600, PerfError("somebody else measures")):
                 yield from local.submit(plan, listener)
     """

@@ -25,6 +25,7 @@ from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import PluginError, UsageError
+from perfcore.hookspecs import COMMAND
 from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
 from perfcore.measure.collect_result import CollectResult, SavedProfile
@@ -291,7 +292,7 @@ class History(MeasureCalls):
 
     def command(self, name: str, **arguments: Any) -> Any:
         """The result of a plugin's command. PluginError for one that is not installed or only prints."""
-        plugin, driver = self.repository.plugins.make("command", name, self.repository.plugin_options("command", name))
+        plugin, driver = self.repository.plugins.make(COMMAND, name, self.repository.plugin_options("command", name))
         if not hasattr(driver, "call"):
             raise PluginError("this command cannot be called from the library", plugin=str(plugin))
         with guard(plugin, "call"):

@@ -16,6 +16,7 @@ import attrs
 from perfcore import files
 from perfcore.analysis import series as series_of
 from perfcore.analysis.series import ConfigHistory, MeasuredVersion
+from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Series
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
@@ -46,7 +47,7 @@ class HistoryCheck:
     def configured(cls, repository: Repository, name: str) -> HistoryCheck | None:
         """The check of this name, with its configured options; None where it does not scan."""
         options = repository.plugin_options("check", name)
-        plugin, driver = repository.plugins.make("check", name, options)
+        plugin, driver = repository.plugins.make(CHECK, name, options)
         return cls.of(repository.plugins.phases(plugin, driver), driver, options) if hasattr(driver, "scan") else None
 
     @classmethod

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from perfcore.analysis.version_history import VersionHistory
 from perfcore.errors import PluginError
+from perfcore.hookspecs import CHECK, Check
 from perfcore.model import Change, Judgement
 from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.phases import Phases
@@ -36,12 +36,12 @@ def judge(repository: Repository, name: str) -> Phases:
     return repository.plugins.phases(plugin, driver)
 
 
-def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Any]:
+def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Check]:
     """The check of this name with its configured options. PluginError that names the distribution where it is not
     installed."""
     plugins = repository.plugins
     try:
-        return plugins.make("check", name, repository.plugin_options("check", name))
+        return plugins.make(CHECK, name, repository.plugin_options("check", name))
     except PluginError as error:
         if plugins.is_announced("check", name):
             raise

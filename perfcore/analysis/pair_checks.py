@@ -10,6 +10,7 @@ from perfcore.analysis import method_rules
 from perfcore.analysis.fail_on import combined
 from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
+from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
@@ -74,7 +75,7 @@ def chosen(repository: Repository, facts: Facts, default: str) -> tuple[str, ...
 
 def _driver(repository: Repository, name: str) -> Phases:
     plugins = repository.plugins
-    plugin, driver = plugins.make("check", name, repository.plugin_options("check", name))
+    plugin, driver = plugins.make(CHECK, name, repository.plugin_options("check", name))
     if not hasattr(driver, "compare"):
         raise PluginError(f"{plugin} does not compare two versions", hint="perf check all looks at histories")
     return plugins.phases(plugin, driver)

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from perfcore.cli.console import Console, console_of, named
 from perfcore.cli.verbs import VERBS, Verb
 from perfcore.errors import PerfError, UsageError, nearest
+from perfcore.hookspecs import COMMAND
 from perfcore.plugins import Plugins
 from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import COMMANDS
@@ -81,7 +82,7 @@ def with_plugin_verbs(plugins: Plugins, names: Sequence[str]) -> dict[str, Verb]
 
 def plugin_command(console: Console, name: str) -> Any:
     """The command that a plugin of this name adds; the word that users type is the part behind the dot."""
-    info, driver = console.plugins.make("command", name, console.config.plugin_options("command", name))
+    info, driver = console.plugins.make(COMMAND, name, console.config.plugin_options("command", name))
     with guard(info, "app"):
         return named(driver.app(), name.rpartition(".")[2])
 

@@ -15,7 +15,7 @@ from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import FailRule, parse_rules
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
-from perfcore.hookspecs import Sources
+from perfcore.hookspecs import NOTIFIER, REPORT, Notifier, Report, Sources
 from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
@@ -33,7 +33,7 @@ class Reports:
 
     format: str
     files: tuple[tuple[str, str], ...]
-    drivers: Mapping[str, tuple[PluginInfo, Any]]
+    drivers: Mapping[str, tuple[PluginInfo, Report]]
 
     @classmethod
     def of(cls, console: Console, *, format: str | None, as_json: bool, reports: Sequence[str]) -> Reports:
@@ -149,19 +149,19 @@ def _sources(console: Console) -> Sources:
     return NoSources() if repository is None else VersionSources(repository)
 
 
-def _driver(console: Console, name: str) -> tuple[PluginInfo, Any]:
+def _driver(console: Console, name: str) -> tuple[PluginInfo, Report]:
     repository = console.repository_if_any
     options = {} if repository is None else repository.plugin_options("report", name)
-    return console.plugins.make("report", name, options)
+    return console.plugins.make(REPORT, name, options)
 
 
-def _notify(plugin: PluginInfo, driver: Any, report: Mapping[str, Any]) -> None:
+def _notify(plugin: PluginInfo, driver: Notifier, report: Mapping[str, Any]) -> None:
     with guard(plugin, "notify"):
         driver.notify(report)
 
 
-def _notifier(console: Console, name: str) -> tuple[PluginInfo, Any]:
-    return console.plugins.make("notifier", name, console.repository.plugin_options("notifier", name))
+def _notifier(console: Console, name: str) -> tuple[PluginInfo, Notifier]:
+    return console.plugins.make(NOTIFIER, name, console.repository.plugin_options("notifier", name))
 
 
 def _configured(repository: Repository) -> Sequence[str]:

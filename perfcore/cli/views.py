@@ -10,6 +10,7 @@ import attrs
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
+from perfcore.hookspecs import VIEW, View
 from perfcore.model import EMPTY, ViewData
 from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.guard import guard
@@ -23,7 +24,7 @@ class MadeView:
     """A view with its options, ready to draw."""
 
     plugin: PluginInfo
-    driver: Any
+    driver: View
 
     def draw(self, console: Console, data: ViewData) -> None:
         with guard(self.plugin, "render"):
@@ -34,7 +35,7 @@ def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any]
     """The view of this name with its configured options and these above them. UsageError where it accepts nothing of
     the data."""
     configured = console.repository.plugin_options("view", name)
-    plugin, driver = console.plugins.make("view", name, {**configured, **options})
+    plugin, driver = console.plugins.make(VIEW, name, {**configured, **options})
     if not _accepts(type(driver)) & data.contents:
         raise UsageError(
             f"the view {name} shows {_listing(_accepts(type(driver)))}, not {_listing(data.contents)}",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore.errors import UsageError
+from perfcore.hookspecs import AGGREGATE
 from perfcore.plugins.guard import guard
 from perfcore.store.lookup import sources
 
@@ -35,7 +36,7 @@ def aggregate_profiles(repository: Repository, refs: Sequence[Ref], by: str, opt
     if not refs:
         raise UsageError("say which profiles", hint="`perf status` lists them: 0@p-3@p are the first four pending")
     configured = repository.plugin_options("aggregate", by)
-    plugin, driver = repository.plugins.make("aggregate", by, {**configured, **options})
+    plugin, driver = repository.plugins.make(AGGREGATE, by, {**configured, **options})
     origins: set[str | None] = set()
 
     def profiles() -> Iterator[Profile]:

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
+from perfcore.hookspecs import EXECUTOR
 from perfcore.measure import stored_command
 from perfcore.measure.runner import Context
 from perfcore.measure.trees import VcsExporter
@@ -40,9 +41,7 @@ def executor_name(repository: Repository, name: str | None = None) -> str:
 def chosen_executor(repository: Repository, name: str | None = None) -> Executor:
     """The executor of this name, or of the configuration, with its configured options."""
     name = executor_name(repository, name)
-    _, driver = repository.plugins.make("executor", name, repository.plugin_options("executor", name))
-    executor: Executor = driver
-    return executor
+    return repository.plugins.make(EXECUTOR, name, repository.plugin_options("executor", name))[1]
 
 
 def submit(
@@ -57,7 +56,7 @@ def submit(
     so that `perf bisect` may run them again without a question."""
     if not plan.jobs:
         return
-    driver: Executor = plugins.make("executor", "local")[1] if executor is None else executor
+    driver = plugins.make(EXECUTOR, "local")[1] if executor is None else executor
     hears = len(inspect.signature(driver.submit).parameters) > 1
     answers = driver.submit(plan, listener) if hears else driver.submit(plan)
     try:

@@ -15,6 +15,7 @@ import attrs
 from perfcore import environment
 from perfcore.config.settings import identity_params, to_params
 from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
+from perfcore.hookspecs import COLLECTOR, POSTPROCESSOR
 from perfcore.measure import schedule as schedules
 from perfcore.measure.configuration import job_config_id
 from perfcore.measure.schedule import Schedule
@@ -143,7 +144,7 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
     """The profile after these postprocessors, each entered in it with its version and options."""
     for step in steps:
         settings = step_settings(step, plugins, options)
-        plugin, driver = plugins.construct("postprocessor", step.name, settings)
+        plugin, driver = plugins.construct(POSTPROCESSOR, step.name, settings)
         params, identity = _params(settings)
         tool = Tool(name=plugin.name, version=plugin.version, params=params)
         profile = attrs.evolve(
@@ -171,9 +172,9 @@ def _postprocessed(profile: Profile, phases: Phases) -> Profile:
 
 def _state(job: Job, plan: Plan, context: Context, submitted: Job) -> _JobState:
     for step in job.postprocessors:  # an error here comes before an hour of measurement, not after it
-        context.plugins.construct("postprocessor", step.name, step_settings(step, context.plugins, context.options))
+        context.plugins.construct(POSTPROCESSOR, step.name, step_settings(step, context.plugins, context.options))
     schedule, settings = resolved(job, plan.schedule, context)
-    plugin, driver = context.plugins.construct("collector", job.collector.name, settings)
+    plugin, driver = context.plugins.construct(COLLECTOR, job.collector.name, settings)
     params, identity = _params(settings)
     tool = Tool(name=plugin.name, version=plugin.version, params={**to_params(schedule), **params})
     return _JobState(

@@ -166,14 +166,14 @@ class Plugins:
         self, kind: str | Kind[Any], name: str, values: Mapping[str, Any] | None = None, *, place: Path | None = None
     ) -> tuple[PluginInfo, Any]:
         """A driver made with its Settings from these option values. A kind such as `perfcore.hookspecs.VIEW` gives the
-        driver its type; its name does, too, without a type."""
-        kind = kind.name if isinstance(kind, Kind) else kind
-        return self.construct(kind, name, self.settings(kind, name, values), place=place)
+        driver its type; the name of a kind, which is not known before the program runs, does not."""
+        kind = kind if isinstance(kind, Kind) else KINDS[kind]
+        return self.construct(kind, name, self.settings(kind.name, name, values), place=place)
 
-    def construct(self, kind: str, name: str, settings: Any, *, place: Path | None = None) -> tuple[PluginInfo, Any]:
+    def construct(self, kind: Kind[D], name: str, settings: Any, *, place: Path | None = None) -> tuple[PluginInfo, D]:
         """A driver made with these Settings."""
-        info, driver = self.load(kind, name)
-        arguments: list[Any] = [place] if KINDS[kind].placed else []
+        info, driver = self.load(kind.name, name)
+        arguments: list[Any] = [place] if kind.placed else []
         if settings is not None:
             arguments.append(settings)
         with guard(info, "construction"):

@@ -8,6 +8,7 @@ import attrs
 
 from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
 from perfcore.errors import PluginError, UsageError
+from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
 from perfcore.plugins.phases import Phases
 from perfcore.text import printable
@@ -69,7 +70,7 @@ def _configured_check(host: Host, pair: Pairing) -> Phases:
     else:
         rules, default = method_rules.read(host.config.get("check.rules")), str(host.config.get("check.name"))
         name = method_rules.methods(rules, pair_checks.facts_of(pair), str(host.config.get("check.apply")), default)[0]
-    plugin, driver = host.plugins.make("check", name, host.options("check", name))
+    plugin, driver = host.plugins.make(CHECK, name, host.options("check", name))
     if not hasattr(driver, "compare"):
         raise PluginError(
             f"{plugin} does not compare two samples", hint="let check.name or check.rules name one that does: pair"

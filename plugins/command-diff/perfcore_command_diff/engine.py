@@ -10,6 +10,7 @@ import attrs
 
 from perfcore.analysis import pairing
 from perfcore.errors import FormatError
+from perfcore.hookspecs import DIFF
 from perfcore.model import EMPTY, Profile
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.plugins.guard import guard
@@ -107,7 +108,7 @@ def diff(
     """The difference that a plugin of the kind `diff` makes of two profiles. `options` of the plugin outweigh the
     configured ones; `sources` are the ids of the two profiles, as far as they are registered."""
     _note_differences(baseline, target, listener or SilentListener())
-    plugin, driver = repository.plugins.make("diff", method, {**repository.plugin_options("diff", method), **options})
+    plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
         return DiffResult(profile=attrs.evolve(difference, sources=sources))
