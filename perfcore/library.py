@@ -29,7 +29,6 @@ from perfcore.hookspecs import COMMAND
 from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
 from perfcore.measure.collect_result import CollectResult, SavedProfile
-from perfcore.measure.derivation import derive
 from perfcore.measure.summary import Summary, summarize
 from perfcore.model import Entry, MinorVersion, Profile, Sample
 from perfcore.plugins.guard import guard
@@ -93,6 +92,10 @@ class History(MeasureCalls):
             return self.repository.store.load(name.profile)
         return self.repository.load(self._ref(name))
 
+    def refs(self, *names: Name) -> list[Ref]:
+        """The places of stored profiles, by names as the command line takes them; no profile is read."""
+        return [ref for name in names for ref in self._refs(name)]
+
     def summary(self, name: Name | Profile) -> list[Summary]:
         """Median, spread and outliers of every metric of a profile."""
         return summarize(name if isinstance(name, Profile) else self.profile(name))
@@ -127,12 +130,10 @@ class History(MeasureCalls):
 
         return change_tag(self.repository, name, self._ref(profile), delete=delete)
 
-    def aggregate(self, *names: Name, by: str = "sum", **options: Any) -> Pending:
-        """Join profiles into a pending one; each is read when it is needed. `by` names the aggregate."""
-        from perfcore.measure.aggregation import aggregate_profiles
-
-        refs = [ref for name in names for ref in self._refs(name)]
-        return aggregate_profiles(self.repository, refs, by, options)
+    def aggregate(self, *names: Name, by: str = "sum", **options: Any) -> Any:
+        """Join profiles into a pending one; each is read when it is needed. `by` names the aggregate. PluginError if
+        perfcore-command-derive is not installed."""
+        return self.command("aggregate", names=names, by=by, options=options)
 
     def import_(
         self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
@@ -174,11 +175,10 @@ class History(MeasureCalls):
         at, entry = self.repository.register(ref, self.version(version) if version is not None else origin)
         return self.repository.tag(at, entry, add=tags) if tags else entry
 
-    def postprocess(self, name: Name | Profile, postprocessor: str, **options: Any) -> Profile:
-        """A profile derived by a postprocessor; `save` keeps it."""
-        profile = name if isinstance(name, Profile) else self.profile(name)
-        entry = self.registered_id(name)
-        return derive(self.repository, profile, postprocessor, options, sources=() if entry is None else (entry,))
+    def postprocess(self, name: Name | Profile, postprocessor: str, **options: Any) -> Any:
+        """A profile derived by a postprocessor; `save` keeps it. PluginError if perfcore-command-derive is not
+        installed."""
+        return self.command("postprocess", name=name, postprocessor=postprocessor, options=options)
 
     def series(self, metric: str, *, command: str = "*", collector: str = "*", head: str | None = None) -> Table:
         """One metric over the versions of a branch, oldest first: a row for each run of each profile.
@@ -283,14 +283,7 @@ class History(MeasureCalls):
         argv = None if command is None else command_job(command, "", shell).argv
         return self.command("bisect", good=good, bad=bad, command=argv, shell=shell, **options)
 
-    def registered_id(self, name: Name | Profile) -> str | None:
-        """The id of a registered profile, which a profile made of it names as its source; None for any other."""
-        entry = (
-            self._ref(name).entry if isinstance(name, str) else name.entry if isinstance(name, SavedProfile) else name
-        )
-        return entry.profile if isinstance(entry, Entry) else None
-
-    def command(self, name: str, **arguments: Any) -> Any:
+    def command(self, name: str, /, **arguments: Any) -> Any:
         """The result of a plugin's command. PluginError for one that is not installed or only prints."""
         plugin, driver = self.repository.plugins.make(COMMAND, name, self.repository.plugin_options("command", name))
         if not hasattr(driver, "call"):
@@ -317,8 +310,9 @@ class History(MeasureCalls):
         return Sample(version=version, profiles=(profile,), dirty=profile.dirty)
 
     def _refs(self, name: Name) -> list[Ref]:
-        if isinstance(name, Entry):
-            return [Ref(kind="index", entry=name)]
+        entry = name.entry if isinstance(name, SavedProfile) else name
+        if isinstance(entry, Entry):
+            return [Ref(kind="index", entry=entry)]
         return self.repository.find(name) if isinstance(name, str) else [self._ref(name)]
 
     def _ref(self, name: Name) -> Ref:

@@ -18,8 +18,6 @@ class Verb(NamedTuple):
 VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "Begin", "Make a performance history beside a repository."),
     "collect": Verb("collect", "Measure", "Measure commands with one collector."),
-    "postprocess": Verb("postprocess", "Measure", "Make a new profile of an old one."),
-    "aggregate": Verb("aggregate", "Measure", "Join several profiles into one."),
     "add": Verb("add", "Store", "Register profiles with their versions."),
     "rm": Verb("rm", "Store", "Take registered or pending profiles away."),
     "tag": Verb("tag", "Store", "Give profiles a name."),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 HOOK = "hook"
 GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()}, HOOK: HOOKS_GROUP}
 COMMANDS: Mapping[str, str] = {
+    "aggregate": "perfcore-command-derive",
     "bisect": "perfcore-command-bisect",
     "compare": "perfcore-command-compare",
     "demo": "perfcore-command-demo",
@@ -30,6 +31,7 @@ COMMANDS: Mapping[str, str] = {
     "history": "perfcore-view-history",
     "plugins.check": "perfcore-testing",
     "plugins.new": "perfcore-testing",
+    "postprocess": "perfcore-command-derive",
     "run": "perfcore-command-run",
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from perfcore.library import History, Name
 from perfcore.model import EMPTY, Profile
+from perfcore.store.lookup import sources
 from perfcore_command_diff import engine
 from perfcore_command_diff.engine import DiffResult
 
@@ -22,5 +23,5 @@ def diff(
     """The difference of two profiles; its `profile` names those of them that are registered as its sources."""
     sides = baseline, target
     profiles = [side if isinstance(side, Profile) else history.profile(side) for side in sides]
-    sources = tuple(id for id in map(history.registered_id, sides) if id is not None)
-    return engine.diff(history.repository, *profiles, method=method, options=options, sources=sources)
+    ids = sources(history.refs(*(side for side in sides if not isinstance(side, Profile))))
+    return engine.diff(history.repository, *profiles, method=method, options=options, sources=ids)

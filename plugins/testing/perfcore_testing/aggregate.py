@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from perfcore_command_derive.aggregation import aggregate
 
 from perfcore.errors import PerfError
-from perfcore.measure.aggregation import aggregate
 from perfcore_testing import profiles
 from perfcore_testing.kinds import misfits
 from perfcore_testing.transforming import SAMPLES, attempted, same, survives_storing, totals

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
+from perfcore_command_derive.aggregation import aggregate_profiles
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "sum"
 
 
-@app.command(context_settings=HANDS_ON)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a plugin on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(context_settings=HANDS_ON)(aggregate)
+    return app
+
+
 def aggregate(
     ctx: typer.Context,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(
             metavar="PROFILE... [AGGREGATE] [OPTIONS]", help="Profiles, a way to join them (default: sum), its options."
         ),
@@ -31,13 +37,11 @@ def aggregate(
     name, options = split_plugin(words or [], console.plugins, "aggregate", DEFAULT)
 
     def join(
-        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
+        profiles: Annotated[list[str] | None, typer.Argument(metavar="PROFILE...", show_default=False)] = None,
         *,
         values: dict[str, Any],
     ) -> None:
-        from perfcore.measure.aggregation import aggregate_profiles
-
         refs = [ref for word in profiles or () for ref in console.find(word)]
-        console.line(aggregate_profiles(console.repository, refs, name, values).name)
+        console.line(aggregate_profiles(console.history.repository, refs, name, values).name)
 
     run_plugin_command(console.plugins, "aggregate", name, options, join, f"perf aggregate {name}")

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError
-from perfcore.measure.derivation import derive
 from perfcore.store.lookup import sources
+from perfcore_command_derive.derivation import derive
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a plugin on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(context_settings=HANDS_ON)(postprocess)
+    return app
 
 
-@app.command(context_settings=HANDS_ON)
 def postprocess(
     ctx: typer.Context,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(metavar="PROFILE... POSTPROCESSOR [OPTIONS]", help="Profiles, a postprocessor, its options."),
     ] = None,
 ) -> None:
@@ -28,13 +32,13 @@ def postprocess(
     postprocessor, options = split_plugin(words or [], console.plugins, "postprocessor", None)
 
     def transform(
-        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
+        profiles: Annotated[list[str] | None, typer.Argument(metavar="PROFILE...", show_default=False)] = None,
         *,
         values: dict[str, Any],
     ) -> None:
         if not profiles:
             raise UsageError("say which profile", hint="`perf status` lists them")
-        repository = console.repository
+        repository = console.history.repository
         for ref in [ref for name in profiles for ref in console.find(name)]:
             profile = repository.load(ref)
             derived = derive(repository, profile, postprocessor, values, origin=ref.version, sources=sources([ref]))

@@ -1,0 +1,1 @@
+"""`perf postprocess` and `perf aggregate`: profiles of perfcore that are made of others."""
