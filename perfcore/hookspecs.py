@@ -518,10 +518,10 @@ class Format(Protocol):
 
 @runtime_checkable
 class Workload(Protocol):
-    """Makes inputs of growing size for a command."""
+    """Makes inputs of growing size for the commands of a job matrix that names it in `workloads`."""
 
     def generate(self, spec: Mapping[str, Any], directory: Path) -> Iterator[Path]:
-        """Files below `directory`, in the order in which they are to be used; the same ones for the same spec."""
+        """Files below `directory`, the smallest first; the same names and bytes for the same spec."""
         ...
 
 

@@ -55,7 +55,7 @@ KEYS: Mapping[str, Key] = {
     "bins": Key("list", [], "Commands of the job matrix; each a name, or a name with params and workloads.", runs=True),
     "cmds": Key("list", [], "The same as bins.", runs=True),
     "args": Key("list", [], "Arguments of the job matrix that every command gets in turn.", runs=True),
-    "workloads": Key("list", [], "Workloads of the job matrix.", runs=True),
+    "workloads": Key("list", [], "Workloads of the job matrix: words, or a generator with its keys.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
     "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),

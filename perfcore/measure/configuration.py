@@ -33,7 +33,12 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
 
 
 def _workload_content(job: Job) -> list[str]:
-    """The words of a workload; one that is a file of the tree by its content, not its name."""
+    """The words of a workload; one that is a file of the tree by its content, not its name. So is a generated one."""
+    if job.workload_file is not None:
+        content = _content(job.workload_file)
+        if content is None:
+            raise UsageError(f"the generated workload {job.workload} is not on this machine")
+        return [content]
     import shlex
 
     try:

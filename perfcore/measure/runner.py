@@ -212,7 +212,7 @@ def _before(state: _JobState, directory: Path) -> None:
     directory.mkdir(parents=True)
     state.started = time.time_ns()
     try:
-        session = state.phases.call("before", job=state.job)
+        session = state.phases.call("before", job=state.job.with_workload())
         if not isinstance(session, Session):
             raise PluginError("it returned no Session", plugin=str(state.phases.info), phase="before")
         session.workspace = directory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,10 @@ from perfcore.model import EMPTY
 if TYPE_CHECKING:
     from perfcore.errors import PerfError
     from perfcore.model.profiles import Profile
+
+
+WORKLOAD = "{workload}"
+"""The position of the workload in a command."""
 
 
 @attrs.frozen(kw_only=True)
@@ -31,12 +36,16 @@ class Job:
     `args` and `workload` are what people call its parts. `cwd` is the directory it runs in, relative to the tree of
     its `version` where the plan has a source; `env` are the variables set on top of the inherited environment.
     `version` is None outside a repository.
+
+    `workload_file` is the file of a generated workload, which takes the place of `{workload}` in `argv` while the
+    command runs. Its path differs from run to run, so only its content counts for the configuration.
     """
 
     argv: tuple[str, ...]
     cmd: str
     args: str = ""
     workload: str = ""
+    workload_file: Path | None = None
     shell: bool = False
     cwd: Path = Path()
     env: Mapping[str, str] = EMPTY
@@ -49,6 +58,14 @@ class Job:
     def label(self) -> str:
         """The command as people read it, in one line."""
         return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
+
+    def with_workload(self) -> Job:
+        """The job as it runs, with the path of its generated workload."""
+        if self.workload_file is None:
+            return self
+        path = str(self.workload_file)
+        text = shlex.quote(path) if self.shell else path
+        return attrs.evolve(self, argv=tuple(word.replace(WORKLOAD, text) for word in self.argv))
 
 
 @attrs.frozen(kw_only=True)

@@ -6,11 +6,12 @@ import sys
 import time
 from pathlib import Path
 
+import attrs
 import pytest
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore import environment
-from perfcore.errors import CommandFailedError
+from perfcore.errors import CommandFailedError, UsageError
 from perfcore.measure.configuration import job_config_id
 from perfcore.measure.local import LocalExecutor
 from perfcore.measure.runner import Context
@@ -95,6 +96,25 @@ def test_what_decides_whether_profiles_are_comparable(tmp_path: Path) -> None:
     assert identity(workload="load") != same
     (tmp_path / "other").write_text("a")
     assert identity(workload="other") == same
+
+
+def test_a_generated_workload_counts_by_its_content_wherever_it_lies(tmp_path: Path) -> None:
+    def identity(path: Path) -> str:
+        job = attrs.evolve(_job(tmp_path, "1"), argv=("cat", "{workload}"), workload="lines/1", workload_file=path)
+        return job_config_id(job, {}, "time")
+
+    for name, content in (("first", "a"), ("second", "a"), ("third", "b")):
+        (tmp_path / name).write_text(content)
+    assert identity(tmp_path / "first") == identity(tmp_path / "second") != identity(tmp_path / "third")
+    with pytest.raises(UsageError, match="not on this machine"):
+        identity(tmp_path / "missing")
+
+
+def test_a_job_runs_with_the_path_of_its_generated_workload(tmp_path: Path) -> None:
+    job = attrs.evolve(_job(tmp_path, "1"), argv=("cat", "--in={workload}"), workload_file=Path("/a b"))
+    assert job.with_workload().argv == ("cat", "--in=/a b")
+    assert attrs.evolve(job, argv=("cat {workload} | wc",), shell=True).with_workload().argv == ("cat '/a b' | wc",)
+    assert attrs.evolve(job, workload_file=None).with_workload().argv == job.argv
 
 
 def test_types_of_one_collector_are_not_comparable(tmp_path: Path) -> None:

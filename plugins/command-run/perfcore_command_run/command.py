@@ -20,6 +20,7 @@ from perfcore.text import align, printable
 from perfcore_command_run import matrix
 from perfcore_command_run.matrix import Matrix
 from perfcore_command_run.request import matrix_of_config, matrix_of_file, matrix_request
+from perfcore_command_run.workloads import generated
 
 Version = Annotated[
     list[str] | None,
@@ -197,12 +198,11 @@ def _measure(
     as_json: bool,
 ) -> None:
     repository = console.history.repository
-    measure(
-        console,
-        repository,
-        matrix_request(
+    with generated(repository, chosen.generators, console) as files:
+        request = matrix_request(
             repository,
             chosen,
+            files,
             cwd=cwd,
             versions=versions,
             schedule=schedule,
@@ -211,9 +211,8 @@ def _measure(
             build=not no_build,
             resume=resume,
             executor=executor,
-        ),
-        as_json=as_json,
-    )
+        )
+        measure(console, repository, request, as_json=as_json)
 
 
 def _list(console: Console, chosen: Matrix, as_json: bool) -> None:

@@ -14,6 +14,7 @@ from perfcore.measure.collection import collect
 from perfcore.measure.request import select_versions, working_directory
 from perfcore.model.listener import Listener, SilentListener
 from perfcore_command_run.request import load_matrix, matrix_request
+from perfcore_command_run.workloads import generated
 
 
 @attrs.frozen(kw_only=True)
@@ -42,19 +43,23 @@ def run(history: History, arguments: Mapping[str, Any]) -> CollectResult:
     options = RunOptions(**{name: value for name, value in arguments.items() if name in names})
     repository = history.repository
     matrix = Path(options.matrix) if isinstance(options.matrix, str) else options.matrix
-    request = matrix_request(
-        repository,
-        load_matrix(repository, matrix),
-        cwd=Path() if matrix is None else working_directory(repository),
-        versions=select_versions(repository, options.version, options.since, options.every),
-        schedule={name: value for name, value in arguments.items() if name not in names},
-        register=options.register,
-        missing=options.missing,
-        build=options.build,
-        resume=options.resume,
-        executor=options.executor,
-    )
-    result = collect(repository, request, options.listener or SilentListener())
+    jobs = load_matrix(repository, matrix)
+    listener = options.listener or SilentListener()
+    with generated(repository, jobs.generators, listener) as files:
+        request = matrix_request(
+            repository,
+            jobs,
+            files,
+            cwd=Path() if matrix is None else working_directory(repository),
+            versions=select_versions(repository, options.version, options.since, options.every),
+            schedule={name: value for name, value in arguments.items() if name not in names},
+            register=options.register,
+            missing=options.missing,
+            build=options.build,
+            resume=options.resume,
+            executor=options.executor,
+        )
+        result = collect(repository, request, listener)
     error = result.error()
     if options.strict and error is not None:
         raise error

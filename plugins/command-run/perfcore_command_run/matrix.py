@@ -5,28 +5,33 @@
     bins:
       - {name: gaston, params: ["-p -q -g", "-s 10"]}
       - {name: mona, params: ["-q -s"]}
-    workloads: [ex10.mona, ex14.mona]
+    workloads: [ex10.mona, {generator: lines, lines: [1000, 10000]}]
 
-Strings are split into arguments as a shell would split them; a list is taken as it is.
+A workload takes the place of `{workload}` in the command, or stands behind it. Strings are split into arguments as a
+shell would split them; a list is taken as it is.
 """
 
 from __future__ import annotations
 
 import itertools
+import re
 import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
 
+from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import Config, check_keys
 from perfcore.config.settings import structure
 from perfcore.errors import UsageError, nearest
 from perfcore.measure.commands import split
 from perfcore.measure.schedule import Schedule
-from perfcore.model import Job, Step
+from perfcore.model import EMPTY, Job, Step
+from perfcore.model.jobs import WORKLOAD
 from perfcore.text import brief
+from perfcore_command_run.workloads import Files, Generator
 
 # Jobs: the lists of a matrix multiply, so a mistake in one would make countless jobs.
 MAX_JOBS = 10_000
@@ -34,23 +39,51 @@ KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "sc
 _BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
 
 
+@attrs.frozen
+class Command:
+    """A job that is complete but for its tree, version and collector; that of a generator, also but for its files."""
+
+    job: Job
+    generator: Generator | None = None
+
+    def jobs(self, files: Files) -> Iterator[Job]:
+        """A job for each file of the generator; the one job where there are none."""
+        generated = () if self.generator is None else files.get(self.generator.folder, ())
+        for file in generated:
+            yield attrs.evolve(self.job, workload=shlex.quote(file.label), workload_file=file.path)
+        if not generated:
+            yield self.job
+
+
 @attrs.frozen(kw_only=True)
 class Matrix:
-    """A matrix without trees and versions: `commands` are jobs that are complete but for these."""
+    """A matrix without trees and versions."""
 
-    commands: tuple[Job, ...]
+    commands: tuple[Command, ...]
     collectors: tuple[Step, ...]
     postprocessors: tuple[Step, ...]
     schedule: Mapping[str, Any]
     execute: Mapping[str, Any]
+    name: str = ""
 
-    def jobs(self) -> tuple[Job, ...]:
-        """Every command under every collector."""
-        return tuple(
-            attrs.evolve(command, collector=collector, postprocessors=self.postprocessors)
-            for command in self.commands
-            for collector in self.collectors
-        )
+    @property
+    def generators(self) -> tuple[Generator, ...]:
+        """The generators of all commands, each once."""
+        generators = {command.generator.folder: command.generator for command in self.commands if command.generator}
+        return tuple(generators.values())
+
+    def jobs(self, files: Files = EMPTY) -> tuple[Job, ...]:
+        """Every command under every collector. UsageError where generated files make too many."""
+        jobs = tuple(itertools.islice(self._jobs(files), MAX_JOBS * len(self.collectors) + 1))
+        if len(jobs) > MAX_JOBS * len(self.collectors):
+            raise _too_many(self.name)
+        return jobs
+
+    def _jobs(self, files: Files) -> Iterator[Job]:
+        for command in self.commands:
+            for job in command.jobs(files):
+                for collector in self.collectors:
+                    yield attrs.evolve(job, collector=collector, postprocessors=self.postprocessors)
 
 
 def from_config(config: Config) -> Matrix:
@@ -68,7 +101,7 @@ def parse(values: Mapping[str, Any], *, where: Source) -> Matrix:
     if not commands:
         raise UsageError(f"{where}: there is no command to measure", hint="name one under `bins`")
     if len(commands) > MAX_JOBS:
-        raise UsageError(f"{where}: there are more than {MAX_JOBS:,} commands to measure", hint="take a part at a time")
+        raise _too_many(str(where))
     collectors = tuple(_step(item, where, "collectors") for item in _list(values.get("collectors"), where))
     execute = _mapping(values.get("execute"), where, "execute")
     check_keys({"execute": execute}, where)
@@ -82,41 +115,135 @@ def parse(values: Mapping[str, Any], *, where: Source) -> Matrix:
         ),
         schedule=schedule,
         execute=execute,
+        name=str(where),
     )
 
 
-def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Job]:
+def _too_many(name: str) -> UsageError:
+    return UsageError(f"{name}: there are more than {MAX_JOBS:,} commands to measure", hint="take a part at a time")
+
+
+def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Command]:
+    reader = _Workloads(where)
     everywhere = _words_list(values.get("args"), where) or [("", [])]
-    workloads = _words_list(values.get("workloads"), where)
-    for item in (*_list(values.get("bins"), where), *_list(values.get("cmds"), where)):
-        entry = item if isinstance(item, Mapping) else {"name": item}
-        for key in entry:
-            if key not in _BIN_KEYS:
-                raise UsageError(
-                    f"{where.at(key)}: bins: unknown key {brief(str(key))}",
-                    hint=nearest(str(key), _BIN_KEYS) or f"known keys: {', '.join(_BIN_KEYS)}",
-                )
-        yield from _of_bin(entry, everywhere, workloads, where)
+    workloads = reader.read(values.get("workloads"), ("workloads",))
+    for key in ("bins", "cmds"):
+        for position, item in enumerate(_list(values.get(key), where)):
+            entry = item if isinstance(item, Mapping) else {"name": item}
+            for name in entry:
+                if name not in _BIN_KEYS:
+                    raise UsageError(
+                        f"{where.at(name)}: bins: unknown key {brief(str(name))}",
+                        hint=nearest(str(name), _BIN_KEYS) or f"known keys: {', '.join(_BIN_KEYS)}",
+                    )
+            own = "workloads" in entry
+            loads = reader.read(entry.get("workloads"), (key, position, "workloads")) if own else workloads
+            yield from _of_bin(entry, everywhere, loads, where)
 
 
 def _of_bin(
     entry: Mapping[str, Any],
     everywhere: list[tuple[str, list[str]]],
-    workloads: list[tuple[str, list[str]]],
+    workloads: list[_Load],
     where: Source,
-) -> Iterator[Job]:
+) -> Iterator[Command]:
     shell = bool(entry.get("shell", False))
     name, argv = _words(entry.get("name"), where, "name", shell)
     if not argv:
         raise UsageError(f"{where}: a command under bins has no name")
     own_arguments = [*_words_list(entry.get("params"), where), *_words_list(entry.get("args"), where)]
     env = {str(key): str(value) for key, value in _mapping(entry.get("env"), where, "env").items()}
-    loads = _words_list(entry.get("workloads"), where) if "workloads" in entry else workloads
     for params, param_words in own_arguments or everywhere:
-        for load, load_words in loads or [("", [])]:
-            words = (*argv, *param_words, *load_words)
-            full_argv = (" ".join(text for text in (name, params, load) if text),) if shell else words
-            yield Job(argv=full_argv, cmd=name, args=params, workload=load, shell=shell, env=env)
+        for load in workloads or [_Load("", [])]:
+            text = " ".join(word for word in (name, params) if word)
+            words = [_with_text(text, load)] if shell else _with_words([*argv, *param_words], load)
+            job = Job(argv=tuple(words), cmd=name, args=params, workload=load.text, shell=shell, env=env)
+            yield Command(job, load.generator)
+
+
+def _with_words(words: list[str], load: _Load) -> Iterator[str]:
+    """The words with those of the workload in the place of `{workload}`, or behind them."""
+    if not any(WORKLOAD in word for word in words):
+        yield from (*words, *load.words)
+        return
+    for word in words:
+        if word == WORKLOAD and load.words:
+            yield from load.words
+        else:
+            yield word.replace(WORKLOAD, " ".join(load.words)) if load.words else word
+
+
+def _with_text(text: str, load: _Load) -> str:
+    load_text = WORKLOAD if load.generator else load.text
+    if WORKLOAD in text:
+        return text.replace(WORKLOAD, load_text) if load_text else text
+    return f"{text} {load_text}" if load_text else text
+
+
+@attrs.frozen
+class _Load:
+    """A workload as people read it and as words. That of a generator is `{workload}` until its files exist."""
+
+    text: str
+    words: list[str]
+    generator: Generator | None = None
+
+
+@attrs.define
+class _Workloads:
+    """Reads the lists of workloads of one matrix, in which each generator gets a folder of its own."""
+
+    where: Source
+    folders: set[str] = attrs.field(factory=set)
+
+    def read(self, value: Any, path: tuple[str | int, ...]) -> list[_Load]:
+        loads = []
+        for position, item in enumerate([value] if isinstance(value, Mapping) else _list(value, self.where)):
+            if isinstance(item, Mapping):
+                generator = self._generator(item, (*path, position))
+                loads.append(_Load(generator.label, [WORKLOAD], generator))
+            else:
+                loads.append(_Load(*_words(item, self.where, "arguments")))
+        return loads
+
+    def _generator(self, entry: Mapping[str, Any], path: tuple[str | int, ...]) -> Generator:
+        place = self._place(path)
+        name = entry.get("generator")
+        if not isinstance(name, str) or not name:
+            raise UsageError(
+                f"{place}: a workload is text, or keys and values with `generator`, got {brief(entry)}",
+                hint="- {generator: lines, lines: [1000, 10000]}",
+            )
+        for key in entry:
+            if not isinstance(key, str):
+                raise UsageError(f"{place}: the keys of a generator are text, got {brief(key)}")
+        options = entry.get("options")
+        if options is not None and not isinstance(options, Mapping):
+            raise UsageError(f"{place}: options of a generator should hold keys and values, got {brief(options)}")
+        return Generator(
+            name=name,
+            spec={key: value for key, value in entry.items() if key not in ("generator", "options")},
+            options=dict(options or {}),
+            place=place,
+            folder=self._folder(name),
+        )
+
+    def _place(self, path: tuple[str | int, ...]) -> str:
+        line = documents.lines(self.where.data).get(path) if self.where.data else None
+        return f"{self.where}, line {line}" if line else f"{self.where}: {_dotted(path)}"
+
+    def _folder(self, name: str) -> str:
+        """The name of the generator, with a number from the second one on. It begins the label of each file."""
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name).strip(".") or "workload"
+        names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+        folder = next(name for name in names if name not in self.folders)
+        self.folders.add(folder)
+        return folder
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    """A path as people read it: `bins[1].workloads[0]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 
 def _words_list(value: Any, where: Source) -> list[tuple[str, list[str]]]:

@@ -16,6 +16,7 @@ from perfcore.measure.request import MeasureRequest, configured_build
 from perfcore.repository.repository import Repository
 from perfcore_command_run import matrix
 from perfcore_command_run.matrix import KEYS, Matrix
+from perfcore_command_run.workloads import Files
 
 _RUNNING_KEYS = ("bins", "cmds", "collectors", "postprocessors", "args", "workloads")
 
@@ -51,6 +52,7 @@ def load_matrix(repository: Repository, source: Path | Mapping[str, Any] | None)
 def matrix_request(
     repository: Repository,
     jobs: Matrix,
+    files: Files,
     *,
     cwd: Path,
     versions: tuple[str, ...] | None,
@@ -61,9 +63,10 @@ def matrix_request(
     resume: bool = False,
     executor: str | None = None,
 ) -> MeasureRequest:
-    """Every job of a matrix in the directory `cwd` of each tree, with `schedule` above that of the matrix."""
+    """Every job of a matrix, also of each generated file, in the directory `cwd` of each tree, with `schedule` above
+    that of the matrix."""
     return MeasureRequest(
-        jobs=tuple(attrs.evolve(job, cwd=cwd) for job in jobs.jobs()),
+        jobs=tuple(attrs.evolve(job, cwd=cwd) for job in jobs.jobs(files)),
         versions=versions,
         schedule={**jobs.schedule, **schedule},
         building=configured_build(repository, jobs.execute, skip=not build),

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_command_run import matrix
+from perfcore_command_run.workloads import GeneratedFile
 
 from perfcore.config.documents import Source
 from perfcore.config.layers import Config, Layer
@@ -95,3 +98,47 @@ def test_the_configuration_holds_a_matrix_too() -> None:
     made = matrix.from_config(config)
     assert [job.argv for job in made.jobs()] == [("a",)]
     assert made.schedule == {"repeat": 3}
+
+
+def test_a_workload_takes_the_place_that_the_command_gives_it() -> None:
+    assert _argvs(bins=["a {workload} -x", "b"], workloads=["w", "v u"]) == [
+        ["a", "w", "-x"],
+        ["a", "v", "u", "-x"],
+        ["b", "w"],
+        ["b", "v", "u"],
+    ]
+    assert _argvs(bins=[{"name": "a", "params": ["--in={workload}"]}], workloads=["w"]) == [["a", "--in=w"]]
+    assert _argvs(bins=[{"name": "a {workload} | b", "shell": True}], workloads=["w"]) == [["a w | b"]]
+    assert _argvs(bins=["a {workload}"]) == [["a", "{workload}"]]
+
+
+def test_a_generator_is_one_workload_until_its_files_exist() -> None:
+    spec = {"generator": "lines", "lines": [1, 2], "options": {"max_size": 9}}
+    parsed = matrix.parse({"bins": ["a", "b -i {workload}"], "workloads": [spec, "w", spec]}, where=HERE)
+    assert [(job.argv, job.label) for job in parsed.jobs()] == [
+        (("a", "{workload}"), "a lines/*"),
+        (("a", "w"), "a w"),
+        (("a", "{workload}"), "a lines-2/*"),
+        (("b", "-i", "{workload}"), "b -i {workload} lines/*"),
+        (("b", "-i", "w"), "b -i {workload} w"),
+        (("b", "-i", "{workload}"), "b -i {workload} lines-2/*"),
+    ]
+    (first, second) = parsed.generators
+    assert (first.name, first.spec, first.options) == ("lines", {"lines": [1, 2]}, {"max_size": 9})
+    assert second.place == "the matrix: workloads[2]"
+
+
+def test_generated_files_multiply_the_jobs() -> None:
+    parsed = matrix.parse({"bins": ["a"], "workloads": {"generator": "x"}, "collectors": ["time", "trace"]}, where=HERE)
+    files = {"x": [GeneratedFile(f"x/{number}", Path(f"/tmp/{number}")) for number in range(2)]}
+    jobs = parsed.jobs(files)
+    assert [(job.workload, job.collector.name) for job in jobs] == [
+        ("x/0", "time"),
+        ("x/0", "trace"),
+        ("x/1", "time"),
+        ("x/1", "trace"),
+    ]
+    assert [job.with_workload().argv for job in jobs[::2]] == [("a", "/tmp/0"), ("a", "/tmp/1")]
+    many = matrix.parse({"bins": ["a"] * 101, "workloads": {"generator": "x"}}, where=HERE)
+    with pytest.raises(UsageError, match="more than 10,000 commands"):
+        many.jobs({"x": [files["x"][0]] * 100})

@@ -38,7 +38,7 @@ def configuration(data: bytes) -> None:
     assert layer.running == tuple(map(str, layer.running))
     if found is not None:
         assert len(found.commands) <= matrix.MAX_JOBS
-        assert all(isinstance(word, str) for job in found.commands for word in job.argv)
+        assert all(isinstance(word, str) for command in found.commands for word in command.job.argv)
 
 
 @target
