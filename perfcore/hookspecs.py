@@ -44,7 +44,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, r
 
 if TYPE_CHECKING:
     from perfcore.analysis.check_result import CheckResult
-    from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
+    from perfcore.analysis.sensitivity import CalibrationReport, CalibrationTask
     from perfcore.analysis.version_history import VersionHistory
     from perfcore.config.layers import Config
     from perfcore.errors import FormatError, PerfError
@@ -414,9 +414,9 @@ class Check(Protocol):
         ...
 
     @optional
-    def calibrate(self, task: CalibrationTask) -> Sequence[Calibrated]:
-        """How small a change the configured checks detect in the stored history, and how often they raise a false
-        alarm. Called by `perf check --calibrate` on the check `calibration`."""
+    def calibrate(self, task: CalibrationTask) -> CalibrationReport:
+        """How small a change the checks detect in the stored history, and how often they raise a false alarm. Called
+        by `perf check --calibrate` on the check `calibration`."""
         ...
 
 

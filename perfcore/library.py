@@ -14,11 +14,11 @@ Polars or pandas by `to_polars()` and `to_pandas()`. `History.repository` has ev
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import acceptance, calibration, checks
+from perfcore.analysis import acceptance, checks, judges
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
@@ -28,9 +28,10 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import COMMAND
 from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
-from perfcore.measure.collect_result import CollectResult, SavedProfile
+from perfcore.measure.collect_result import SavedProfile
 from perfcore.measure.summary import Summary, summarize
 from perfcore.model import Entry, MinorVersion, Profile, Sample
+from perfcore.model.listener import SilentListener
 from perfcore.plugins.guard import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
@@ -41,6 +42,7 @@ from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
 
 if TYPE_CHECKING:
+    from perfcore.analysis.sensitivity import CalibrationReport
     from perfcore.model.listener import Listener
     from perfcore.repository.maintenance import FsckResult, GcResult, TagList
 
@@ -241,17 +243,10 @@ class History(MeasureCalls):
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None
-    ) -> calibration.CalibrationResult:
+    ) -> CalibrationReport:
         """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
-        result is stored, for `perf status`."""
-        return calibration.calibrate(self.repository, CheckOptions(method=method, store=keep), listener)
-
-    def run(self, matrix: str | Path | Mapping[str, Any] | None = None, **options: Any) -> CollectResult:
-        """Measure every job of a matrix: a file, a mapping such as `{"bins": ["./sort"], "workloads": ["a", "b"]}`, or
-        the configuration, as `perf run matrix` does. The other options are those of `collect`, from `version` to
-        `listener`, and of the schedule. PluginError if perfcore-command-run is not installed."""
-        result: CollectResult = self.command("run", matrix=matrix, **options)
-        return result
+        result is stored, for `perf status`. PluginError if perfcore-check-calibration is not installed."""
+        return judges.calibrate(self.repository, method, store=keep, listener=listener or SilentListener())
 
     def compare(self, first: Command | None = None, second: Command | None = None, **options: Any) -> Any:
         """Whether one program is slower than another, as `perf compare` measures it: interleaved, until it is decided

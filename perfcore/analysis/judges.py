@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from perfcore.analysis.version_history import VersionHistory
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK, Check
 from perfcore.model import Change, Judgement
+from perfcore.model.listener import Listener
+from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from perfcore.analysis.sensitivity import CalibrationReport
 
 CONTRACT = "contract"
 CONTRACT_FILE = ".perfcontract.yml"  # also the method of stored verdicts on contracts, so that it never changes
@@ -34,6 +40,18 @@ def judge(repository: Repository, name: str) -> Phases:
     if not hasattr(driver, "judge"):
         raise PluginError(f"{plugin} judges no versions", hint="check.judges lists the checks that do")
     return repository.plugins.phases(plugin, driver)
+
+
+def calibrate(repository: Repository, method: str | None, *, store: bool, listener: Listener) -> CalibrationReport:
+    """The result of the check `calibration`: how small a change the checks detect here."""
+    from perfcore.analysis.sensitivity import CalibrationTask
+
+    plugin, driver = make(repository, "calibration", "perf check --calibrate")
+    if not hasattr(driver, "calibrate"):
+        raise PluginError(f"{plugin} calibrates nothing")
+    task = CalibrationTask(repository=repository, method=method, store=store, listener=listener)
+    with guard(plugin, "calibrate"):
+        return driver.calibrate(task)
 
 
 def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Check]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 import msgspec
@@ -15,7 +15,6 @@ from perfcore.store.store import Store
 from perfcore.text import clip, plural, printable
 
 if TYPE_CHECKING:
-    from perfcore.analysis.history import HistoryCheck, ScannedSeries
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
 
@@ -61,14 +60,25 @@ class Calibration:
 
 @attrs.frozen(kw_only=True)
 class CalibrationTask:
-    """The input of `calibrate` of a check: the series of the branch with their changes, the check of histories to try
-    (None: only that of two versions), and the check of two versions by name (None: as configured)."""
+    """The input of `calibrate` of a check: what is tried is the check `method`, or else those that are configured, on
+    the history of the branch; with `store` the result is stored."""
 
     repository: Repository
-    series: tuple[ScannedSeries, ...]
-    history_check: HistoryCheck | None
     method: str | None
+    store: bool
     listener: Listener
+
+
+class CalibrationReport(Protocol):
+    """The result of a calibration: a document and a table."""
+
+    def as_json(self) -> dict[str, Any]:
+        """As in docs/schemas/calibration.json."""
+        ...
+
+    def lines(self) -> Iterator[str]:
+        """For people."""
+        ...
 
 
 def keep(store: Store, calibration: Calibration) -> str:
@@ -106,10 +116,6 @@ def _shown(sensitivity: Sensitivity) -> str:
 
 def sees(sensitivity: Sensitivity) -> str:
     return "nothing" if sensitivity.sees is None else f"{sensitivity.sees:.0%}".replace("%", " %")
-
-
-def of_pairs(sensitivity: Sensitivity) -> str:
-    return f"{sensitivity.alarms} of {sensitivity.tried}"
 
 
 def per_thousand(sensitivity: Sensitivity) -> str:

@@ -131,9 +131,14 @@ def check(
     if calibrate:
         if words or every:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
-        from perfcore.cli.calibrate import print_calibration
+        from perfcore.analysis import judges
 
-        print_calibration(console, options, as_json=as_json)
+        result = judges.calibrate(console.repository, method, store=not no_store, listener=console)
+        console.clear_progress()
+        if as_json:
+            console.json(result.as_json())
+        else:
+            console.write("".join(f"{line}\n" for line in result.lines()))
         return
     outcome = checks.check(console.repository, _target(console, words, every), options, console)
     console.clear_progress()

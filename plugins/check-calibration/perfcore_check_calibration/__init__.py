@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perfcore.analysis.sensitivity import Calibrated, CalibrationTask
+    from perfcore.analysis.sensitivity import CalibrationTask
+    from perfcore_check_calibration.calibration import CalibrationResult
 
 
 class CalibrationCheck:
@@ -15,7 +14,7 @@ class CalibrationCheck:
 
     contract = "perfcore_check_calibration.contract:CalibrationContract"
 
-    def calibrate(self, task: CalibrationTask) -> Sequence[Calibrated]:
-        from perfcore_check_calibration.replay import calibrate
+    def calibrate(self, task: CalibrationTask) -> CalibrationResult:
+        from perfcore_check_calibration.calibration import calibrate
 
         return calibrate(task)

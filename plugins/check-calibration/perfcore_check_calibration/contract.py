@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from typing import cast
+from pathlib import Path
+
+import pytest
+from perfcore_testing.project import Project
 
 from perfcore.analysis.sensitivity import CalibrationTask
+from perfcore.errors import NotFoundError
+from perfcore.library import open_repository
 from perfcore.model.listener import SilentListener
-from perfcore.repository.repository import Repository
 from perfcore_check_calibration import CalibrationCheck
 
 
 class CalibrationContract:
-    def test_without_series_there_is_no_result(self) -> None:
-        """Nothing of the repository is read then."""
-        task = CalibrationTask(
-            repository=cast(Repository, None), series=(), history_check=None, method=None, listener=SilentListener()
-        )
-        assert CalibrationCheck().calibrate(task) == []
+    def test_without_measured_versions_there_is_nothing_to_try(self, tmp_path: Path) -> None:
+        """The error says how to measure some."""
+        project = Project(tmp_path / "project", tmp_path / "home")
+        project.path.mkdir()
+        project.git("init", "--quiet")
+        project.commit("First")
+        project.perf("init")
+        repository = open_repository(project.path).repository
+        task = CalibrationTask(repository=repository, method=None, store=True, listener=SilentListener())
+        with pytest.raises(NotFoundError, match="nothing to try") as error:
+            CalibrationCheck().calibrate(task)
+        assert "perf collect" in str(error.value.hint)

@@ -22,9 +22,10 @@ from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import of_profiles
 from perfcore.analysis.run_values import Sessions, primary
-from perfcore.analysis.sensitivity import Calibrated, CalibrationTask, Sensitivity
+from perfcore.analysis.sensitivity import Calibrated, Sensitivity
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Profile, Sample, Series
+from perfcore.model.listener import Listener
 from perfcore.profile.table import Column, column
 from perfcore.repository.repository import Repository
 
@@ -41,16 +42,28 @@ NEAR = 3  # versions between a step and the change that counts as its detection,
 _Runs: TypeAlias = tuple[tuple[float, ...], Sessions]  # the runs of a version, and their sessions
 
 
-def calibrate(task: CalibrationTask) -> list[Calibrated]:
-    """The sensitivities for every metric of the task's series, in their order."""
+@attrs.frozen(kw_only=True)
+class Trial:
+    """The series of the branch with their changes, the check of histories to try (None: only that of two versions), and
+    the check of two versions by name (None: as configured)."""
+
+    repository: Repository
+    series: tuple[ScannedSeries, ...]
+    history_check: HistoryCheck | None
+    method: str | None
+    listener: Listener
+
+
+def replay(trial: Trial) -> list[Calibrated]:
+    """The sensitivities for every metric of the series, in their order."""
     singles: dict[str, dict[str, Sensitivity]] = {}
     results = []
-    for position, scanned in enumerate(task.series):
-        task.listener.progress(position, len(task.series), f"{scanned.line.label}: {scanned.series.metric}")
+    for position, scanned in enumerate(trial.series):
+        trial.listener.progress(position, len(trial.series), f"{scanned.line.label}: {scanned.series.metric}")
         config = scanned.line.config_id
         if config not in singles:
-            of_config = [candidate for candidate in task.series if candidate.line.config_id == config]
-            singles[config] = _singles(task.repository, of_config, task.method)
+            of_config = [candidate for candidate in trial.series if candidate.line.config_id == config]
+            singles[config] = _singles(trial.repository, of_config, trial.method)
         results.append(
             Calibrated(
                 config_id=config,
@@ -58,7 +71,7 @@ def calibrate(task: CalibrationTask) -> list[Calibrated]:
                 metric=scanned.series.metric,
                 primary=scanned.primary,
                 single=singles[config].get(scanned.series.metric),
-                history=_history(scanned, task.history_check) if task.history_check is not None else None,
+                history=_history(scanned, trial.history_check) if trial.history_check is not None else None,
             )
         )
     return results

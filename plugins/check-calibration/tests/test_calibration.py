@@ -6,13 +6,14 @@ import random
 
 import attrs
 import pytest
-from perfcore_check_calibration import CalibrationCheck, replay
+from perfcore_check_calibration import replay as replays
+from perfcore_check_calibration.replay import Trial, replay
 from perfcore_testing import profiles
 from perfcore_testing.project import Project, empty_project, project
 
 from perfcore.analysis import history, sensitivity, series
 from perfcore.analysis.history import HistoryCheck
-from perfcore.analysis.sensitivity import Calibrated, Calibration, CalibrationTask, Sensitivity
+from perfcore.analysis.sensitivity import Calibrated, Calibration, Sensitivity
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.model.listener import SilentListener
@@ -62,10 +63,10 @@ def _calibrated(repository: Repository) -> Calibrated:
     found = history.scan_series(
         repository, history.select_series(repository, series.config_histories(repository)), check, {}
     )
-    task = CalibrationTask(
+    trial = Trial(
         repository=repository, series=tuple(found), history_check=check, method=None, listener=SilentListener()
     )
-    (one,) = CalibrationCheck().calibrate(task)
+    (one,) = replay(trial)
     return one
 
 
@@ -79,7 +80,7 @@ def test_less_noise_lets_smaller_changes_be_seen(project: Project, repository: R
     assert quiet.single == Sensitivity(tried=VERSIONS - 1, alarms=0, sees=0.12)
     assert quiet.history.sees is not None
     assert quiet.history.sees <= 0.02
-    assert quiet.history.tried == replay.REPLAYS * VERSIONS
+    assert quiet.history.tried == replays.REPLAYS * VERSIONS
 
 
 def test_more_noise_hides_more(project: Project, repository: Repository) -> None:
