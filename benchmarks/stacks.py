@@ -21,7 +21,6 @@ from perfcore.model import Header, Profile, Tool
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 from perfcore.store import pending
-from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store
 
 FILES, FUNCTIONS, SAMPLES = 300, 4_000, 1_000_000
@@ -107,7 +106,7 @@ def main() -> None:
     program = Program(given.stacks)
     with tempfile.TemporaryDirectory() as folder:
         perf = Path(folder)
-        store = Store(LocalStorage(perf), StackBases(perf / "cache"))
+        store = Store(LocalStorage(perf), perf / "cache")
         spent = written = 0.0
         text = text_spent = 0.0
         for number in range(given.versions):

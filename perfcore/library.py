@@ -28,11 +28,10 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import COMMAND
 from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
-from perfcore.measure.collect_result import SavedProfile
-from perfcore.measure.summary import Summary, summarize
+from perfcore.measure.collect_result import SavedProfile, Summary, summarize
 from perfcore.model import Entry, MinorVersion, Profile, Sample
 from perfcore.model.listener import SilentListener
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
 from perfcore.repository.importer import ImportResult, import_profiles

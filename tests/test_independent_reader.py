@@ -24,7 +24,6 @@ from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
-from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store, object_key
 
 if TYPE_CHECKING:
@@ -259,7 +258,7 @@ def test_the_reader_notices_damage(reader: ModuleType, store: Store, perf: Path,
 
 
 def test_stacks_that_profiles_share_are_read_alike(reader: ModuleType, tmp_path: Path) -> None:
-    store = Store(MemoryStorage(), StackBases(tmp_path / "cache"))
+    store = Store(MemoryStorage(), tmp_path / "cache")
     saved = [pending.save(store, sampled(version)) for version in (1, 2)]
     for row in store.storage.list(""):
         path = tmp_path.joinpath("perf", *row.key.split("/"))

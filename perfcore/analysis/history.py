@@ -18,7 +18,7 @@ from perfcore.analysis import series as series_of
 from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Series
-from perfcore.plugins.phases import Phases
+from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before

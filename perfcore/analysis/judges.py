@@ -10,9 +10,8 @@ from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK, Check
 from perfcore.model import Change, Judgement
 from perfcore.model.listener import Listener
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import Phases, guard
 from perfcore.plugins.installed import PluginInfo
-from perfcore.plugins.phases import Phases
 from perfcore.repository.repository import Repository
 
 if TYPE_CHECKING:

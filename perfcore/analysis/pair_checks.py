@@ -12,7 +12,7 @@ from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
 from perfcore.model import EMPTY, Change, Pairing
-from perfcore.plugins.phases import Phases
+from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
 

@@ -19,8 +19,7 @@ from perfcore.measure import commands
 from perfcore.measure.request import MeasureRequest, configured_build, select_versions, working_directory
 from perfcore.measure.schedule import Schedule, split_options
 from perfcore.model import Job, Step
-from perfcore.plugins.fit import settings_of
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard, settings_of
 from perfcore.plugins.installed import PluginInfo
 
 

@@ -19,7 +19,7 @@ from perfcore.config.settings import options_of
 from perfcore.errors import NotFoundError, PerfError, PluginError, UsageError, nearest
 from perfcore.measure.schedule import SCHEDULE_KEYS
 from perfcore.plugins import local
-from perfcore.plugins.fit import settings_of
+from perfcore.plugins.drivers import settings_of
 from perfcore.repository.repository import load_config
 from perfcore.text import printable, printable_lines
 

@@ -13,7 +13,7 @@ from perfcore.cli.verbs import VERBS, Verb
 from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.hookspecs import COMMAND
 from perfcore.plugins import Plugins
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import COMMANDS
 from perfcore.text import printable
 

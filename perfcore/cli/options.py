@@ -14,7 +14,7 @@ from typer.models import OptionInfo
 
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import PluginError, UsageError, nearest
-from perfcore.plugins.fit import settings_of
+from perfcore.plugins.drivers import settings_of
 from perfcore.plugins.installed import PluginInfo
 from perfcore.plugins.registry import Plugins
 from perfcore.text import printable

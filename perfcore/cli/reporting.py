@@ -16,7 +16,7 @@ from perfcore.analysis.fail_on import FailRule, parse_rules
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import NOTIFIER, REPORT, Notifier, Report, Sources
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
 from perfcore.text import brief, printable_json

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError
-from perfcore.measure.collect_result import SavedProfile
+from perfcore.measure.collect_result import SavedProfile, Summary, disturbed, summarize
 from perfcore.measure.collection import collect
 from perfcore.measure.request import MeasureRequest
-from perfcore.measure.summary import Summary, disturbed, summarize
 from perfcore.repository.repository import Repository
 from perfcore.text import align, plural, printable, quantity
 

@@ -13,7 +13,7 @@ from perfcore.errors import PerfError, UsageError
 from perfcore.hookspecs import VIEW, View
 from perfcore.model import EMPTY, ViewData
 from perfcore.model.views import DEFAULT_ACCEPTS
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}

@@ -19,13 +19,6 @@ from perfcore.text import printable, printable_lines
 _TAIL = 2000  # bytes: some twenty lines, enough for the error of a compiler in a message
 
 
-class Building(Build):
-    """A build that runs itself."""
-
-    def run(self, tree: Path) -> None:
-        run_build(self, tree)
-
-
 def run_build(build: Build, tree: Path) -> str:
     """The end of what the commands printed. CommandFailedError, with the same, for the first that fails."""
     return "".join(_run(text, build, tree) for text in build.commands)

@@ -15,11 +15,9 @@ import attrs
 from perfcore.errors import PerfError
 from perfcore.measure import runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile
-from perfcore.measure.execution import chosen_executor, executor_name, runner_context, submit
-from perfcore.measure.plan import resolve
-from perfcore.measure.request import MeasureRequest
+from perfcore.measure.execution import chosen_executor, executor_name, resolve, runner_context, submit
+from perfcore.measure.request import MeasureRequest, tree_directory, tree_state
 from perfcore.measure.runner import Context
-from perfcore.measure.tree_state import tree_directory, tree_state
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.repository.repository import Repository
 from perfcore.store.pending import Pending
@@ -92,7 +90,10 @@ class _Collection:
             self.listener.progress(0, 1, "preparing the working tree")
             try:
                 directories = [tree_directory(root, job.cwd, None) for job in request.jobs]
-                request.building.run(root)
+                if request.building.commands:
+                    from perfcore.measure.build import run_build
+
+                    run_build(request.building, root)
             except PerfError as error:
                 raise _BuildError(error) from error
             version, dirty = tree_state(self.repository)

@@ -1,15 +1,27 @@
-"""Command lines that users write: split into words as a shell would, and jobs of them."""
+"""Commands: those that users write, split into words as a shell would and made jobs; the configuration of a job, the
+properties that make two profiles comparable before postprocessing; and those that profiles and journals hold.
+
+What a clone, an import or a merged store brings is data. Its commands run only where the same command was measured
+in this repository on this machine, or was shown to the user and confirmed.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
+from perfcore import environment
 from perfcore.config.documents import Source
-from perfcore.errors import UsageError
-from perfcore.model import Job
-from perfcore.text import brief
+from perfcore.config.trust import command_digest
+from perfcore.errors import StorageError, UsageError
+from perfcore.measure.schedule import split_options
+from perfcore.model import Job, Profile
+from perfcore.repository.repository import Repository
+from perfcore.text import brief, printable
 
 _OPERATORS = {"&&", "||", "|", ";", "&", ">", ">>", "<", "2>", "2>&1"}
 
@@ -41,6 +53,71 @@ def split(text: str, where: Source | str) -> list[str]:
     return words
 
 
+def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
+    """The id of the configuration before postprocessing: command, workload by content, collector, and the
+    type that the collector gave the profile, where it makes several."""
+    collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
+    type_key = {} if type == collector else {"type": type}
+    return environment.config_id(
+        {
+            "argv": list(job.argv),
+            "shell": job.shell,
+            "env": dict(job.env),
+            "workload": _workload_content(job),
+            "collector": collector,
+            "params": dict(identity),
+            **type_key,
+        }
+    )
+
+
+def profile_digest(home: Path, profile: Profile) -> str:
+    """The hash of all that measuring a profile again runs. A profile does not hold the environment."""
+    _, options = split_options(profile.collector.params)
+    header = profile.header
+    return command_digest(
+        home,
+        of="profile",
+        argv=header.argv,
+        shell=header.shell,
+        collector=profile.collector.name,
+        params=options,
+    )
+
+
+def note_measured(repository: Repository, profile: Profile) -> None:
+    """List the command of a profile that was measured just now. If the list cannot be written, `perf bisect` asks."""
+    try:
+        repository.commands.note(profile_digest(repository.home, profile))
+    except StorageError as error:
+        repository.plugins.warn(f"{error}; `perf bisect` will ask before it runs the same command again")
+
+
+def words(job: Job) -> str:
+    """The real command as one would type it, whole and on one line."""
+    return printable(" ".join(job.argv) if job.shell else shlex.join(job.argv))
+
+
+def label(job: Job) -> str:
+    """The command as people call it, with the real one where that is another."""
+    called = printable(job.label)
+    return called if _is_real(job) else f"{called} (which runs {words(job)})"
+
+
+def effects(job: Job) -> Iterator[str]:
+    """The command, directory, variables, collector and options of a stored job, a line each."""
+    yield f"command: {words(job)}" + (" (run by a shell)" if job.shell else "")
+    if str(job.cwd) != ".":
+        yield f"folder: {printable(str(job.cwd))}"
+    for name, value in sorted(job.env.items()):
+        yield f"variable: {printable(f'{name}={value}')}"
+    yield f"collector: {printable(job.collector.name)}"
+    _, options = split_options(job.collector.params)
+    for name, value in sorted(options.items()):
+        if value not in (None, False, "", [], ()):
+            yield f"option of the collector: {printable(f'{name}={value}')}"
+
+
 def _operators(text: str, words: list[str]) -> list[str]:
     """The words that only a shell would understand, the quoted ones left out."""
     if not any(word in _OPERATORS or word.endswith(";") for word in words):
@@ -48,3 +125,36 @@ def _operators(text: str, words: list[str]) -> list[str]:
     with contextlib.suppress(ValueError):  # of an escaped quote, which is no quote when escapes are not read
         words = shlex.split(text, posix=False)
     return [word for word in words if word in _OPERATORS or word.endswith(";")]
+
+
+def _workload_content(job: Job) -> list[str]:
+    """The words of a workload; one that is a file of the tree by its content, not its name. So is a generated one."""
+    if job.workload_file is not None:
+        content = _content(job.workload_file)
+        if content is None:
+            raise UsageError(f"the generated workload {job.workload} is not on this machine")
+        return [content]
+    try:
+        words = shlex.split(job.workload)
+    except ValueError:
+        words = [job.workload]
+    return [_content(job.cwd / word) or word for word in words]
+
+
+def _content(path: Path) -> str | None:
+    try:
+        if not path.is_file():
+            return None
+        with path.open("rb") as file:
+            return "sha1:" + hashlib.file_digest(file, "sha1").hexdigest()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot read the workload {path}: {error}") from error
+
+
+def _is_real(job: Job) -> bool:
+    if job.shell:
+        return job.argv == (job.label,)
+    try:
+        return shlex.split(job.label) == list(job.argv)
+    except ValueError:
+        return False

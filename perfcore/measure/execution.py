@@ -1,16 +1,18 @@
-"""Plans handed to an executor, with the facilities of a repository that the runner needs."""
+"""Plans that any worker can measure, with options and plugin versions resolved here, and their way to an executor."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING
 
+import attrs
+
+from perfcore.config.settings import to_params
 from perfcore.hookspecs import EXECUTOR
-from perfcore.measure import stored_command
+from perfcore.measure import commands, runner
 from perfcore.measure.runner import Context
-from perfcore.measure.trees import VcsExporter
-from perfcore.model import Measured, Plan
+from perfcore.model import EMPTY, Job, Measured, Plan, Requirement, Step
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
 from perfcore.repository.scratch import directory_of
@@ -29,7 +31,41 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
         schedule=repository.config.get("schedule"),
         progress=listener.progress,
         directory=directory_of(repository),
-        exporter=VcsExporter(repository.vcs),
+        vcs=repository.vcs,
+    )
+
+
+def resolve(plan: Plan, context: Context) -> Plan:
+    """The plan with the options that configuration and environment give here in its jobs, so that those of a worker
+    do not matter. UsageError for an option that does not fit."""
+    jobs = tuple(_resolved(job, plan, context) for job in plan.jobs)
+    needed = _requirements(jobs, context.plugins)
+    return attrs.evolve(plan, jobs=jobs, schedule=EMPTY, requires=needed, context=context)
+
+
+def _resolved(job: Job, plan: Plan, context: Context) -> Job:
+    schedule, settings = runner.resolved(job, plan.schedule, context)
+    params = {**to_params(schedule), **({} if settings is None else to_params(settings))}
+    return attrs.evolve(
+        job,
+        collector=attrs.evolve(job.collector, params=params),
+        postprocessors=tuple(_step(step, context) for step in job.postprocessors),
+    )
+
+
+def _step(step: Step, context: Context) -> Step:
+    settings = runner.step_settings(step, context.plugins, context.options)
+    return step if settings is None else attrs.evolve(step, params=to_params(settings))
+
+
+def _requirements(jobs: Sequence[Job], plugins: Plugins) -> tuple[Requirement, ...]:
+    """The collectors and postprocessors of jobs as they are installed here."""
+    names = {("collector", job.collector.name) for job in jobs}
+    names |= {("postprocessor", step.name) for job in jobs for step in job.postprocessors}
+    plugins_by_name = {key: plugins.find(*key) for key in sorted(names)}
+    return tuple(
+        Requirement(kind=kind, name=name, distribution=installed.distribution, version=installed.version)
+        for (kind, name), installed in plugins_by_name.items()
     )
 
 
@@ -62,7 +98,7 @@ def submit(
     try:
         for measured in answers:
             if repository is not None and measured.profile is not None:
-                stored_command.note_measured(repository, measured.profile)
+                commands.note_measured(repository, measured.profile)
             yield measured
     finally:
         if isinstance(answers, Generator):

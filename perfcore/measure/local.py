@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore import environment
-from perfcore.errors import PerfError
+from perfcore.errors import PerfError, PluginError
 from perfcore.measure import runner
-from perfcore.measure.plan import check, unmet_wishes
 from perfcore.measure.runner import Context
-from perfcore.model import Attempt, Job, Measured, Plan
+from perfcore.model import Attempt, Job, Measured, Plan, Requirement
+from perfcore.plugins.installed import normalized
 from perfcore.plugins.registry import Plugins
+from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.measure.preparation import Directories
@@ -90,3 +91,34 @@ def _with_log(answer: Measured, attempt: Attempt, log: str) -> Measured:
     error = str(answer.error) if answer.error is not None else ""
     attempts: tuple[Any, ...] = (*answer.attempts, attrs.evolve(attempt, error=error))
     return attrs.evolve(answer, attempts=attempts, log=log + answer.log)
+
+
+def check(requirements: Sequence[Requirement], plugins: Plugins) -> None:
+    """PluginError for the first plugin that is missing here, or of another distribution or version. Versions must be
+    equal, because two versions of a collector may measure differently under one name."""
+    for needed in requirements:
+        installed = plugins.find(needed.kind, needed.name)
+        same_distribution = normalized(installed.distribution) == normalized(needed.distribution)
+        if needed.distribution and not same_distribution:
+            raise _unfit(needed, f"{installed.distribution} {installed.version}".strip())
+        if needed.version and installed.version != needed.version:
+            raise _unfit(needed, f"{installed.distribution} {installed.version}".strip())
+
+
+def unmet_wishes(wishes: Mapping[str, Any], machine: Mapping[str, Any]) -> Iterator[str]:
+    """A line for each wish that this machine does not meet: `cpus` and `memory_gib` are the least, others equal."""
+    facts = {**machine, "environment_id": environment.environment_id(machine)}
+    for name, wish in sorted(wishes.items()):
+        fact = facts.get(name)
+        at_least = name in ("cpus", "memory_gib") and isinstance(fact, int) and isinstance(wish, int | float)
+        if not (fact >= wish if at_least else fact == wish):
+            yield f"the plan wishes {printable(f'{name} {wish}')}; this machine has {printable(str(fact))}"
+
+
+def _unfit(needed: Requirement, installed: str) -> PluginError:
+    required = f"{needed.distribution} {needed.version}".strip()
+    return PluginError(
+        f"the plan needs {needed.kind} {printable(needed.name)} of {printable(required)}, but the worker has "
+        f"{printable(installed)}",
+        hint="install the same version on the worker, or submit the plan where that version is installed",
+    )

@@ -17,7 +17,7 @@ import msgspec
 from perfcore import errors
 from perfcore.errors import FormatError, PerfError
 from perfcore.model import Attempt, Job, Measured, Plan
-from perfcore.profile import checksum, codec
+from perfcore.profile import codec, wire
 
 FORMAT = 1
 MAX_LINE = 1 << 30  # bytes: a plan with bundles of many trees is large, but a broken stream must not fill the memory
@@ -151,12 +151,12 @@ def _from_builtin(kind: type, value: Any) -> Any:
 
 
 def _line(kind: str, fields: Mapping[str, Any]) -> bytes:
-    record = {"format": FORMAT, "seal": checksum.KIND, "kind": kind, **fields}
+    record = {"format": FORMAT, "seal": wire.SEAL, "kind": kind, **fields}
     try:
         text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except _UNREADABLE as error:
         raise FormatError(f"the {kind} holds something that JSON cannot: {error}") from error
-    return checksum.append(text.encode("ascii")) + b"\n"
+    return wire.seal(text.encode("ascii")) + b"\n"
 
 
 def _kind(line: bytes, where: str) -> str:
@@ -183,7 +183,7 @@ def _fields(line: bytes, kind: str, where: str) -> dict[str, Any]:
         )
     if version != FORMAT or record.get("kind") != kind:
         raise FormatError(f"{where} is no {kind}")
-    checksum.verify(line, where)
+    wire.verify_seal(line, where)
     return record
 
 

@@ -12,10 +12,10 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
+from perfcore.measure.request import tree_directory
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import planned
-from perfcore.measure.tree_state import tree_directory
-from perfcore.measure.trees import VersionTrees, exporter_of
+from perfcore.measure.trees import VcsExporter, VersionTrees, exporter_of
 from perfcore.model import Plan, Source
 from perfcore.repository.scratch import default_directory
 
@@ -116,9 +116,9 @@ class _Trees:
     def session(self) -> Iterator[_Session]:
         source = self.plan.source
         assert source is not None
-        exporter = self.context.exporter if source.kind == "vcs" else None
+        vcs = self.context.vcs if source.kind == "vcs" else None
         with VersionTrees(
-            self.directory, exporter or exporter_of(source, self.context.plugins, self.directory)
+            self.directory, VcsExporter(vcs) if vcs else exporter_of(source, self.context.plugins, self.directory)
         ) as trees:
             yield _Session(self, trees)
 

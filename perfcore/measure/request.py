@@ -1,16 +1,16 @@
-"""A request to measure: jobs, versions, schedule and build, resolved from the words of a user."""
+"""A request to measure: jobs, versions, schedule, build and directories, resolved from the words of a user."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 
-from perfcore.errors import UsageError
-from perfcore.measure.build import Building
-from perfcore.model import Job
+from perfcore.errors import PerfError, UsageError, VersionError
+from perfcore.model import Build, Job
 from perfcore.repository.repository import Repository
 
 
@@ -26,7 +26,7 @@ class MeasureRequest:
     jobs: tuple[Job, ...]
     versions: tuple[str, ...] | None = None
     schedule: Mapping[str, Any] = {}
-    building: Building = attrs.field(factory=Building)
+    building: Build = attrs.field(factory=Build)
     register: bool = False
     missing: bool = False
     resume: bool = False
@@ -53,16 +53,14 @@ def select_versions(
     return tuple(reversed(selected))
 
 
-def configured_build(
-    repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False
-) -> Building:
+def configured_build(repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False) -> Build:
     """The build commands of the configuration, `execute` of a matrix file above it. UntrustedError before any of them
     runs from a file that the user has not trusted."""
     config = repository.config.with_layer("command line", {"execute": execute}) if execute else repository.config
     commands = () if skip else tuple(config.get("execute.pre_run"))
     for key in ("execute.pre_run", "execute.shell") if commands else ():
         repository.trust.require(config.origin(key))
-    return Building(
+    return Build(
         commands=commands, shell=bool(config.get("execute.shell")), timeout=float(config.get("execute.timeout"))
     )
 
@@ -73,4 +71,38 @@ def working_directory(repository: Repository, path: Path | None = None) -> Path:
     return directory.relative_to(repository.root) if directory.is_relative_to(repository.root) else directory
 
 
-__all__ = ["MeasureRequest", "configured_build", "select_versions", "working_directory"]
+def tree_state(repository: Repository) -> tuple[str | None, bool]:
+    """(version, dirty) of the user's working tree."""
+    try:
+        return repository.version(), repository.vcs.is_dirty()
+    except VersionError as error:
+        if not _is_unborn(repository):
+            repository.plugins.warn(f"measured for no version: {error}")
+        return None, True
+
+
+def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
+    """The directory `cwd` of a tree. UsageError if it is outside of the tree or missing."""
+    directory = (tree / cwd).resolve()
+    if not directory.is_relative_to(tree.resolve()):
+        raise UsageError(f"{cwd} is outside the tree that is measured")
+    if not directory.is_dir():
+        raise UsageError(f"there is no folder {cwd} in {f'version {version[:10]}' if version else tree}")
+    return tree / cwd
+
+
+def _is_unborn(repository: Repository) -> bool:
+    """Whether the branch has no version yet: a normal start, which needs no warning."""
+    with contextlib.suppress(PerfError):
+        return repository.vcs.get_head_major_version().head is None
+    return False
+
+
+__all__ = [
+    "MeasureRequest",
+    "configured_build",
+    "select_versions",
+    "tree_directory",
+    "tree_state",
+    "working_directory",
+]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfcore.errors import CommandFailedError, PerfError
-from perfcore.measure.build import Building
-from perfcore.model import Job
+from perfcore.model import Build, Job
 from perfcore.programs import exit_status
 
 _BUILDS = {
@@ -27,7 +26,7 @@ def named_error(name: str, error: PerfError, hint: str | None = None) -> PerfErr
     return renamed
 
 
-def run_error(name: str, error: PerfError, job: Job, tree: Path | None, building: Building) -> PerfError:
+def run_error(name: str, error: PerfError, job: Job, tree: Path | None, building: Build) -> PerfError:
     """The error of a run in the tree of a version; `tree` is None for the working tree."""
     unbuilt = tree is not None and isinstance(error, CommandFailedError) and _is_missing(job)
     hint = _build_hint(tree, building) if tree is not None and unbuilt else _as_configuration(error.hint, job)
@@ -39,7 +38,7 @@ def _is_missing(job: Job) -> bool:
     return not job.shell and "/" in program and not (job.cwd / program).exists()
 
 
-def _build_hint(tree: Path, building: Building) -> str:
+def _build_hint(tree: Path, building: Build) -> str:
     if building.commands:
         return "execute.pre_run builds the tree of each version, and made no such file"
     commands = next((commands for file, commands in _BUILDS.items() if (tree / file).is_file()), "COMMAND")

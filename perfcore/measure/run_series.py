@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from perfcore.errors import FormatError, NotFoundError, UsageError
-from perfcore.measure.summary import per_run
+from perfcore.measure.collect_result import per_run
 from perfcore.model import Entry, MinorVersion
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, concat
 from perfcore.repository.repository import Repository

@@ -17,18 +17,17 @@ from perfcore.config.settings import identity_params, to_params
 from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
 from perfcore.hookspecs import COLLECTOR, POSTPROCESSOR
 from perfcore.measure import schedule as schedules
-from perfcore.measure.configuration import job_config_id
+from perfcore.measure.commands import job_config_id
 from perfcore.measure.schedule import Schedule
 from perfcore.model import EMPTY, Header, Job, Measured, Plan, Profile, Step, Tool
-from perfcore.plugins.guard import guard
-from perfcore.plugins.phases import Phases
+from perfcore.plugins.drivers import Phases, guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.recording import RUNS, Outcome, Run, Session
 from perfcore.profile.table import Table, TableBuilder
 from perfcore.repository.scratch import workspace
 
 if TYPE_CHECKING:
-    from perfcore.measure.trees import Exporter
+    from perfcore.hookspecs import Vcs
 
 Progress = Callable[[int, int, str], None]
 Options = Callable[[str, str], Mapping[str, Any]]
@@ -47,7 +46,7 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 @attrs.frozen(kw_only=True)
 class Context:
     """The runner's view of the process it works in. `options(kind, name)` are a plugin's configured options,
-    `directory` is for the files of a plan, and `exporter` makes the trees of a VCS. After `until`, in seconds
+    `directory` is for the files of a plan, and `vcs` makes the trees of versions. After `until`, in seconds
     of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
@@ -56,7 +55,7 @@ class Context:
     schedule: Mapping[str, Any] = EMPTY
     progress: Progress = _no_progress
     directory: Path | None = None
-    exporter: Exporter | None = None
+    vcs: Vcs | None = None
     until: float = math.inf
 
 

@@ -7,8 +7,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
-from perfcore.measure.build import Building
+from perfcore.measure.build import run_build
 from perfcore.measure.trees import Trees
+from perfcore.model import Build
 from perfcore.repository.repository import Repository
 
 ROOM = 8  # built trees beside those to keep: bounds the disk space, and the latest serve a search that returns to them
@@ -17,7 +18,7 @@ ROOM = 8  # built trees beside those to keep: bounds the disk space, and the lat
 class Versions:
     """The built trees of one command, as a context manager."""
 
-    def __init__(self, repository: Repository, building: Building, keep: Collection[str] = ()) -> None:
+    def __init__(self, repository: Repository, building: Build, keep: Collection[str] = ()) -> None:
         """The trees of the versions in `keep` stay to the end; of the others the latest ROOM."""
         self._repository = repository
         self._building = building
@@ -42,7 +43,7 @@ class Versions:
             return self._held[version][1]
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(Trees(self._repository)).get(version)
-            self._building.run(path)
+            run_build(self._building, path)
             self._held[version] = stack.pop_all(), path
         unprotected = [held for held in self._held if held not in self._keep]
         for version_id in unprotected[:-ROOM]:

@@ -14,11 +14,21 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
-    from perfcore.model.entries import Entry, is_tag
     from perfcore.model.histories import MetricHistory, Point
-    from perfcore.model.jobs import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
-    from perfcore.model.profiles import Header, Profile, Tool
-    from perfcore.model.versions import MajorVersion, MinorVersion
+    from perfcore.model.measurements import (
+        Attempt,
+        Build,
+        Header,
+        Job,
+        Measured,
+        Plan,
+        Profile,
+        Requirement,
+        Source,
+        Step,
+        Tool,
+    )
+    from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag
     from perfcore.model.views import Subject, ViewData
 
 PROFILE_FORMAT = 1
@@ -26,11 +36,12 @@ EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
     "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
-    "entries": ("Entry", "is_tag"),
     "histories": ("MetricHistory", "Point"),
-    "jobs": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
-    "profiles": ("Header", "Profile", "Tool"),
-    "versions": ("MajorVersion", "MinorVersion"),
+    "measurements": (
+        *("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
+        *("Header", "Profile", "Tool"),
+    ),
+    "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag"),
     "views": ("Subject", "ViewData"),
 }
 

@@ -10,7 +10,7 @@ import attrs
 from perfcore.model import EMPTY
 
 if TYPE_CHECKING:
-    from perfcore.model.profiles import Profile
+    from perfcore.model.measurements import Profile
 
 ChangeKind = Literal["degradation", "optimization", "variance", "machine", "same", "cannot tell"]
 

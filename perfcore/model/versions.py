@@ -1,8 +1,12 @@
-"""Versions of the code."""
+"""Versions of the code, and the list of what is registered for one."""
 
 from __future__ import annotations
 
+import re
+
 import attrs
+
+_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
 
 
 @attrs.frozen(kw_only=True)
@@ -28,3 +32,32 @@ class MajorVersion:
 
     name: str
     head: str | None
+
+
+def is_tag(text: str) -> bool:
+    """Whether a text can name a profile: no blanks, `@`, `:` or slashes, and no hyphen in front."""
+    return _TAG.fullmatch(text) is not None and text.isprintable()
+
+
+@attrs.frozen(kw_only=True, order=False)
+class Entry:
+    """A profile as the index of its version lists it: everything that `log` and `status` show."""
+
+    profile: str
+    created: int
+    name: str
+    type: str
+    tables: tuple[str, ...] = ()
+    cmd: str = ""
+    args: str = ""
+    workload: str = ""
+    collector: str = ""
+    postprocessors: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    config_id: str = ""
+    environment_id: str = ""
+    tombstone: bool = False
+
+    @property
+    def label(self) -> str:
+        return " ".join(word for word in (self.cmd, self.args, self.workload) if word)

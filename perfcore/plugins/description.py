@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfcore.errors import PluginError, UntrustedError
 from perfcore.plugins import installed, local
-from perfcore.plugins.fit import check_driver, settings_of
+from perfcore.plugins.drivers import check_driver, settings_of
 from perfcore.plugins.installed import HOOK, PluginInfo
 from perfcore.plugins.observers import check_observer
 

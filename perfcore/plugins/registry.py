@@ -2,7 +2,7 @@
 
 stevedore loads one driver by name, from its cache of entry points; when it finds none or several, or one that
 nothing announces any more, the metadata are asked directly, since that cache can be stale and does not keep the
-distribution. What they say is remembered (`perfcore.plugins.cache`), so that the next command needs neither.
+distribution. What they say is remembered (`perfcore.plugins.installed`), so that the next command needs neither.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from perfcore.config.settings import structure
 from perfcore.config.trust import Trust
 from perfcore.errors import PluginError, UntrustedError, UsageError, nearest
 from perfcore.hookspecs import KINDS, D, Kind
-from perfcore.plugins import cache, installed, local
-from perfcore.plugins.fit import check_driver, settings_of
-from perfcore.plugins.guard import guard
+from perfcore.plugins import installed
+from perfcore.plugins.drivers import check_driver, guard, settings_of
 from perfcore.plugins.installed import HOOK, PluginInfo
-from perfcore.plugins.local import LocalPlugin
-from perfcore.plugins.observers import Observer, Warn, accepted, check_observer, harmless, is_known, target_of
 
 if TYPE_CHECKING:
     from perfcore.plugins.description import Described
-    from perfcore.plugins.phases import Phases
+    from perfcore.plugins.drivers import Phases
+    from perfcore.plugins.local import LocalPlugin
+    from perfcore.plugins.observers import Observer, Warn
 
 
 class Plugins:
@@ -181,7 +180,7 @@ class Plugins:
 
     def phases(self, info: PluginInfo, driver: Any) -> Phases:
         """The driver's phases as calls that observers can wrap."""
-        from perfcore.plugins.phases import Phases
+        from perfcore.plugins.drivers import Phases
 
         return Phases(self, info, driver)
 
@@ -189,6 +188,8 @@ class Plugins:
         """Tell an event to everybody who listens, and give the answers; failures are warnings."""
         answers: list[Mapping[str, Any]] = []
         for info, listener in self.observing(event):
+            from perfcore.plugins.observers import accepted, harmless
+
             with harmless(info, self.warn):
                 answer = listener(**accepted(listener, arguments))
                 if answer is not None:
@@ -208,6 +209,8 @@ class Plugins:
         plugin = self._local.get(info)
         if plugin is None or self._trust is None:
             return installed.import_target(info)
+        from perfcore.plugins import local
+
         return local.imported(plugin, self._trust)
 
     def describe(self, kinds: Sequence[str] = ()) -> Iterator[Described]:
@@ -223,7 +226,7 @@ class Plugins:
     def _recalled(self) -> Mapping[str, tuple[PluginInfo, ...]] | None:
         """What is installed, if that was known when this was asked for first."""
         directory = self._memory()
-        return None if directory is None else cache.load(directory)
+        return None if directory is None else installed.recall(directory)
 
     def _forget(self) -> None:
         self._recalled = None
@@ -234,7 +237,7 @@ class Plugins:
         directory = self._memory()
         if directory is not None and self._recalled is None:
             self._recalled = installed.announced()
-            cache.save(directory, self._recalled)
+            installed.remember(directory, self._recalled)
 
     @functools.cached_property
     def _announced(self) -> Mapping[str, tuple[PluginInfo, ...]]:
@@ -255,6 +258,8 @@ class Plugins:
 
     def _load_observers(self, target: str) -> Iterator[tuple[PluginInfo, Observer]]:
         for info in self.infos(HOOK):
+            from perfcore.plugins.observers import check_observer, is_known, target_of
+
             if target_of(info) != target and is_known(target_of(info)):
                 continue
             try:

@@ -11,10 +11,11 @@ import msgspec
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile
-from perfcore.profile import checksum, pieces, values, wire
+from perfcore.profile import wire
 from perfcore.profile.table import Column, ColumnSpec, Table
 
 if TYPE_CHECKING:
+    from perfcore.profile import pieces
     from perfcore.profile.stack_dedup import Chain, Share
 
 INLINE_CELLS = 4096
@@ -72,7 +73,7 @@ class LazyTables(Mapping[str, Table]):
             return self._ready[name]
         if name not in self._stored:
             table = _decode_table(name, self._documents[name], self._get, self._left)
-            self._left -= pieces.cells(table.rows, len(table.columns))
+            self._left -= wire.cells(table.rows, len(table.columns))
             self._stored[name] = table
         return self._stored[name]
 
@@ -82,10 +83,10 @@ class LazyTables(Mapping[str, Table]):
         budget = MAX_CELLS
         for name, table in self._documents.items():
             if table.pieces is None or table.beside or self._are_shared():
-                budget -= pieces.cells(self[name].rows, len(self[name].columns))
+                budget -= wire.cells(self[name].rows, len(self[name].columns))
             else:
                 outline = _outline(name, table, self._get, budget)
-                budget -= pieces.cells(outline.rows, len(outline.specs))
+                budget -= wire.cells(outline.rows, len(outline.specs))
 
     def _are_shared(self) -> bool:
         return any(table.shared for table in self._documents.values())
@@ -99,7 +100,7 @@ def encode(
     `sealed` ends with a checksum."""
     document = wire.WireProfile(
         format=PROFILE_FORMAT,
-        seal=checksum.KIND if sealed else "",
+        seal=wire.SEAL if sealed else "",
         header=wire.of_header(profile.header),
         created=profile.created,
         collector_info=wire.of_tool(profile.collector),
@@ -115,7 +116,7 @@ def encode(
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     data = wire.to_json(document)
-    return checksum.append(data) if sealed else data, wire.piece_ids(document)
+    return wire.seal(data) if sealed else data, wire.piece_ids(document)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:
@@ -231,6 +232,8 @@ def _is_large(table: Table, inline: int) -> bool:
 
 
 def _encode_shared(name: str, share: Share, put: PutPiece) -> wire.WireTable:
+    from perfcore.profile import pieces
+
     chain = share.earlier.get(name)
     ids = [put(name, piece) for piece in chain.pieces] if chain else []
     rows = chain.table.rows if chain else 0
@@ -246,6 +249,8 @@ def _encode_shared(name: str, share: Share, put: PutPiece) -> wire.WireTable:
 
 def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None = None) -> list[str]:
     """The ids of the table's pieces, the first of which continues `base`."""
+    from perfcore.profile import pieces
+
     ids = []
     for piece in pieces.split(attrs.evolve(table, name=name)):
         ids.append(put(name, pieces.encode(piece, base)))
@@ -254,7 +259,7 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
 
 
 def _encode_column(column: Column) -> wire.WireColumn:
-    spec, data = column.spec, msgspec.Raw(values.to_json(column))
+    spec, data = column.spec, msgspec.Raw(wire.column_to_json(column))
     return wire.WireColumn(spec.name, spec.dtype, data, spec.unit, spec.role, spec.better, spec.exact)
 
 
@@ -269,22 +274,26 @@ def _decode_table(name: str, document: wire.WireTable, get: GetPiece, most: int)
 
 
 def _join(name: str, ids: Sequence[str], get: GetPiece, most: int) -> Table:
+    from perfcore.profile import pieces
+
     title = f"table {name!r}"
     parts = []
     for id in ids:
         piece, base = pieces.decode(get(id), f"{title}, object {id}", most=most)
-        most -= pieces.cells(piece.rows, len(piece.columns))
+        most -= wire.cells(piece.rows, len(piece.columns))
         parts.append((id, piece, base))
     return attrs.evolve(pieces.join(parts, title), name=name) if parts else Table(name, (), 0)
 
 
 def _outline(name: str, document: wire.WireTable, get: GetPiece, most: int) -> pieces.Outline:
     """What the table in pieces holds, of which only one is in memory at a time."""
+    from perfcore.profile import pieces
+
     title = f"table {name!r}"
     parts = []
     for id in document.pieces or ():
         piece = pieces.outline(get(id), f"{title}, object {id}", most=most)
-        most -= pieces.cells(piece.rows, len(piece.specs))
+        most -= wire.cells(piece.rows, len(piece.specs))
         parts.append((id, piece))
     outline = pieces.join_outlines(parts, title) if parts else pieces.Outline(0, ())
     _refuse_other_rows(name, outline.rows, document)
@@ -304,4 +313,4 @@ def _decode_inline(name: str, document: wire.WireTable) -> Table:
 
 def _decode_column(column: wire.WireColumn, where: str) -> Column:
     spec = ColumnSpec(column.name, column.dtype, column.unit, column.role, column.better, column.exact)
-    return values.from_json(column.values, spec, where)
+    return wire.column_of_json(column.values, spec, where)

@@ -1,13 +1,16 @@
-"""Columns of one type: typed buffers with a bitmap of the values that are present."""
+"""Columns of one type: typed buffers with a bitmap of the values that are present, and their builder, which stores
+every value exactly or refuses it."""
 
 from __future__ import annotations
 
 import itertools
 from array import array
+from collections import defaultdict
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import attrs
 
+from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 
 if TYPE_CHECKING:
@@ -19,6 +22,22 @@ Value: TypeAlias = int | float | bool | str | None
 
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
+_INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
+_TYPES: Mapping[type, tuple[DType, ...]] = {
+    int: ("i64", "u64"),
+    float: ("f64",),
+    bool: ("bool",),
+    str: ("str",),
+}
+_FITTING: Mapping[str, type] = {"i64": int, "f64": float, "bool": bool}
+_BUFFERS: Mapping[tuple[str, int], DType] = {
+    ("q", 8): "i64",
+    ("l", 8): "i64",
+    ("Q", 8): "u64",
+    ("L", 8): "u64",
+    ("d", 8): "f64",
+    ("?", 1): "bool",
+}
 
 
 @attrs.frozen
@@ -155,3 +174,176 @@ def concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
         else:
             joined.extend(map((moved or [0]).__getitem__, chunk.data))
     return Column(spec, memoryview(joined).toreadonly(), valid, tuple(codes))
+
+
+class ColumnBuilder:
+    """Grows one column. Without a spec its dtype follows the values, each kept exactly or refused."""
+
+    def __init__(self, name: str, spec: ColumnSpec | None = None) -> None:
+        self.name = name
+        self.spec = spec
+        self._dtype: DType | None = None
+        self._fitting: type | None = None  # the type of values that go into the data as they are
+        self._data: Any = None
+        self._there = bytearray()  # a flag for each row up to the last missing one
+        self._codes = defaultdict[str, int](itertools.count().__next__)  # a new text gets the next code
+        self._rows = 0
+        if spec:
+            self._become(spec.dtype)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def append(self, value: Value) -> None:
+        if value is None:
+            self.skip(1)
+            return
+        if type(value) is self._fitting:
+            try:
+                self._data.append(value)
+            except OverflowError:
+                self._append_slowly(value)
+        elif self._dtype == "str" and type(value) is str:
+            self._data.append(self._codes[value])
+        else:
+            self._append_slowly(value)
+        self._rows += 1
+
+    def extend(self, values: Sequence[Value]) -> None:
+        """Many values. Typed buffers (array, NumPy) of the column's dtype and lists of one type are quick."""
+        if not (self._extend_by_buffer(values) or self._extend_by_type(values)):
+            for value in values:
+                self.append(value)
+
+    def repeat(self, value: Value, rows: int) -> None:
+        """One value in many rows."""
+        if value is None:
+            self.skip(rows)
+        elif rows > 0:
+            self.append(value)
+            self._data.extend(self._data[-1:] * (rows - 1))
+            self._rows += rows - 1
+
+    def skip(self, rows: int) -> None:
+        """`rows` missing values."""
+        if rows <= 0:
+            return
+        if self._data is not None:
+            self._pad(rows)
+        self._mark(bytes(rows))
+        self._rows += rows
+
+    def build(self, rows: int, *, copy: bool = False) -> Column:
+        """The finished column, filled up with missing values to `rows`. Only with a copy can it grow afterwards: an
+        array that a memoryview looks at cannot be resized."""
+        self.skip(rows - self._rows)
+        dtype: DType = self._dtype or "f64"
+        data = self._data if self._data is not None else array("d", bytes(8 * rows))
+        if copy:
+            data = data[:]
+        valid = bitmap.pack(self._there.ljust(rows, b"\x01")) if self._there else None
+        role: Role = "value" if dtype in ("i64", "u64", "f64") else "dimension"
+        spec = self.spec or ColumnSpec(self.name, dtype, role=role)
+        return Column(spec, view(data, dtype), valid, tuple(self._codes))
+
+    def _become(self, dtype: DType) -> None:
+        """Take on a dtype; the rows so far are missing."""
+        self._dtype, self._fitting = dtype, _FITTING.get(dtype)
+        self._data = bytearray() if dtype == "bool" else array(CODES[dtype])
+        self._pad(self._rows)
+
+    def _pad(self, rows: int) -> None:
+        self._data.extend(bytes(rows) if self._dtype == "bool" else array(self._data.typecode, [0]) * rows)
+
+    def _mark(self, flags: bytes) -> None:
+        """Note which of the next rows are there."""
+        self._there.extend(b"\x01" * (self._rows - len(self._there)))
+        self._there.extend(flags)
+
+    def _extend_by_buffer(self, values: Any) -> bool:
+        try:
+            view = memoryview(values)
+        except TypeError:
+            return False
+        dtype = _BUFFERS.get((view.format, view.itemsize))
+        if view.ndim != 1 or dtype is None or dtype != (self._dtype or dtype):
+            return False
+        if self._dtype is None:
+            self._become(dtype)
+        if dtype == "bool":
+            self._data.extend(view.tobytes())
+        else:
+            self._data.frombytes(view.tobytes())
+        self._rows += len(view)
+        return True
+
+    def _extend_by_type(self, values: Sequence[Value]) -> bool:
+        """Append values that are all of one type, or missing, and fit the column as they are."""
+        kinds = set(map(type, values))
+        gaps = type(None) in kinds
+        fitting = _TYPES.get(next(iter(kinds - {type(None)}), type(None)), ())
+        dtype = self._dtype or next(iter(fitting), None)
+        if dtype not in fitting or len(kinds) - gaps != 1:
+            return False
+        try:
+            data = self._items(dtype, values, gaps)
+        except OverflowError:
+            return False
+        if self._dtype is None:
+            self._become(dtype)
+        self._data.extend(data)
+        if gaps:
+            self._mark(bytes(value is not None for value in values))
+        self._rows += len(values)
+        return True
+
+    def _items(self, dtype: DType, values: Any, gaps: bool) -> Any:
+        if dtype == "str":
+            codes = self._codes
+            if gaps:
+                return [0 if value is None else codes[value] for value in values]
+            return array("I", map(codes.__getitem__, values))
+        if gaps:
+            values = [0 if value is None else value for value in values]
+        return bytes(values) if dtype == "bool" else array(CODES[dtype], values)
+
+    def _append_slowly(self, value: Any) -> None:
+        if not isinstance(value, int | float | str) and hasattr(value, "item"):
+            value = value.item()  # a scalar of NumPy
+        dtype = self._wanted(value)
+        if self._dtype is None:
+            self._become(dtype)
+        elif dtype != self._dtype:
+            value = self._reconcile(dtype, value)
+        if self._dtype == "str":
+            self._data.append(self._codes[str(value)])
+        else:
+            self._data.append(value)
+
+    def _wanted(self, value: Any) -> DType:
+        if isinstance(value, bool):
+            return "bool"
+        if isinstance(value, int):
+            if value < _INT_MIN or value > _UINT_MAX:
+                raise FormatError(f"column {self.name!r}: {value} does not fit 64 bits")
+            return "i64" if value <= _INT_MAX else "u64"
+        if isinstance(value, float):
+            return "f64"
+        if isinstance(value, str):
+            return "str"
+        raise FormatError(f"column {self.name!r} cannot hold a value of type {type(value).__name__}")
+
+    def _reconcile(self, wanted: DType, value: Any) -> Value:
+        """Change the column's dtype, or the value, so that both fit without loss."""
+        is_integer = self._dtype in ("i64", "u64")
+        if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:
+            return float(value)
+        if self._dtype == "u64" and wanted == "i64" and value >= 0:
+            return int(value)
+        if self.spec is None and is_integer and wanted == "f64" and all(int(float(v)) == v for v in self._data):
+            self._data, self._dtype, self._fitting = array("d", self._data), "f64", float
+            return float(value)
+        if self.spec is None and self._dtype == "i64" and wanted == "u64" and all(v >= 0 for v in self._data):
+            self._data, self._dtype, self._fitting = array("Q", self._data), "u64", None
+            return int(value)
+        raise FormatError(f"column {self.name!r} is {self._dtype} and cannot hold {value!r}")

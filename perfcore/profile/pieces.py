@@ -8,7 +8,6 @@ than items and cost two slices each. `docs/formats.md` describes every field.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
 import operator
 import struct
@@ -22,6 +21,7 @@ import msgspec
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 from perfcore.profile.table import CODES, WIDTHS, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
+from perfcore.profile.wire import MAX_CELLS, cells, refuse_newer
 from perfcore.text import encodable
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 PIECE_ROWS = 65_536
-MAX_CELLS = 1 << 23
 _LENGTH = struct.Struct("<I")
 
 
@@ -38,12 +37,6 @@ class Base(msgspec.Struct, forbid_unknown_fields=True):
 
     id: str
     rows: int
-
-
-class Versioned(msgspec.Struct):
-    """As much of a JSON text as says whether the rest can be understood."""
-
-    format: int
 
 
 class _ColumnHead(msgspec.Struct, omit_defaults=True):
@@ -80,7 +73,6 @@ _Part: TypeAlias = "tuple[_Planes, bytes | None]"
 _BYTES = bytes(range(256))
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Head)
-_VERSION = msgspec.json.Decoder(Versioned)
 
 
 def split(table: Table) -> Iterator[Table]:
@@ -126,14 +118,6 @@ def join_outlines(pieces: Sequence[tuple[str, Outline]], where: str) -> Outline:
     _refuse_strangers([(id, piece.rows, piece.base) for id, piece in pieces], where)
     refuse_unlike([piece.specs for _, piece in pieces], where)
     return Outline(sum(piece.rows for _, piece in pieces), pieces[0][1].specs)
-
-
-def refuse_newer(data: bytes, known: int, where: str) -> None:
-    """FormatError if the JSON, perhaps otherwise unreadable, says that its format is a later one."""
-    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-        version = _VERSION.decode(data).format
-        if version > known:
-            raise FormatError(f"{where} has format {version}, made by a newer perfcore", hint="upgrade perfcore")
 
 
 def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
@@ -301,11 +285,6 @@ def _refuse_strangers(pieces: Sequence[tuple[str, int, Base | None]], where: str
         if base is not None and (base.rows != rows or base.id != previous):
             raise FormatError(f"{where}: piece {id} continues another table")
         rows, previous = rows + piece_rows, id
-
-
-def cells(rows: int, columns: int) -> int:
-    """What a table of this size counts for; one without columns, as if it had one."""
-    return rows * max(1, columns)
 
 
 def count_present(column: Column) -> int:

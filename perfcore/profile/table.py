@@ -13,11 +13,11 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
-from perfcore.profile.builder import ColumnBuilder
 from perfcore.profile.columns import (
     CODES,
     WIDTHS,
     Column,
+    ColumnBuilder,
     ColumnSpec,
     DType,
     Role,

@@ -1,17 +1,34 @@
-"""The JSON fields of a profile, encoded and decoded; tables stay in their coded form."""
+"""The JSON of a profile: its fields, the values of a column, and the checksum of a file.
+
+A column is a list that is written and read in parts, so that a long one is never as many Python objects. A pending
+profile, whose name does not vouch for its content, is sealed: `"seal":"sha1"` stands near the beginning and says that
+the last field is `"sha1"`, the SHA-1 of all bytes before it. So no change of a bit can hide it.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import math
 import re
+import struct
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from typing import Any, Literal
 
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.model import PROFILE_FORMAT, Header, Tool
-from perfcore.profile import checksum, pieces
-from perfcore.profile.columns import DType, Role
+from perfcore.profile.columns import Role
+from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Value
 from perfcore.text import encodable
+
+
+class Versioned(msgspec.Struct):
+    """As much of a JSON text as says whether the rest can be understood."""
+
+    format: int
 
 
 class WireColumn(msgspec.Struct, omit_defaults=True):
@@ -72,6 +89,25 @@ class WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(WireProfile)
+_VERSION = msgspec.json.Decoder(Versioned)
+MAX_CELLS = 1 << 23  # of a table in one piece, or without columns
+SEAL = "sha1"
+_SEAL_END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
+_SEAL_LENGTH = len(',"sha1":""}') + 40
+_SEAL_SPACE = 16  # white space that an editor may leave at the end
+_PART = 16_384
+_COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
+    "i64": msgspec.json.Decoder(list[int | None]),
+    "u64": msgspec.json.Decoder(list[int | None]),
+    "f64": msgspec.json.Decoder(list[float | str | None]),
+    "bool": msgspec.json.Decoder(list[bool | None]),
+    "str": msgspec.json.Decoder(list[str | None]),
+}
+# Where a part ends: after so many texts, or behind the next comma, which stands in texts only.
+_TEXTS = re.compile(rb'(?>\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|null)\s*+,?+){1,%d}+' % _PART, re.DOTALL)
+_OTHERS = re.compile(rb".{%d}[^,]*+,?+|.++" % (8 * _PART), re.DOTALL)
+_DOUBLE = struct.Struct(">d")
+_NAN = _DOUBLE.pack(math.nan)
 _ID = re.compile(r"[0-9a-f]{40}")
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 
@@ -80,12 +116,12 @@ def parse(data: bytes, where: str) -> WireProfile:
     try:
         wire = _DECODER.decode(data)
     except _UNREADABLE as error:
-        pieces.refuse_newer(data, PROFILE_FORMAT, where)
+        refuse_newer(data, PROFILE_FORMAT, where)
         raise FormatError(f"{where} is not a profile: {error}") from error
     if wire.format > PROFILE_FORMAT:
-        pieces.refuse_newer(data, PROFILE_FORMAT, where)
+        refuse_newer(data, PROFILE_FORMAT, where)
     if wire.seal or wire.sha1:
-        checksum.verify(data, where)
+        verify_seal(data, where)
     return _checked(wire, where)
 
 
@@ -96,7 +132,7 @@ def _checked(wire: WireProfile, where: str) -> WireProfile:
     for name, table in wire.tables.items():
         if (table.columns is None) == (table.pieces is None):
             raise FormatError(f"{where}: table {name!r} needs either columns or pieces")
-        if table.columns == [] and table.rows > pieces.MAX_CELLS:
+        if table.columns == [] and table.rows > MAX_CELLS:
             raise FormatError(f"{where}: table {name!r} claims {table.rows:,} rows and has no columns")
         if table.rows < 0:
             raise FormatError(f"{where}: table {name!r} claims {table.rows} rows")
@@ -151,3 +187,102 @@ def of_tool(tool: Tool) -> WireTool:
 
 def to_tool(wire: WireTool) -> Tool:
     return Tool(name=wire.name, version=wire.version, params=wire.params, sampling=wire.sampling)
+
+
+def column_to_json(column: Column) -> bytes:
+    """The list. Numbers that JSON does not have are words, text that is no Unicode has escapes."""
+    odd = column.dtype == "f64" and not all(map(math.isfinite, column.data))
+    values = iter(column)
+    parts = [b"["]
+    while chunk := list(islice(values, _PART)):
+        if odd:
+            chunk = [_word(v) if isinstance(v, float) and not math.isfinite(v) else v for v in chunk]
+        parts += (_list(chunk)[1:-1], b",")
+    return b"".join((*(parts[:-1] or parts), b"]"))
+
+
+def column_of_json(data: msgspec.Raw, spec: ColumnSpec, where: str) -> Column:
+    """The column. FormatError, opened by `where`, for anything else than values of its dtype."""
+    builder = ColumnBuilder(spec.name, spec)
+    try:
+        for chunk in _parts(data, spec.dtype):
+            values = _COLUMN_DECODERS[spec.dtype].decode(chunk)
+            if spec.dtype == "f64":
+                values = [_number(v, spec.name, where) if type(v) is str else v for v in values]
+            builder.extend(values)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+        raise FormatError(f"{where}: column {spec.name!r}: {error}") from error
+    return builder.build(len(builder))
+
+
+def _list(values: list[Value]) -> bytes:
+    try:
+        return _ENCODER.encode(values)
+    except UnicodeEncodeError:
+        return _ENCODER.encode([encodable(v) if isinstance(v, str) else v for v in values])
+
+
+def _parts(data: msgspec.Raw, dtype: DType) -> Iterator[bytes | msgspec.Raw]:
+    """Lists that are one after the other what the list in the data is; the data itself where it is no such list,
+    for the decoder to refuse."""
+    view = memoryview(data)
+    start, end = 1, len(view) - 1
+    pattern = _TEXTS if dtype == "str" else _OTHERS
+    is_list = end > 0 and bytes(view[:1]) == b"[" and bytes(view[end:]) == b"]"
+    while not is_list or start < end:
+        match = pattern.match(view, start, end) if is_list else None
+        if match is None or (match.end() < end and match[0].rstrip()[-1:] != b","):
+            yield data
+            return
+        start = match.end()
+        yield b"[%s]" % (match[0] if start == end else match[0].rstrip()[:-1])
+
+
+def _word(value: float) -> str:
+    """`inf`, `-inf`, `nan`; a NaN of other bits than the usual ones as `nan:fff8000000000000`."""
+    packed = _DOUBLE.pack(value)
+    return f"nan:{packed.hex()}" if math.isnan(value) and packed != _NAN else str(value)
+
+
+def _number(word: str, column: str, where: str) -> float:
+    if word in ("nan", "inf", "-inf"):
+        return float(word)
+    if re.fullmatch(r"nan:[0-9a-f]{16}", word):
+        (value,) = _DOUBLE.unpack(bytes.fromhex(word[4:]))
+        if math.isnan(value):
+            return float(value)
+    raise FormatError(f"{where}: column {column!r} is f64 and holds {word!r}")
+
+
+def seal(data: bytes) -> bytes:
+    """The JSON of an object that says it is sealed, with its checksum."""
+    body = memoryview(data)[:-1]
+    return b'%s,"sha1":"%s"}' % (body, _digest(body))
+
+
+def verify_seal(data: bytes, where: str) -> None:
+    """FormatError unless sealed JSON is as it was written."""
+    start = max(0, len(data) - _SEAL_LENGTH - _SEAL_SPACE)
+    match = _SEAL_END.search(data, start)
+    if match is None or _digest(memoryview(data)[: match.start()]) != match[1]:
+        raise FormatError(
+            f"{where} is damaged: its checksum does not fit",
+            hint="if it was changed on purpose, take the fields `seal` and `sha1` out of it",
+        )
+
+
+def _digest(data: memoryview) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest().encode()
+
+
+def refuse_newer(data: bytes, known: int, where: str) -> None:
+    """FormatError if the JSON, perhaps otherwise unreadable, says that its format is a later one."""
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        version = _VERSION.decode(data).format
+        if version > known:
+            raise FormatError(f"{where} has format {version}, made by a newer perfcore", hint="upgrade perfcore")
+
+
+def cells(rows: int, columns: int) -> int:
+    """What a table of this size counts for; one without columns, as if it had one."""
+    return rows * max(1, columns)

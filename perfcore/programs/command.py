@@ -1,20 +1,21 @@
-"""From a job to what is started: the program found, words and environment checked."""
+"""From a job to the process that is started: the program found, words and environment checked."""
 
 from __future__ import annotations
 
 import os
+import shlex
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import CommandFailedError, UsageError, nearest
-from perfcore.programs.exit_status import SHOWN, shown
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     from perfcore.model import Job
 
+SHOWN = 100  # columns of a command in a message
 SHELL = "/bin/sh"
 _DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
 _ALIKE = 0.75
@@ -171,3 +172,17 @@ def _commands(job: Job) -> Iterator[str]:
             yield from os.listdir(folder)
         except OSError:
             continue
+
+
+class StartError(Exception):
+    """A command could not be started: `step` is cwd, stdin, output, cpus or start."""
+
+    def __init__(self, step: str, errno: int) -> None:
+        super().__init__(f"{step}: {os.strerror(errno)}")
+        self.step = step
+        self.errno = errno
+
+
+def shown(words: Sequence[str]) -> str:
+    """A command in a message: as one would type it, on one line, and not too long. A shell's script stays as it is."""
+    return f"`{clip(printable(words[0] if len(words) == 1 else shlex.join(words)), SHOWN)}`"

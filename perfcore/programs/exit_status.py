@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-import shlex
 import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.errors import CommandFailedError, PerfError, UsageError
+from perfcore.programs.command import StartError, shown
 from perfcore.text import clip, printable, printable_lines
 
 if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Run
 
-SHOWN = 100  # columns of a command in a message
 _LINES, _LINE = 6, 200  # how much of a failed command's output a message holds
 OPTIONS = (("on_failure", "ignore"), ("timeout", ""))  # of collectors, that hints name
 
@@ -28,20 +27,6 @@ def option(name: str, value: str) -> str:
 
 
 _KEEP = f"to keep such a run: {option(*OPTIONS[0])}"
-
-
-class StartError(Exception):
-    """A command could not be started: `step` is cwd, stdin, output, cpus or start."""
-
-    def __init__(self, step: str, errno: int) -> None:
-        super().__init__(f"{step}: {os.strerror(errno)}")
-        self.step = step
-        self.errno = errno
-
-
-def shown(words: Sequence[str]) -> str:
-    """A command in a message: as one would type it, on one line, and not too long. A shell's script stays as it is."""
-    return f"`{clip(printable(words[0] if len(words) == 1 else shlex.join(words)), SHOWN)}`"
 
 
 def explain(job: Job, error: StartError, cpus: Sequence[int] = ()) -> PerfError:

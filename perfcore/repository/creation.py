@@ -13,7 +13,7 @@ from perfcore import files
 from perfcore.config.layers import LOCAL_FILE, set_value
 from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import VCS
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, LAYOUT, detected_root, home_of
 

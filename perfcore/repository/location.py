@@ -12,8 +12,7 @@ from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE, Config, Layer, Laye
 from perfcore.config.trust import Trust
 from perfcore.errors import FormatError, NotFoundError, PluginError
 from perfcore.hookspecs import VCS
-from perfcore.plugins import local as inhouse
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 
 DIRECTORY = ".perf"
@@ -57,7 +56,7 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
     local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
     _refuse_newer(home / DIRECTORY, local)
     trust = Trust(places.trust)
-    plugins.register_local(inhouse.named_in(Config((local,)), {"local": home}), trust)  # one of them may be the VCS
+    _register_local(plugins, Config((local,)), {"local": home}, trust)  # one of them may be the VCS
     root = _working_tree(home, start, _text_of(local, "vcs", "name"), plugins)
     config = load_config(root, places, local=local, overrides=overrides)
     plugins.disabled |= frozenset(config.get("plugins.disabled"))
@@ -67,8 +66,18 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
         "local": home,
         "command line": start,
     }
-    plugins.register_local(inhouse.named_in(config, folders), trust)
+    _register_local(plugins, config, folders, trust)
     return Location(home, root, config)
+
+
+def _register_local(plugins: Plugins, config: Config, folders: Mapping[LayerName, Path], trust: Trust) -> None:
+    """Register the plugins in files that the configuration names. Most have none, and need no reader of them."""
+    if all("plugins" not in layer.values for layer in config.layers):
+        plugins.register_local((), trust)
+        return
+    from perfcore.plugins.local import named_in
+
+    plugins.register_local(named_in(config, folders), trust)
 
 
 def load_config(

@@ -68,7 +68,8 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
         _entry(repository, name, profile, content, tables),
         restore=source.buffer.restore,
     )
-    repository.store.stack_bases.note(profile, codec.shared_pieces(content, name))
+    if shared := codec.shared_pieces(content, name):
+        repository.store.stack_bases.note(profile, shared)
     repository.plugins.emit("profile_registered", entry=entry, version=target)
     if not keep:
         _remove_source(repository, source)

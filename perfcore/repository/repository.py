@@ -24,7 +24,6 @@ from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
 from perfcore.store import pending
-from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ class Repository:
         warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)
         for text in warnings():
             self.plugins.warn(text)
-        return Store(driver, StackBases(self.perf / "cache" / "stacks"))
+        return Store(driver, self.perf / "cache" / "stacks")
 
     def trusted(self, key: str) -> Any:
         """The value of a configuration key that makes something run. UntrustedError unless the user trusted it."""

@@ -75,7 +75,8 @@ def _write(store: Store, profile: Profile, put: Callable[[bytes], Pending]) -> P
     while True:  # from now on the tables are reachable; until now they were only new
         try:
             store.touch(tables)
-            store.stack_bases.note(profile, codec.shared_pieces(data, saved.name))
+            if shared := codec.shared_pieces(data, saved.name):
+                store.stack_bases.note(profile, shared)
             return saved
         except KeyMissingError:
             store.encode_profile(profile, chains)

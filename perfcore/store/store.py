@@ -19,12 +19,14 @@ from perfcore.errors import (
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.stack_base import StackBases
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perfcore.hookspecs import Listed, Storage
     from perfcore.model import Entry, Profile
     from perfcore.profile import codec
+    from perfcore.store.stack_base import StackBases
 
 OBJECTS = "objects/"
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
@@ -55,12 +57,18 @@ def table_object(table: str, piece: bytes) -> objects.Object:
 
 
 class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_bases` names the
-    stacks that profiles may continue."""
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_cache` is the folder
+    where it is kept which stacks a profile may continue; None for nowhere."""
 
-    def __init__(self, storage: Storage, stack_bases: StackBases | None = None) -> None:
+    def __init__(self, storage: Storage, stack_cache: Path | None = None) -> None:
         self.storage = storage
-        self.stack_bases = stack_bases or StackBases(None)
+        self._stack_cache = stack_cache
+
+    @functools.cached_property
+    def stack_bases(self) -> StackBases:
+        from perfcore.store.stack_base import StackBases
+
+        return StackBases(self._stack_cache)
 
     def put(self, item: objects.Object) -> str:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was

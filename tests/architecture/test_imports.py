@@ -41,16 +41,17 @@ STATUS = {
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "entries versions",
-    "perfcore.plugins": "cache fit guard installed local observers registry",
+    "perfcore.plugins": "drivers installed registry",
     "perfcore.repository": "location repository",
-    "perfcore.store": "index notes objects pending stack_base store",
+    "perfcore.store": "index notes objects pending store",
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
 
 
-COLLECT = 66
+COLLECT = 45
 """Modules of the core that the measurement of a command may import, the plugin's own needs among them. It has imported
-75: those that continue profiles, share sessions and read call stacks are for whoever needs them."""
+75: those that continue profiles, share sessions, read call stacks, build, make trees of other versions or explain a
+failure are for whoever needs them."""
 
 CHECK = 55
 """Modules of the core that a check of a history may import; packages hold no code. It has imported 80, most of them for
@@ -111,7 +112,7 @@ def test_status_imports_only_what_it_shows(project: Project) -> None:
 
 def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:
     loaded = _modules(_measured(project), "log")
-    assert not loaded & {"pluggy", "perfcore.model.changes", "perfcore.model.jobs", "perfcore.model.profiles"}
+    assert not loaded & {"pluggy", "perfcore.model.changes", "perfcore.model.measurements"}
     assert not [name for name in loaded if name.startswith("perfcore.profile")]
     assert {name for name in loaded if name.startswith("perfcore.analysis.")} == {"perfcore.analysis.note_keys"}
 

@@ -36,9 +36,8 @@ ORDER = {
     "plugins": (
         ("requirement",),
         ("installed",),
-        ("cache", "guard", "local", "observers", "stevedore_driver"),
-        ("phases",),
-        ("fit",),
+        ("local", "observers", "stevedore_driver"),
+        ("drivers",),
         ("description",),
         ("registry",),
     ),

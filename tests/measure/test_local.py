@@ -12,7 +12,7 @@ from perfcore_testing.executor import ExecutorContract
 
 from perfcore import environment
 from perfcore.errors import CommandFailedError, UsageError
-from perfcore.measure.configuration import job_config_id
+from perfcore.measure.commands import job_config_id
 from perfcore.measure.local import LocalExecutor
 from perfcore.measure.runner import Context
 from perfcore.model import Job, Plan, Step

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_testing import profiles
 
-from perfcore.measure.summary import Summary, disturbed, per_run, summarize
+from perfcore.measure.collect_result import Summary, disturbed, per_run, summarize
 from perfcore.model import Profile
 from perfcore.profile.recording import RUNS
 from perfcore.profile.table import ColumnSpec, TableBuilder

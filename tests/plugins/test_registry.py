@@ -16,7 +16,7 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import Plugins, installed
 from perfcore.plugins.description import owner_of
-from perfcore.plugins.fit import misfits
+from perfcore.plugins.drivers import misfits
 from perfcore.plugins.stevedore_driver import find_driver
 
 VIEW = """

@@ -19,7 +19,7 @@ from perfcore_testing.strategies import profiles
 from perfcore.errors import FormatError, PerfError, StorageError
 from perfcore.hookspecs import KINDS
 from perfcore.model import Header, Profile, Tool
-from perfcore.plugins.fit import misfits
+from perfcore.plugins.drivers import misfits
 from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 from perfcore.store import pending

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from perfcore_testing.strategies import tables
 
 from perfcore.errors import FormatError
-from perfcore.profile import pieces
+from perfcore.profile import pieces, wire
 from perfcore.profile.pieces import Base, Outline
 from perfcore.profile.table import Table, TableBuilder, column, concat, table
 from perfcore.store import objects
@@ -103,7 +103,7 @@ def test_a_table_is_split_within_the_bounds() -> None:
     assert list(pieces.split(table("t", []))) == []
     one = long.slice(0, pieces.PIECE_ROWS)["x"]
     wide = table("t", [attrs.evolve(one, spec=attrs.evolve(one.spec, name=str(i))) for i in range(200)])
-    assert [p.rows for p in pieces.split(wide)] == [pieces.MAX_CELLS // 200, len(one) - pieces.MAX_CELLS // 200]
+    assert [p.rows for p in pieces.split(wide)] == [wire.MAX_CELLS // 200, len(one) - wire.MAX_CELLS // 200]
 
 
 def test_every_truncation_of_a_piece_is_detected() -> None:

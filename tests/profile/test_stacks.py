@@ -17,7 +17,6 @@ from perfcore.profile import codec, stack_dedup, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import Column, Table, column, table
 from perfcore.store import gc, pending
-from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store
 
 Path_ = tuple[Frame, ...]
@@ -189,7 +188,7 @@ def large(version: int) -> dict[str, Table]:
 
 @pytest.fixture
 def shelf(tmp_path: Path) -> Store:
-    return Store(MemoryStorage(), StackBases(tmp_path / "cache"))
+    return Store(MemoryStorage(), tmp_path / "cache")
 
 
 def size(store: Store) -> int:

@@ -15,7 +15,7 @@ from perfcore_testing.hostile import NAMES
 from perfcore_testing.strategies import columns
 
 from perfcore.errors import FormatError
-from perfcore.profile import values
+from perfcore.profile import wire
 from perfcore.profile.table import ColumnSpec, column
 
 if TYPE_CHECKING:
@@ -35,12 +35,12 @@ ITEMS: dict[DType, tuple[Any, ...]] = {
 
 def read(text: str | bytes, dtype: DType) -> Column:
     data = text.encode() if isinstance(text, str) else text
-    return values.from_json(msgspec.Raw(data), ColumnSpec("x", dtype), "file 7")
+    return wire.column_of_json(msgspec.Raw(data), ColumnSpec("x", dtype), "file 7")
 
 
 @given(columns())
 def test_a_column_reads_back(made: Column) -> None:
-    read = values.from_json(msgspec.Raw(values.to_json(made)), made.spec, "x")
+    read = wire.column_of_json(msgspec.Raw(wire.column_to_json(made)), made.spec, "x")
     assert read.same(made)
     assert list(map(repr, read)) == list(map(repr, made))
 
@@ -49,7 +49,7 @@ def test_a_column_reads_back(made: Column) -> None:
 def test_a_column_of_many_parts_reads_back(dtype: DType) -> None:
     chance = random.Random(dtype)
     made = column("x", [chance.choice(ITEMS[dtype]) for _ in range(ROWS)], dtype=dtype)
-    text = values.to_json(made)
+    text = wire.column_to_json(made)
     assert len(json.loads(text)) == ROWS
     assert list(map(repr, read(text, dtype))) == list(map(repr, made))
 
@@ -96,7 +96,7 @@ def test_a_long_column_is_never_as_many_objects(dtype: DType) -> None:
     made = column("x", [word, None] * (rows // 2), dtype=dtype)
     tracemalloc.start()
     try:
-        text = values.to_json(made)
+        text = wire.column_to_json(made)
         written = tracemalloc.get_traced_memory()[1]
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]

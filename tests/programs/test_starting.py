@@ -11,7 +11,8 @@ import pytest
 from perfcore.config.settings import options_of
 from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
-from perfcore.programs import command, exit_status, options
+from perfcore.programs import command, exit_status
+from perfcore.settings import on_failure_option, output_option, timeout_option
 
 
 def job(*argv: str, **changes: Any) -> Job:
@@ -88,7 +89,7 @@ def test_output_goes_where_the_option_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("step", ["cwd", "stdin", "output", "cpus", "start"])
 def test_every_step_of_a_start_has_words(step: str) -> None:
-    error = exit_status.explain(job("a\x1b[2J"), exit_status.StartError(step, 13), (4000,))
+    error = exit_status.explain(job("a\x1b[2J"), command.StartError(step, 13), (4000,))
     assert isinstance(error, PerfError)
     assert "\x1b" not in str(error)
 
@@ -96,9 +97,9 @@ def test_every_step_of_a_start_has_words(step: str) -> None:
 def test_the_options_are_options() -> None:
     @attrs.frozen
     class Settings:
-        timeout: float | None = options.timeout()
-        on_failure: str = options.on_failure()
-        output: str = options.output()
+        timeout: float | None = timeout_option()
+        on_failure: str = on_failure_option()
+        output: str = output_option()
 
     assert [option.flag for option in options_of(Settings)] == ["--timeout", "--on-failure", "--output"]
     assert Settings() == Settings(timeout=None, on_failure="fail", output="null")

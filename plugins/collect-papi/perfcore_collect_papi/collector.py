@@ -14,8 +14,7 @@ import attrs
 from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs import options
-from perfcore.settings import option
+from perfcore.settings import on_failure_option, option, output_option, timeout_option
 from perfcore.text import clip, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
@@ -72,9 +71,9 @@ class PapiSettings:
     topology: Path | None = option(  # noqa: RUF009  (it makes a field)
         None, help="The machine as hwloc described it (lstopo --of xml), instead of /sys.", metavar="FILE"
     )
-    timeout: float | None = options.timeout()
-    on_failure: str = options.on_failure()
-    output: str = options.output()
+    timeout: float | None = timeout_option()
+    on_failure: str = on_failure_option()
+    output: str = output_option()
 
 
 @attrs.define(kw_only=True)
@@ -241,8 +240,9 @@ class PapiCollector:
     def _checked(self, result: Result, job: Job, run: Run) -> int:
         """The command's exit code, unless it failed and may not."""
         from perfcore.programs import exit_status
+        from perfcore.programs.command import shown
 
-        command = exit_status.shown(job.argv)
+        command = shown(job.argv)
         if result.timed_out:
             raise exit_status.too_long(command, run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
@@ -271,11 +271,12 @@ def _check_pid(pid: int) -> None:
 def _explained(error: FailedError, job: Job) -> PerfError:
     """What the process that counts could not do."""
     from perfcore.programs import exit_status
+    from perfcore.programs.command import StartError
     from perfcore_collect_papi import diagnosis
 
     _, step, errno, detail = error.frame
     if step in ("cwd", "stdin", "output", "start"):
-        return exit_status.explain(job, exit_status.StartError(step, errno))
+        return exit_status.explain(job, StartError(step, errno))
     if step == "files":
         return PluginError(
             f"counting needs {detail} open files, and this process may have {errno}",

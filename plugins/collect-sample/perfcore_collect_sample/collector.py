@@ -10,8 +10,7 @@ import attrs
 from perfcore.errors import PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs import options
-from perfcore.settings import option
+from perfcore.settings import on_failure_option, option, timeout_option
 
 if TYPE_CHECKING:
     from perfcore.model import Job
@@ -46,8 +45,8 @@ class SampleSettings:
         choices=("fp", "dwarf", "lbr"),
         identity=True,
     )
-    timeout: float | None = options.timeout()
-    on_failure: str = options.on_failure()
+    timeout: float | None = timeout_option()
+    on_failure: str = on_failure_option()
 
 
 @attrs.define(kw_only=True)
@@ -123,8 +122,9 @@ class SampleCollector:
     def _checked(self, ended: Ended, tool: Tool, job: Job, run: Run) -> int:
         """The command's exit code, unless the tool failed or the command did and may not."""
         from perfcore.programs import exit_status
+        from perfcore.programs.command import shown
 
-        command = exit_status.shown(job.argv)
+        command = shown(job.argv)
         if ended.timed_out:
             raise exit_status.too_long(command, run, self.settings.timeout)
         if ended.exitcode is None:

@@ -14,8 +14,8 @@ import attrs
 from perfcore.errors import PerfError, PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs import exit_status, options
-from perfcore.settings import option
+from perfcore.programs.command import StartError, shown
+from perfcore.settings import on_failure_option, option, output_option, timeout_option
 from perfcore_collect_time.tally import Tally
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _check_cpus(instance: Any, attribute: Any, value: str | None) -> None:
 class TimeSettings:
     """Shell, folder and environment of the command belong to the job; repeats and order to the schedule."""
 
-    timeout: float | None = options.timeout("End a run that takes longer, and a setup or cleanup command too.")
+    timeout: float | None = timeout_option("End a run that takes longer, and a setup or cleanup command too.")
     stdin: Path | None = option(  # noqa: RUF009  (it makes a field)
         None,
         help="File that every run gets as its standard input, seen from the command's folder; else /dev/null.",
@@ -82,8 +82,8 @@ class TimeSettings:
         metavar="LIST",
         validator=_check_cpus,
     )
-    on_failure: str = options.on_failure()
-    output: str = options.output()
+    on_failure: str = on_failure_option()
+    output: str = output_option()
 
 
 @attrs.define(kw_only=True)
@@ -165,10 +165,14 @@ class TimeCollector:
 
     def _measure(self, state: _State, run: Run) -> Result:
         result, job = self._run(state, "run"), state.job
+        if not result.why and not result.exitcode:
+            return result
+        from perfcore.programs import exit_status
+
         if result.why:
-            raise exit_status.too_long(exit_status.shown(job.argv), run, self.settings.timeout)
+            raise exit_status.too_long(shown(job.argv), run, self.settings.timeout)
         if result.exitcode and self.settings.on_failure == "fail":
-            raise exit_status.failed(exit_status.shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
+            raise exit_status.failed(shown(job.argv), run, result.exitcode, result.words, shell=job.shell)
         return result
 
     def _side_step(self, state: _State, name: str, run: Run) -> None:
@@ -177,18 +181,23 @@ class TimeCollector:
         if not script:
             return
         result = self._run(state, name)
-        step = f"the {name} command {exit_status.shown([script])}"
+        if not result.why and not result.exitcode:
+            return
+        from perfcore.programs import exit_status
+
+        step = f"the {name} command {shown([script])}"
         if result.why:
             raise exit_status.too_long(step, run, self.settings.timeout)
-        if result.exitcode:
-            hint = f"{name} has to end with exit code 0"
-            raise exit_status.failed(step, run, result.exitcode, result.words, shell=True, hint=hint)
+        hint = f"{name} has to end with exit code 0"
+        raise exit_status.failed(step, run, result.exitcode, result.words, shell=True, hint=hint)
 
     def _run(self, state: _State, name: str) -> Result:
         key = self._key(state, name)
         try:
             return state.helper.run(key)
-        except exit_status.StartError as error:
+        except StartError as error:
+            from perfcore.programs import exit_status
+
             raise exit_status.explain(state.job, error, self.cpus) from error
 
     def _key(self, state: _State, name: str) -> int:

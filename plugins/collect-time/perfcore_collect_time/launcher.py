@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from perfcore.errors import PluginError
-from perfcore.programs.exit_status import StartError
+from perfcore.programs.command import StartError
 from perfcore.text import printable
 from perfcore_collect_time import helper
 

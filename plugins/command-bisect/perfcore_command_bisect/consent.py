@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from perfcore.errors import StorageError, UntrustedError
-from perfcore.measure import stored_command
+from perfcore.measure import commands
 from perfcore.model import Job
 from perfcore.repository import Repository
 from perfcore.text import printable
@@ -31,7 +31,7 @@ def require(repository: Repository, confirm: Confirm, digest: str, job: Job, *, 
     if repository.commands.hold(digest):
         return
     heading = f"{source} holds a command that was not measured by you on this machine:"
-    if not confirm([heading, *(f"  {line}" for line in stored_command.effects(job))]):
+    if not confirm([heading, *(f"  {line}" for line in commands.effects(job))]):
         raise UntrustedError(
             f"nothing was run: {source} holds a command that you have not measured on this machine",
             hint=f"read the command above; to run it, type it yourself: {typed}",
@@ -53,4 +53,4 @@ def command_line(job: Job, good: str, bad: str, *, reset: bool = False) -> str:
         options += f"--collector {printable(shlex.quote(job.collector.name))} "
     if job.shell:
         options += "--shell "
-    return f"perf bisect {options}{good[:10]} {bad[:10]} -- {stored_command.words(job)}"
+    return f"perf bisect {options}{good[:10]} {bad[:10]} -- {commands.words(job)}"

@@ -14,16 +14,14 @@ from perfcore import environment
 from perfcore.analysis.fail_on import thresholds_of
 from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageError, nearest
 from perfcore.locks import Lock
-from perfcore.measure import stored_command
-from perfcore.measure.build import Building
+from perfcore.measure import commands
 from perfcore.measure.execution import runner_context, submit
 from perfcore.measure.identity import state_key
-from perfcore.measure.request import configured_build
+from perfcore.measure.request import configured_build, tree_directory
 from perfcore.measure.run_errors import named_error, run_error
 from perfcore.measure.runner import Context
-from perfcore.measure.tree_state import tree_directory
 from perfcore.measure.versions import Versions
-from perfcore.model import Job, MinorVersion, Plan, Profile
+from perfcore.model import Build, Job, MinorVersion, Plan, Profile
 from perfcore.model.listener import Listener
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
@@ -117,7 +115,7 @@ def _resumed(
         return requested
     raise UsageError(
         f"a bisection of {earlier.versions[0][:10]}..{earlier.versions[-1][:10]} is under way, of "
-        f"{clip(stored_command.label(earlier.command.job), _LABEL_WIDTH)}",
+        f"{clip(commands.label(earlier.command.job), _LABEL_WIDTH)}",
         hint="`perf bisect` goes on with it, `perf bisect --reset` forgets it",
     )
 
@@ -149,7 +147,7 @@ class Bisection:
     until: float | None = None
     _context: Context = attrs.field(init=False)
     _thresholds: Mapping[str, float] = attrs.field(init=False)
-    _built: Building = attrs.field(factory=Building)
+    _built: Build = attrs.field(factory=Build)
     _setup_seconds: float = 0.0
     _setups: int = 0
     _run_seconds: float = 0.0

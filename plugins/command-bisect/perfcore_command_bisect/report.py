@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import attrs
 from perfcore_view_history import sparkline
 
-from perfcore.measure import stored_command
+from perfcore.measure import commands
 from perfcore.model import MinorVersion
 from perfcore.text import clip, percent, plural, printable, quantity, width
 from perfcore_command_bisect import bayes
@@ -40,7 +40,7 @@ def heading(status: Status) -> str:
     journal = status.journal
     metric = printable(journal.function or journal.metric)
     reused_runs = f", {plural(status.belief.runs[2], 'run')} taken already" if status.belief.runs[2] else ""
-    label = stored_command.label(journal.command.job)
+    label = commands.label(journal.command.job)
     subject = f"{metric} of {label}" if metric else label
     versions = f"{journal.versions[0][:10]} (good) to {journal.versions[-1][:10]} (bad)"
     return f"{subject}: {plural(len(journal.versions) - 1, 'version')} from {versions}{reused_runs}"

@@ -13,10 +13,9 @@ from perfcore.analysis.fail_on import thresholds_of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.series import config_histories
 from perfcore.errors import NotFoundError, UsageError, VersionError
-from perfcore.measure import commands, stored_command
-from perfcore.measure.request import working_directory
+from perfcore.measure import commands
+from perfcore.measure.request import tree_state, working_directory
 from perfcore.measure.schedule import split_options
-from perfcore.measure.tree_state import tree_state
 from perfcore.model import Job, MinorVersion, Step
 from perfcore.model.listener import Listener
 from perfcore.repository import Repository
@@ -108,12 +107,12 @@ def _command(
             consent.require(
                 repository,
                 confirm,
-                stored_command.profile_digest(repository.home, profile),
+                commands.profile_digest(repository.home, profile),
                 job,
                 source=f"the profile {entry.profile[:10]}",
                 typed=consent.command_line(job, versions[0].id, versions[-1].id),
             )
-            listener.note(f"measuring what was measured before: {stored_command.label(job)}")
+            listener.note(f"measuring what was measured before: {commands.label(job)}")
             return _with_options(repository, job, options, profile.collector.name, present)
     raise UsageError(
         "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"

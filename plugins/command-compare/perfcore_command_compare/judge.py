@@ -10,7 +10,7 @@ from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
-from perfcore.plugins.phases import Phases
+from perfcore.plugins.drivers import Phases
 from perfcore.text import printable
 from perfcore_command_compare.batches import Samples
 from perfcore_command_compare.host import Host

@@ -10,13 +10,12 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import PerfError
-from perfcore.measure.build import Building
+from perfcore.measure.build import run_build
 from perfcore.measure.identity import is_identical
-from perfcore.measure.request import configured_build
+from perfcore.measure.request import configured_build, tree_directory, tree_state
 from perfcore.measure.run_errors import named_error
-from perfcore.measure.tree_state import tree_directory, tree_state
 from perfcore.measure.trees import Trees
-from perfcore.model import Job
+from perfcore.model import Build, Job
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore_command_compare.host import Host
@@ -30,7 +29,7 @@ class PreparedProgram:
     program: Program
     job: Job
     tree: Path
-    building: Building = attrs.field(factory=Building)
+    building: Build = attrs.field(factory=Build)
 
     @property
     def version(self) -> str | None:
@@ -69,7 +68,7 @@ def _prepare_in_repository(
             listener.progress(side, len(request.programs), f"preparing {program.name}")
             built[key] = tree = repository.root if version is None else trees.get(version)
             with _errors_of(program):
-                building.run(tree)
+                run_build(building, tree)
         origin, dirty = (version, False) if version is not None else tree_state(repository)
         directory = tree_directory(built[key], program.job.cwd, version)
         job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty)

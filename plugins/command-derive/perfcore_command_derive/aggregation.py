@@ -10,7 +10,7 @@ import attrs
 
 from perfcore.errors import UsageError
 from perfcore.hookspecs import AGGREGATE
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.store.lookup import sources
 
 if TYPE_CHECKING:

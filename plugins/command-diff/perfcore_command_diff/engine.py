@@ -13,7 +13,7 @@ from perfcore.errors import FormatError
 from perfcore.hookspecs import DIFF
 from perfcore.model import EMPTY, Profile
 from perfcore.model.listener import Listener, SilentListener
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, ColumnSpec, Table

@@ -29,7 +29,7 @@ from perfcore.errors import UsageError, nearest
 from perfcore.measure.commands import split
 from perfcore.measure.schedule import Schedule
 from perfcore.model import EMPTY, Job, Step
-from perfcore.model.jobs import WORKLOAD
+from perfcore.model.measurements import WORKLOAD
 from perfcore.text import brief
 from perfcore_command_run.workloads import Files, Generator
 

@@ -13,7 +13,7 @@ import attrs
 from perfcore.errors import PerfError, PluginError, UsageError
 from perfcore.hookspecs import WORKLOAD
 from perfcore.model.listener import Listener
-from perfcore.plugins.guard import guard
+from perfcore.plugins.drivers import guard
 from perfcore.repository.repository import Repository
 from perfcore.repository.scratch import LockedDirs, directory_of
 

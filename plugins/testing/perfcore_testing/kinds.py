@@ -7,8 +7,8 @@ from typing import Any
 
 from perfcore.config.settings import options_of, structure, to_params
 from perfcore.hookspecs import KINDS
-from perfcore.plugins import fit
-from perfcore.plugins.fit import settings_of
+from perfcore.plugins import drivers
+from perfcore.plugins.drivers import settings_of
 
 
 def misfits(kind: str, driver: Any) -> list[str]:
@@ -21,7 +21,7 @@ def misfits(kind: str, driver: Any) -> list[str]:
     settings = settings_of(type(driver))
     return [
         *(f"there is no {method}" for method in missing),
-        *fit.misfits(KINDS[kind], driver),
+        *drivers.misfits(KINDS[kind], driver),
         *(_settings(settings) if settings else ()),
     ]
 

@@ -12,7 +12,7 @@ import pytest
 from perfcore_testing.distributions import Site
 
 from perfcore.errors import PluginError
-from perfcore.plugins import Plugins, cache, installed
+from perfcore.plugins import Plugins, installed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ def acme(site: Site, version: str = "1.0", module: str = "acme", **more: str) ->
 
 
 def remember(place: Path) -> None:
-    cache.save(place, installed.announced())
+    installed.remember(place, installed.announced())
 
 
 @pytest.fixture
@@ -37,9 +37,9 @@ def place(tmp_path: Path) -> Path:
 def test_it_is_what_the_metadata_say(site: Site, place: Path) -> None:
     classifiers = ["Operating System :: POSIX :: Linux", "Topic :: Software Development"]
     site.install("acme-perf", points={"perfcore.view": ["acme = acme:View"]}, classifiers=classifiers, acme=VIEW)
-    assert cache.load(place) is None
+    assert installed.recall(place) is None
     remember(place)
-    found = cache.load(place)
+    found = installed.recall(place)
     assert found == installed.announced()
     assert [each.systems for each in found["view"] if each.name == "acme"] == [("POSIX :: Linux",)]
 
@@ -50,7 +50,7 @@ def test_it_is_forgotten_when_something_is_installed_or_removed(
 ) -> None:
     info = acme(site)
     remember(place)
-    assert cache.load(place) is not None
+    assert installed.recall(place) is not None
     if change == "another":
         site.install("other-perf", points={"perfcore.view": ["other = acme:View"]})
     elif change == "newer":
@@ -62,23 +62,23 @@ def test_it_is_forgotten_when_something_is_installed_or_removed(
         (info / "entry_points.txt").write_text("[perfcore.view]\nacme2 = acme:View\n")
     else:
         monkeypatch.syspath_prepend(tmp_path)
-    assert cache.load(place) is None
+    assert installed.recall(place) is None
     remember(place)
-    assert cache.load(place) == installed.announced()
+    assert installed.recall(place) == installed.announced()
 
 
 def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remember(place)
     monkeypatch.setattr(sys, "prefix", "/elsewhere")
-    assert cache.load(place) is None
+    assert installed.recall(place) is None
 
 
 def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(60):
         monkeypatch.setattr(sys, "prefix", f"/{number}")
-        cache.save(place, {})
+        installed.remember(place, {})
     assert len(list(place.iterdir())) == 50
-    assert cache.load(place) is not None
+    assert installed.recall(place) is not None
 
 
 def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,18 +89,19 @@ def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, m
 
     remember(place)
     monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
-    assert cache.load(place) is None
+    assert installed.recall(place) is None
     remember(place / "other")
     assert not (place / "other").exists()
 
 
 def test_a_backport_of_the_metadata_finds_in_the_same_folders(place: Path) -> None:
     """Dask brings importlib_metadata, which is imported in a process of its own: it changes Python's finder."""
-    read = (
-        "from perfcore.plugins import cache, installed; from pathlib import Path; import sys; place = Path(sys.argv[1])"
+    read = "from perfcore.plugins import installed; from pathlib import Path; import sys; place = Path(sys.argv[1])"
+    save = "import importlib_metadata; installed.remember(place, installed.announced())"
+    check = "print(installed.recall(place) is not None)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{read}; {save}; {check}", str(place)], capture_output=True, text=True
     )
-    save = "import importlib_metadata; cache.save(place, installed.announced()); print(cache.load(place) is not None)"
-    done = subprocess.run([sys.executable, "-c", f"{read}; {save}", str(place)], capture_output=True, text=True)
     assert done.stdout == "True\n", done.stderr
 
 
@@ -110,15 +111,15 @@ def test_a_damaged_file_is_not_believed(place: Path) -> None:
     whole = path.read_bytes()
     for data in (b"", whole[:-1], whole[: len(whole) // 2], b"[]", b"\xff\xfe", whole + b"x", b'["a",[["x"]]]'):
         path.write_bytes(data)
-        assert cache.load(place) is None
+        assert installed.recall(place) is None
     path.write_bytes(whole.replace(b'"view"', b'"viewer"'))
-    assert cache.load(place) is None
+    assert installed.recall(place) is None
 
 
 def test_a_place_that_cannot_be_written_is_no_failure(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     remember(tmp_path / "file" / "below")
-    assert cache.load(tmp_path / "file" / "below") is None
+    assert installed.recall(tmp_path / "file" / "below") is None
 
 
 def test_nothing_unfinished_is_left(place: Path) -> None:
@@ -143,7 +144,7 @@ def test_a_memory_that_is_wrong_is_corrected(site: Site, place: Path) -> None:
     """The target has moved without a trace in the metadata's files, which only a forger can bring about."""
     info = acme(site)
     moved = [attrs.evolve(each, target="gone:View") for each in installed.announced()["view"] if each.name == "acme"]
-    cache.save(place, {"view": tuple(moved)})
+    installed.remember(place, {"view": tuple(moved)})
     (path,) = place.iterdir()
     assert b"gone:View" in path.read_bytes()
     found, driver = Plugins(memory=lambda: place).load("view", "acme")

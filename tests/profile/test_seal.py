@@ -10,7 +10,7 @@ import pytest
 from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
-from perfcore.profile import checksum, codec
+from perfcore.profile import codec, wire
 
 
 def _nowhere(id: str) -> bytes:
@@ -66,6 +66,6 @@ def test_what_is_registered_holds_no_seal() -> None:
 
 def test_a_profile_that_was_edited_says_how_to_keep_it() -> None:
     with pytest.raises(FormatError) as raised:
-        checksum.verify(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
+        wire.verify_seal(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
     assert raised.value.hint is not None
     assert "`seal` and `sha1`" in raised.value.hint

@@ -1,16 +1,113 @@
-"""Whether a class is a driver of its kind: its methods have the arguments of the specification."""
+"""Drivers, the code of plugins: whether a class is one of its kind, a border where their exceptions get the plugin's
+name, and their phases, which observers can wrap, as pluggy makes them. No other module knows pluggy."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Iterator, Sequence
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from perfcore.config.settings import options_of
-from perfcore.errors import PluginError
+from perfcore.errors import PerfError, PluginError
 from perfcore.hookspecs import KINDS, Kind
-from perfcore.plugins.guard import guard
 from perfcore.plugins.installed import PluginInfo, brief
+
+if TYPE_CHECKING:
+    from perfcore.plugins.registry import Plugins
+
+PROJECT = "perfcore"
+
+
+class guard:  # noqa: N801  (reads as a statement)
+    """Turns a plugin's unexpected exception into a PluginError that names plugin, version and phase. A plugin that
+    wants to exit the process has failed, too; an interrupt by the user goes through."""
+
+    def __init__(self, info: PluginInfo, phase: str) -> None:
+        self.info = info
+        self.phase = phase
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, Exception | SystemExit) and not isinstance(error, PerfError):
+            raise PluginError(
+                brief(error),
+                plugin=str(self.info),
+                phase=self.phase,
+                hint="run again with --debug for the traceback",
+            ) from error
+
+
+class Phases:
+    """Calls the wrapped phases of one driver through pluggy, with exactly one active implementation."""
+
+    def __init__(self, plugins: Plugins, info: PluginInfo, driver: Any) -> None:
+        self.info = info
+        kind = KINDS[info.kind]
+        self._manager = _manager(kind)
+        self._manager.register(driver)
+        for method in kind.wrapped:
+            for observer, function in plugins.observing(f"{kind.name}.{method}"):
+                from perfcore.plugins.observers import wrapper
+
+                wrapped = wrapper(observer, function, getattr(kind.protocol, method), plugins.warn)
+                self._manager.register(SimpleNamespace(**{method: wrapped}))
+
+    def call(self, method: str, **arguments: Any) -> Any:
+        """One phase. What the driver raises that is not a PerfError becomes a PluginError naming the phase."""
+        hook = getattr(self._manager.hook, f"{self.info.kind}_{method}")
+        with guard(self.info, method):
+            return hook(**arguments)
+
+
+def refusals(kind: Kind[Any], driver: Any) -> Iterator[str]:
+    """Why pluggy refuses a driver as one of this kind."""
+    import pluggy
+
+    try:
+        _manager(kind).register(driver)
+    except pluggy.PluginValidationError as error:
+        yield " ".join(str(error).split())
+
+
+@functools.cache
+def _manager_class() -> type[Any]:
+    """A pluggy manager for whom method `m` of a driver of kind `k` implements the specification `k_m`."""
+    import pluggy
+
+    class Manager(pluggy.PluginManager):
+        kind: Kind[Any]
+
+        def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
+            if name not in self.kind.methods or not callable(getattr(plugin, name)):
+                return None
+            return {
+                "wrapper": isinstance(plugin, SimpleNamespace),
+                "hookwrapper": False,
+                "optionalhook": False,
+                "tryfirst": False,
+                "trylast": False,
+                "specname": f"{self.kind.name}_{name}",
+            }
+
+        def parse_hookspec_opts(self, module_or_class: object, name: str) -> Any:
+            if not name.startswith(f"{self.kind.name}_"):
+                return None
+            return {"firstresult": True, "historic": False, "warn_on_impl": None, "warn_on_impl_args": None}
+
+    return Manager
+
+
+def _manager(kind: Kind[Any]) -> Any:
+    manager = _manager_class()(PROJECT)
+    manager.kind = kind
+    manager.add_hookspecs(
+        SimpleNamespace(**{f"{kind.name}_{method}": getattr(kind.protocol, method) for method in kind.methods})
+    )
+    return manager
 
 
 def check_driver(info: PluginInfo, driver: Any) -> None:
@@ -35,8 +132,6 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
     arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
     if kind.wrapped:
-        from perfcore.plugins.phases import refusals
-
         yield from refusals(kind, driver)
     for method in kind.methods:
         function, specified = getattr(driver, method, None), getattr(kind.protocol, method)
