@@ -40,7 +40,7 @@ STATUS = {
     "perfcore.analysis": "note_keys",
     "perfcore.cli": "app console listing options outcome status verbs",
     "perfcore.config": "documents layers settings trust",
-    "perfcore.model": "entries versions",
+    "perfcore.model": "versions",
     "perfcore.plugins": "drivers installed registry",
     "perfcore.repository": "location repository",
     "perfcore.store": "index notes objects pending store",

@@ -15,7 +15,7 @@ from perfcore.errors import FormatError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec, stack_dedup, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
-from perfcore.profile.table import Column, Table, column, table
+from perfcore.profile.table import Column, Table, column, concat, table
 from perfcore.store import gc, pending
 from perfcore.store.store import Store
 
@@ -141,7 +141,7 @@ def chains_of(shared: stack_dedup.Share) -> dict[str, stack_dedup.Chain]:
     whole = {}
     for name, fresh in shared.fresh.items():
         before = shared.earlier[name].table if name in shared.earlier else fresh.slice(0, 0)
-        joined = codec.pieces.concat([before, fresh])
+        joined = concat([before, fresh])
         whole[name] = stack_dedup.Chain((b"x",), joined)
     return whole
 
