@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import acceptance, checks, judges
+from perfcore.analysis import checks, judges
 from perfcore.analysis import target as targets
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
@@ -232,13 +232,10 @@ class History(MeasureCalls):
         """The verdicts on the contracts of a version (the head for None), as `perf check` gives them."""
         return checks.contracts(self.repository, self.version(revision), listener)
 
-    def accept(
-        self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None
-    ) -> acceptance.AcceptanceResult:
-        """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`."""
-        if undo:
-            return acceptance.take_back(self.repository, changes, why, author)
-        return acceptance.accept(self.repository, changes, why, author, listener)
+    def accept(self, *changes: str, why: str, author: str, undo: bool = False, listener: Listener | None = None) -> Any:
+        """Accept changes by the first characters of their ids as `perf check ack` does; withdraw that with `undo`.
+        PluginError if perfcore-command-ack is not installed."""
+        return self.command("check.ack", changes=changes, why=why, author=author, undo=undo, listener=listener)
 
     def calibrate(
         self, method: str | None = None, *, keep: bool = False, listener: Listener | None = None

@@ -14,29 +14,31 @@ from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
 from perfcore.analysis.target import CheckTarget
 from perfcore.cli import check_table
-from perfcore.cli.console import Console
+from perfcore.cli.console import Console, console_of
 from perfcore.cli.reporting import TABLE, Delivery
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
+from perfcore.plugins.installed import COMMANDS
 from perfcore.text import brief, printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
 
 class _Check(TyperCommand):
-    """`check`, whose first word may be `ack`."""
-
-    @property
-    def commands(self) -> dict[str, Any]:
-        from perfcore.cli import ack
-
-        command = typer.main.get_command(ack.app)
-        command.name = "ack"
-        return {"ack": command}
+    """`check`, whose first word may be the name of a plugin's command below it: `check.ack` is `perf check ack`."""
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
-        if args[:1] == ["ack"]:
-            return self.commands["ack"].make_context(f"{info_name} ack", args[1:], parent=parent, **extra)
+        name = f"check.{args[0]}" if args else ""
+        console = console_of(parent)
+        if console.plugins.observers and console.plugins.has("command", name):
+            from perfcore.cli.extensions import plugin_command
+
+            command = plugin_command(console, name)
+            return command.make_context(f"{info_name} {command.name}", args[1:], parent=parent, **extra)
+        if name in COMMANDS:
+            from perfcore.cli.extensions import unknown_command
+
+            raise unknown_command(parent, args[0], (), "check")
         return super().make_context(info_name, args, parent=parent, **extra)
 
 

@@ -90,7 +90,7 @@ def plugin_command(console: Console, name: str) -> Any:
 def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -> UsageError:
     """The error for a word that is no command, or none below a verb, with the distribution that would bring it, or the
     nearest of the `names` that are there."""
-    plugins, path = console_of(ctx).plugins, printable(ctx.command_path)
+    plugins, path = console_of(ctx).plugins, f"perf {verb}".rstrip()
     place = f"`{path}`" if verb else path
     command = f"{verb}.{word}" if verb else word
     if command not in COMMANDS or "." in word:

@@ -36,6 +36,7 @@ GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()
 COMMANDS: Mapping[str, str] = {
     "aggregate": "perfcore-command-derive",
     "bisect": "perfcore-command-bisect",
+    "check.ack": "perfcore-command-ack",
     "compare": "perfcore-command-compare",
     "demo": "perfcore-command-demo",
     "diff": "perfcore-command-diff",

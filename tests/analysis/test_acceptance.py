@@ -12,7 +12,7 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore.analysis import acceptance
 from perfcore.analysis.acceptance import Acceptance
-from perfcore.errors import AmbiguousError, FormatError, NotFoundError
+from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.store import notes
 from perfcore.store.gc import collect_garbage, examine
@@ -95,18 +95,6 @@ def test_a_note_that_is_none_is_an_error(store: Store, content: bytes) -> None:
     notes.add(store, acceptance.SUBJECT, acceptance.TYPE, content)
     with pytest.raises(FormatError, match="a note on accepted changes"):
         acceptance.accepted(store)
-
-
-def test_a_change_is_named_by_the_beginning_of_its_id() -> None:
-    assert acceptance.find("ab", ["abc", "b", "abc"]) == "abc"
-    assert acceptance.find("ab", ["abc", "ab"]) == "ab"
-    with pytest.raises(AmbiguousError, match="2 changes begin with 'ab': abc, abd"):
-        acceptance.find("ab", ["abd", "abc"])
-    for nothing in ("x", ""):
-        with pytest.raises(NotFoundError):
-            acceptance.find(nothing, ["abc"])
-    with pytest.raises(NotFoundError):
-        acceptance.find("", [])
 
 
 def test_a_note_at_byte_level(store: Store) -> None:

@@ -16,6 +16,7 @@ class HistoryCommand:
     """A metric or a function over the versions."""
 
     chapter = "Inspect"
+    after = "log"
     contract = "perfcore_view_history.contract:HistoryCommandContract"
 
     def app(self) -> typer.Typer:

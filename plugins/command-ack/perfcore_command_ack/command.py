@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import getpass
-from typing import Annotated, Optional
+from typing import Annotated
 
 import attrs
 import typer
@@ -14,15 +14,20 @@ from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.repository.repository import Repository
 from perfcore.text import align, printable
+from perfcore_command_ack import engine
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(ack)
+    return app
 
 
-@app.command("ack")
 def ack(
     ctx: typer.Context,
     change: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(
             metavar="[CHANGE...]",
             help="The first characters of the id that `perf check` prints. Without one, list the accepted changes.",
@@ -32,7 +37,7 @@ def ack(
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason. It is stored with the change.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw an acceptance.")] = False,
     author: Annotated[
-        Optional[str], typer.Option("--author", metavar="NAME", help="Who accepts the change (default: you).")
+        str | None, typer.Option("--author", metavar="NAME", help="Who accepts the change (default: you).")
     ] = None,
     as_list: Annotated[bool, typer.Option("--list", "-l", help="List the accepted changes.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -51,12 +56,10 @@ def ack(
         return
     if not undo and not why.strip():
         raise UsageError("an acceptance needs a reason", hint="--why TEXT: it is stored with the change")
-    repository = console.repository
+    repository = console.history.repository
     who = author or _author(repository)
     result = (
-        acceptance.take_back(repository, change, why, who)
-        if undo
-        else acceptance.accept(repository, change, why, who, console)
+        engine.take_back(repository, change, why, who) if undo else engine.accept(repository, change, why, who, console)
     )
     if as_json:
         console.json(result.as_json())
@@ -67,10 +70,10 @@ def ack(
 
 
 def _print_list(console: Console, as_json: bool) -> None:
-    current = acceptance.accepted(console.repository.store).values()
+    current = acceptance.accepted(console.history.repository.store).values()
     ordered = sorted(current, key=lambda each: (each.time, each.change))
     if as_json:
-        console.json({"schema": acceptance.SCHEMA, "accepted": [attrs.asdict(each) for each in ordered]})
+        console.json({"schema": engine.SCHEMA, "accepted": [attrs.asdict(each) for each in ordered]})
         return
     if not ordered:
         console.say("no change is accepted")

@@ -1,0 +1,1 @@
+"""`perf check ack`: changes that somebody accepts for good."""

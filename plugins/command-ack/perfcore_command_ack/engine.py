@@ -1,0 +1,98 @@
+"""Acceptances of changes, written and withdrawn: the engine of `perf check ack`."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from perfcore.analysis import acceptance as acceptances
+from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.stored_results import Results
+from perfcore.analysis.verdict_text import in_words
+from perfcore.errors import AmbiguousError, NotFoundError
+from perfcore.model import Change
+from perfcore.model.listener import Listener, SilentListener
+from perfcore.repository.repository import Repository
+from perfcore.store.store import Store
+from perfcore.text import brief
+
+SCHEMA = 1  # of the JSON document
+_WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
+
+
+@attrs.frozen(kw_only=True)
+class AcceptanceResult:
+    """The acceptances that were written, or taken back."""
+
+    changed: tuple[Acceptance, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, "changed": [attrs.asdict(acceptance) for acceptance in self.changed]}
+
+
+def accept(
+    repository: Repository, changes: Sequence[str], why: str, author: str, listener: Listener | None = None
+) -> AcceptanceResult:
+    """Accept the changes whose ids begin so, for good. An id that no stored result has is accepted as it is."""
+    listener = listener or SilentListener()
+    results = Results(repository.store, repository.vcs_name).every()
+    stored = {change.id: change for result in results for change in result.changes}
+    ids = dict.fromkeys(_complete(prefix, stored, listener) for prefix in changes)
+    time_now = time.time_ns()
+    accepted_now = tuple(_acceptance(id, stored.get(id), why=why, author=author, time=time_now) for id in ids)
+    return _written(repository.store, accepted_now)
+
+
+def take_back(repository: Repository, changes: Sequence[str], why: str, author: str) -> AcceptanceResult:
+    """Take the acceptances of these changes back."""
+    current = acceptances.accepted(repository.store)
+    ids = dict.fromkeys(find(prefix, current) for prefix in changes)
+    time_now = time.time_ns()
+    revoked = (
+        attrs.evolve(current[id], why=why, author=author, time=max(time_now, current[id].time + 1), accepted=False)
+        for id in ids
+    )
+    return _written(repository.store, tuple(revoked))
+
+
+def find(prefix: str, known: Iterable[str]) -> str:
+    """The one id that begins so."""
+    matches = sorted({id for id in known if id.startswith(prefix)})
+    if prefix in matches:
+        return prefix
+    if len(matches) > 1:
+        listed = ", ".join(matches[:5])
+        raise AmbiguousError(f"{len(matches)} changes begin with {brief(prefix)}: {listed}", hint="write more of it")
+    if not matches or not prefix:
+        raise NotFoundError(
+            f"there is no change {brief(prefix)}", hint="`perf check --verbose` prints the id of every change"
+        )
+    return matches[0]
+
+
+def _written(store: Store, changed: tuple[Acceptance, ...]) -> AcceptanceResult:
+    for acceptance in changed:
+        acceptances.keep(store, acceptance)
+    return AcceptanceResult(changed=changed)
+
+
+def _complete(prefix: str, changes: Mapping[str, Change], listener: Listener) -> str:
+    """The whole id of a change."""
+    try:
+        return find(prefix, changes)
+    except NotFoundError:
+        if not _WHOLE.fullmatch(prefix):
+            raise
+        listener.note(f"no stored result has the change {prefix}")
+        return prefix
+
+
+def _acceptance(id: str, change: Change | None, *, why: str, author: str, time: int) -> Acceptance:
+    acceptance = Acceptance(change=id, why=why, author=author, time=time)
+    if change is None:
+        return acceptance
+    return attrs.evolve(acceptance, what=in_words(change), place=acceptances.place(change))
