@@ -11,17 +11,24 @@ import hashlib
 import json
 import struct
 import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+Table = dict[str, list[Any]]
+Record = dict[str, Any]
+Take = Callable[[int | None], bytes]
 
 WORDS = ("name", "type", "cmd", "args", "workload", "collector")
 ITEMS = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 
 
-def check(right, what):
+def check(right: object, what: str) -> None:
     if not right:
         raise ValueError(f"damaged: {what}")
 
 
-def read_object(perf, id):
+def read_object(perf: Path, id: str) -> tuple[str, str, bytes]:
     stored = (perf / "objects" / id[:2] / id[2:]).read_bytes()
     inflater = zlib.decompressobj()
     start = inflater.decompress(stored, 300)
@@ -35,14 +42,14 @@ def read_object(perf, id):
     return kind, type, whole[-int(length) or len(whole) :]
 
 
-def read_profile(perf, id):
+def read_profile(perf: Path, id: str) -> Any:
     kind, type, content = read_object(perf, id)
     profile = parse_profile(perf, content)
     check((kind, type) == ("profile", profile["header"]["type"]) and "origin" not in profile, id)
     return profile
 
 
-def parse_profile(perf, content):
+def parse_profile(perf: Path, content: bytes) -> Any:
     profile = json.loads(content)
     check(profile["format"] == 1, "made by a newer perfcore")
     if "seal" in profile or "sha1" in profile:
@@ -52,10 +59,10 @@ def parse_profile(perf, content):
     return profile
 
 
-def read_table(perf, table):
+def read_table(perf: Path, table: Any) -> Table:
     columns = {column["name"]: inline_values(column) for column in table.get("columns", ())}
     for ids in (table.get("pieces", ()), table.get("beside", ())):
-        before = []
+        before: list[tuple[str, int]] = []
         for id in ids:
             kind, _, content = read_object(perf, id)
             rows, base, piece = read_piece(content)
@@ -68,7 +75,7 @@ def read_table(perf, table):
     return columns
 
 
-def read_stack(tables, stack):
+def read_stack(tables: dict[str, Any], stack: int | None) -> list[tuple[str, str, int | None]]:
     """The frames of a stack, outermost first: (name, file, line)."""
     frames = []
     while stack is not None:
@@ -80,21 +87,23 @@ def read_stack(tables, stack):
     return frames[::-1]
 
 
-def inline_values(column):
+def inline_values(column: Any) -> list[Any]:
     return [number(v) if column["dtype"] == "f64" and v is not None else v for v in column["values"]]
 
 
-def number(value):
+def number(value: Any) -> float:
     if isinstance(value, str) and value.startswith("nan:"):
-        return struct.unpack(">d", bytes.fromhex(value[4:]))[0]
+        (unusual,) = struct.unpack(">d", bytes.fromhex(value[4:]))
+        return float(unusual)
     return float(value)
 
 
-def read_piece(content):
+def read_piece(content: bytes) -> tuple[int, Any, Table]:
     (length,) = struct.unpack_from("<I", content)
     head, place = json.loads(content[4 : 4 + length]), 4 + length
     check(head["format"] == 1, "made by a newer perfcore")
-    rows, columns = head["rows"], {}
+    rows: int = head["rows"]
+    columns: Table = {}
     for column in head["columns"]:
         items = bytearray(rows * len(column["planes"]))
         for k, constant in enumerate(column["planes"]):
@@ -103,7 +112,7 @@ def read_piece(content):
                 place += rows
             else:
                 items[k :: len(column["planes"])] = bytes([constant]) * rows
-        values = list(struct.unpack(f"<{rows}{ITEMS[column['dtype']]}", items))
+        values: list[Any] = list(struct.unpack(f"<{rows}{ITEMS[column['dtype']]}", items))
         there = [True] * rows
         if column.get("valid"):
             there = [bool(content[place + i // 8] >> i % 8 & 1) for i in range(rows)]
@@ -115,13 +124,13 @@ def read_piece(content):
     return rows, head.get("base"), columns
 
 
-def key_of(vcs, version):
+def key_of(vcs: str, version: str) -> str:
     if len(version) == 40 and set(version) <= set("0123456789abcdef"):
         return version
     return hashlib.sha1(f"{vcs}\0{version}".encode()).hexdigest()
 
 
-def entries(perf):
+def entries(perf: Path) -> Iterator[tuple[str, Record]]:
     """(version, entry) of everything registered and not taken off."""
     for path in sorted((perf / "objects").glob("??/*")):
         data = path.read_bytes()
@@ -130,7 +139,7 @@ def entries(perf):
             yield from ((version or path.parent.name + path.name, entry) for entry in found if not entry["tombstone"])
 
 
-def read_index(data):
+def read_index(data: bytes) -> tuple[str | None, list[Record]]:
     payload = data[:-20]
     check(hashlib.sha1(payload).digest() == data[-20:], "index")
     _, format, count = struct.unpack_from("<4sII", payload)
@@ -145,8 +154,8 @@ def read_index(data):
     return version, found
 
 
-def taker(data, place):
-    def take(size):
+def taker(data: bytes, place: int) -> Take:
+    def take(size: int | None) -> bytes:
         nonlocal place
         place, start = (len(data) if size is None else place + size), place
         check(place <= len(data), "cut short")
@@ -155,32 +164,33 @@ def taker(data, place):
     return take
 
 
-def u32(take):
-    return struct.unpack("<I", take(4))[0]
+def u32(take: Take) -> int:
+    (value,) = struct.unpack("<I", take(4))
+    return int(value)
 
 
-def text(take):
+def text(take: Take) -> str:
     return take(u32(take)).decode()
 
 
-def old_entry(take):
+def old_entry(take: Take) -> Record:
     seconds, profile, name = u32(take), take(20).hex(), b""
     while not name.endswith(b"\0"):
         name += take(1)
     return {"created": seconds * 10**9, "profile": profile, "name": name[:-1].decode(), "tombstone": False}
 
 
-def new_entry(take):
+def new_entry(take: Take) -> Record:
     flags, created, profile, tables = struct.unpack("<Bq20sI", take(33))
     check(flags in (0, 1), "made by a newer perfcore")
-    entry = {"tombstone": bool(flags), "created": created, "profile": profile.hex()}
+    entry: Record = {"tombstone": bool(flags), "created": created, "profile": profile.hex()}
     entry["tables"] = [take(20).hex() for _ in range(tables)]
     entry |= {word: text(take) for word in WORDS}
     entry |= {many: [text(take) for _ in range(u32(take))] for many in ("postprocessors", "tags")}
     return entry | {"config_id": text(take), "environment_id": text(take)}
 
 
-def notes(perf, subject):
+def notes(perf: Path, subject: str) -> list[tuple[str, bytes]]:
     id = hashlib.sha1(f"note\0{subject}".encode()).hexdigest()
     data = (perf / "objects" / id[:2] / id[2:]).read_bytes()
     check(data[:8] == b"nidx\1\0\0\0" and hashlib.sha1(data[:-20]).digest() == data[-20:], "notes")

@@ -6,8 +6,10 @@ import os
 import subprocess
 import sys
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 
+import attrs
 import pytest
 from perfcore_testing import profiles
 
@@ -18,8 +20,16 @@ ROOT = Path(__file__).parents[1]
 posix = pytest.mark.skipif(os.name != "posix", reason="links to what is installed")
 
 
+@attrs.frozen
+class Alone:
+    """`perf` where little is installed, and the folder in which it runs."""
+
+    folder: Path
+    run: Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture
-def alone(tmp_path: Path):
+def alone(tmp_path: Path) -> Alone:
     """Runs `perf` where only perfcore-core and perfcore-storage-local are installed, with what they depend on."""
     site, folder = tmp_path / "site", tmp_path / "project"
     site.mkdir()
@@ -44,32 +54,31 @@ def alone(tmp_path: Path):
         assert done.returncode == code, done
         return done
 
-    run.folder = folder  # type: ignore[attr-defined]
-    return run
+    return Alone(folder, run)
 
 
 @posix
-def test_only_the_plugins_of_both_are_installed(alone) -> None:
-    rows = {tuple(line.split()[:3]) for line in alone("plugins", "list").stdout.splitlines()}
+def test_only_the_plugins_of_both_are_installed(alone: Alone) -> None:
+    rows = {tuple(line.split()[:3]) for line in alone.run("plugins", "list").stdout.splitlines()}
     assert {row[2] for row in rows} == {"perfcore-core", "perfcore-storage-local"}
-    assert alone("--version").stdout.startswith("perfcore ")
+    assert alone.run("--version").stdout.startswith("perfcore ")
 
 
 @posix
-def test_a_missing_version_control_system_is_named(alone) -> None:
-    done = alone("init", code=5)
+def test_a_missing_version_control_system_is_named(alone: Alone) -> None:
+    done = alone.run("init", code=5)
     assert "pip install perfcore-vcs-git" in done.stderr
-    assert "perf init" in alone("status", code=3).stderr
+    assert "perf init" in alone.run("status", code=3).stderr
 
 
 @posix
-def test_a_profile_goes_in_and_out(alone, tmp_path: Path) -> None:
+def test_a_profile_goes_in_and_out(alone: Alone, tmp_path: Path) -> None:
     """A store needs no version control system before a profile is registered."""
     for name in ("jobs", "logs", "objects", "cache", "tmp"):
         (alone.folder / ".perf" / name).mkdir(parents=True)
     (alone.folder / ".perf" / LOCAL_FILE).write_text("format: 1\n")
     profile = profiles.timed()
     PerfFormat().write(profile, tmp_path / "old.perf")
-    alone("import", str(tmp_path / "old.perf"))
-    alone("export", "0@p", "-o", str(tmp_path / "new.perf"))
+    alone.run("import", str(tmp_path / "old.perf"))
+    alone.run("export", "0@p", "-o", str(tmp_path / "new.perf"))
     assert PerfFormat().read(tmp_path / "new.perf") == profile

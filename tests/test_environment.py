@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from perfcore import environment
 
 ALLOWED = {"host", "system", "release", "arch", "cpu", "cpus", "cpus_usable", "memory_gib", "python"}
@@ -15,7 +17,7 @@ def test_only_facts_of_the_list_are_told() -> None:
     assert all(isinstance(value, str | int) for value in environment.facts().values())
 
 
-def test_no_variable_of_the_environment_is_ever_told(monkeypatch) -> None:
+def test_no_variable_of_the_environment_is_ever_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ACME_TOKEN", "secret-7d1f")
     assert "secret-7d1f" not in json.dumps(environment.facts())
     assert os.environ["ACME_TOKEN"]

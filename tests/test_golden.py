@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile import codec, pieces
+from perfcore.profile.columns import Value
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import ColumnSpec, TableBuilder
 from perfcore.store import gc, notes, objects, pending
@@ -129,7 +131,7 @@ def stacked(version: int) -> Profile:
         )
         for call in calls
     ]
-    columns = {
+    columns: dict[ColumnSpec, Sequence[Value]] = {
         ColumnSpec("stack", "i64"): [None if call % 11 == 0 else stacks.add(frames[call]) for call in calls],
         ColumnSpec("amount", "i64", "ns", "value"): [call * 2**40 for call in calls],
     }
@@ -165,11 +167,11 @@ def write(store: Store) -> None:
     pending.save(store, waiting)
     store.storage.create(f"jobs/{UNSEALED}", store.encode_profile(waiting)[0])
     shared: dict[str, list[str]] = {}
-    for version in (1, 2):
-        data, tables = store.encode_profile(stacked(version), partial(codec.chains, shared, store.get_piece))
+    for edition in (1, 2):
+        data, tables = store.encode_profile(stacked(edition), partial(codec.chains, shared, store.get_piece))
         shared = codec.shared_pieces(data, "the one before")
         id, _ = objects.encode(objects.Object("profile", "x-quantum.7", data))
-        store.register("git", STACKED, data, "x-quantum.7", entry(f"stacked {version}", id, tables))
+        store.register("git", STACKED, data, "x-quantum.7", entry(f"stacked {edition}", id, tables))
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from perfcore.measure.collect_result import CollectResult, Failure
 from perfcore.model import Change
 from perfcore.profile.table import column, table
 
-QUICK = {"repeat": 2, "warmup": 0}
+QUICK: dict[str, Any] = {"repeat": 2, "warmup": 0}
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:
     return open_repository(project.path)
 
 
-def timed(history: History, wall: int, **changes: object) -> str:
+def timed(history: History, wall: int, **changes: Any) -> str:
     """Register a profile of this time with the head; gives its id."""
     made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), **changes)
     return history.register(history.save(made)).profile

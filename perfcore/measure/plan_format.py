@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import IO, Any, TypeVar
 
 import attrs
 import msgspec
@@ -103,7 +103,7 @@ def encode_report(report: Report) -> bytes:
     return _line("report", _plain(report))
 
 
-def read_record(stream: BinaryIO, where: str = "the worker") -> Measured | Report | PerfError | None:
+def read_record(stream: IO[bytes], where: str = "the worker") -> Measured | Report | PerfError | None:
     """The next record of a stream of answers, reports and at most one error that ended the plan; None at its end."""
     line = stream.readline(MAX_LINE)
     if not line:

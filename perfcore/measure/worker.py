@@ -13,7 +13,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING
 
 from perfcore.errors import PerfError
 from perfcore.measure import plan_format
@@ -34,7 +34,7 @@ class WorkerLostError(PerfError):
 class _Relay:
     """A listener that sends every event to the submitting process."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
 
     def progress(self, done: int, total: int, text: str) -> None:
@@ -53,7 +53,7 @@ class _Relay:
         self._stream.flush()
 
 
-def serve(data: bytes, stream: BinaryIO) -> None:
+def serve(data: bytes, stream: IO[bytes]) -> None:
     """Measure the plan in these bytes and write a record for everything that comes of it."""
     try:
         plan = plan_format.decode_plan(data)
@@ -66,7 +66,7 @@ def serve(data: bytes, stream: BinaryIO) -> None:
         stream.flush()
 
 
-def answers(plan: Plan, stream: BinaryIO, listener: Listener | None = None) -> Iterator[Measured]:
+def answers(plan: Plan, stream: IO[bytes], listener: Listener | None = None) -> Iterator[Measured]:
     """The answers that a worker writes to a stream. Where it ends too early, each job without an answer gets a failure
     that says another try makes sense."""
     waiting = list(_expected(plan))
@@ -93,7 +93,7 @@ def _expected(plan: Plan) -> Iterator[Job]:
         yield from (plan.jobs[position] for position in positions)
 
 
-def _next(stream: BinaryIO) -> Measured | Report | PerfError | None:
+def _next(stream: IO[bytes]) -> Measured | Report | PerfError | None:
     """The next record; None for one that is cut off, because the worker died while it wrote."""
     try:
         return plan_format.read_record(stream)

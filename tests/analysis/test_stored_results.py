@@ -11,6 +11,7 @@ from perfcore_testing.memory import MemoryStorage
 
 from perfcore.analysis.stored_results import Checked, Results, headlines
 from perfcore.errors import FormatError
+from perfcore.hookspecs import Stored
 from perfcore.model import Change
 from perfcore.store import notes
 from perfcore.store.gc import collect_garbage, examine
@@ -24,7 +25,7 @@ class Counting(MemoryStorage):
 
     reads = 0
 
-    def read(self, key: str):  # type: ignore[no-untyped-def]
+    def read(self, key: str) -> Stored:
         self.reads += 1
         return super().read(key)
 

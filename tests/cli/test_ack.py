@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import pytest
 from perfcore_testing import hostile, profiles
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 MS = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def found(made, slowed_template):
+def found(made: Callable[..., Here], slowed_template: Path) -> Here:
     """Two versions: the second takes twice as long, which a check has found."""
     here = made(slowed_template)
     here.perf("check", code=1)
@@ -17,16 +24,16 @@ def found(made, slowed_template):
 
 
 @pytest.fixture
-def slower(found, copied):
+def slower(found: Here, copied: Callable[[Here], Here]) -> Here:
     return copied(found)
 
 
-def id_of(here, metric: str = "cpu", target: str = "HEAD") -> str:
+def id_of(here: Here, metric: str = "cpu", target: str = "HEAD") -> str:
     changes = here.perf("check", target, "--json", "--no-store", code=None).json["changes"]
-    return next(change["id"] for change in changes if change["metric"] == metric)
+    return next(str(change["id"]) for change in changes if change["metric"] == metric)
 
 
-def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower) -> None:
+def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower: Here) -> None:
     short = next(line.split()[-1] for line in slower.perf("check", code=1).lines if line.startswith("slower  cpu"))
     done = slower.perf("check", "ack", short, "--why", "it is safer", "--author", "Ann")
     assert done.out.startswith(f"accepted {id_of(slower)} (slower +100.0 % cpu")
@@ -42,14 +49,14 @@ def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower) -> N
     assert cpu["fails"] is False
 
 
-def test_it_stays_accepted_when_more_runs_move_the_estimate(slower) -> None:
+def test_it_stays_accepted_when_more_runs_move_the_estimate(slower: Here) -> None:
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     slower.register(profiles.timed(runs=12, wall=260 * MS))
     done = slower.perf("check")
     assert "+100.0 %" not in next(line for line in done.lines if " cpu " in line)
 
 
-def test_it_is_accepted_in_a_history_too(here) -> None:
+def test_it_is_accepted_in_a_history_too(here: Here) -> None:
     for number in range(12):
         here.commit(f"Version {number}")
         here.register(profiles.timed(runs=12, wall=(100 if number < 6 else 200) * MS + number * MS // 10))
@@ -60,14 +67,14 @@ def test_it_is_accepted_in_a_history_too(here) -> None:
     assert "accepted" in here.perf("check", "HEAD~5").out
 
 
-def test_other_changes_still_fail(slower) -> None:
+def test_other_changes_still_fail(slower: Here) -> None:
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     slower.commit("Slower again")
     slower.register(profiles.timed(runs=12, wall=400 * MS))
     slower.perf("check", code=1)
 
 
-def test_the_list_says_who_when_and_why(slower) -> None:
+def test_the_list_says_who_when_and_why(slower: Here) -> None:
     assert "no change is accepted" in slower.perf("check", "ack").err
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     for words in (("check", "ack"), ("check", "ack", "--list")):
@@ -80,7 +87,7 @@ def test_the_list_says_who_when_and_why(slower) -> None:
     assert row["time"] > 10**18
 
 
-def test_it_can_be_taken_back_and_accepted_again(slower) -> None:
+def test_it_can_be_taken_back_and_accepted_again(slower: Here) -> None:
     short = id_of(slower)[:8]
     slower.perf("check", "ack", short, "--why", "it is safer")
     assert slower.perf("check", "ack", "--undo", short).out.startswith("no longer accepted: ")
@@ -91,14 +98,14 @@ def test_it_can_be_taken_back_and_accepted_again(slower) -> None:
     slower.perf("check")
 
 
-def test_several_at_once_share_a_reason(slower) -> None:
+def test_several_at_once_share_a_reason(slower: Here) -> None:
     ids = [id_of(slower, metric) for metric in ("cpu", "wall")]
     slower.perf("check", "ack", *ids, "--why", "both")
     slower.perf("check", "--fail-on", "any-degradation", "--fail-on", "degradation:wall")
     assert len(slower.perf("check", "ack").lines) == 2
 
 
-def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed) -> None:
+def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed: Here) -> None:
     id = id_of(slowed)
     slowed.perf("check", "ack", id[:12], "--why", "x", code=3)
     assert "no stored result has the change" in slowed.perf("check", "ack", id, "--why", "x").err
@@ -118,13 +125,13 @@ def test_what_nobody_kept_can_be_accepted_by_its_whole_id(slowed) -> None:
         (("\x1b[31m", "--why", "x"), 3, "\\x1b[31m"),
     ],
 )
-def test_wrong_usage_is_one_error(slower, words, code, says) -> None:
+def test_wrong_usage_is_one_error(slower: Here, words: tuple[str, ...], code: int, says: str) -> None:
     done = slower.perf("check", "ack", *words, code=code)
     assert says in done.err.replace("\\\\", "\\")
     assert hostile.unsafe(done.err) == set()
 
 
-def test_a_beginning_that_fits_several_lists_them(slower) -> None:
+def test_a_beginning_that_fits_several_lists_them(slower: Here) -> None:
     known = [c["id"] for c in slower.perf("check", "--json", code=1).json["changes"]]
     digit = max("0123456789abcdef", key=lambda d: sum(id.startswith(d) for id in known))
     fitting = [id for id in known if id.startswith(digit)]
@@ -132,21 +139,21 @@ def test_a_beginning_that_fits_several_lists_them(slower) -> None:
     assert (f"{len(fitting)} changes begin with" in done.err) == (len(fitting) > 1)
 
 
-def test_a_branch_of_that_name_can_still_be_checked(slower) -> None:
+def test_a_branch_of_that_name_can_still_be_checked(slower: Here) -> None:
     slower.git("branch", "ack")
     slower.perf("check", "refs/heads/ack", code=1)
     assert "accept" in slower.perf("check", "ack", "--help").out
     assert "perf check ack [OPTIONS]" in slower.perf("check", "ack", "--help").out
 
 
-def test_hostile_reasons_stay_text(slower) -> None:
+def test_hostile_reasons_stay_text(slower: Here) -> None:
     text = " ".join(hostile.NAMES).replace("\0", "")[:2000]
     slower.perf("check", "ack", id_of(slower), f"--why={text}", f"--author={text}")
     for words in (("check",), ("check", "ack"), ("status",), ("log",)):
         assert hostile.unsafe(slower.perf(*words).out) == set()
 
 
-def test_acceptances_survive_garbage_collection(slower) -> None:
+def test_acceptances_survive_garbage_collection(slower: Here) -> None:
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     slower.perf("gc", "--grace", "0")
     assert "OK: nothing is damaged or missing" in slower.perf("fsck").err

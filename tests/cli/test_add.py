@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing import hostile, profiles
 
+if TYPE_CHECKING:
+    from perfcore_testing.distributions import Site
 
-def test_a_pending_profile_is_registered_and_its_file_goes(here) -> None:
+    from .conftest import Here
+
+
+def test_a_pending_profile_is_registered_and_its_file_goes(here: Here) -> None:
     name = here.save()
     done = here.perf("add", "0@p")
     id = done.out.split()[0]
@@ -21,13 +27,13 @@ def test_a_pending_profile_is_registered_and_its_file_goes(here) -> None:
     assert list((here.path / ".perf" / "jobs").glob("*.perf")) == []
 
 
-def test_keep_leaves_the_source(here) -> None:
+def test_keep_leaves_the_source(here: Here) -> None:
     name = here.save()
     here.perf("add", "--keep", "0@p")
     assert (here.path / ".perf" / "jobs" / name).exists()
 
 
-def test_ranges_names_and_files_can_be_mixed(here) -> None:
+def test_ranges_names_and_files_can_be_mixed(here: Here) -> None:
     names = [here.save(created=profiles.CREATED + number * 10**9) for number in range(4)]
     here.perf("export", "3@p", "-o", "file.perf")
     here.perf("rm", "3@p")
@@ -37,12 +43,12 @@ def test_ranges_names_and_files_can_be_mixed(here) -> None:
     assert not (here.path / "file.perf").exists()
 
 
-def test_one_named_twice_is_registered_once(here) -> None:
+def test_one_named_twice_is_registered_once(here: Here) -> None:
     name = here.save()
     assert len(here.perf("add", "0@p", name).lines) == 1
 
 
-def test_all_takes_every_one_with_the_version_it_was_measured_for(here) -> None:
+def test_all_takes_every_one_with_the_version_it_was_measured_for(here: Here) -> None:
     first = here.head
     here.save()
     second = here.commit("Second")
@@ -55,11 +61,11 @@ def test_all_takes_every_one_with_the_version_it_was_measured_for(here) -> None:
         assert len(here.repository.entries(version)) == 1
 
 
-def test_all_with_nothing_to_do_is_no_error(here) -> None:
+def test_all_with_nothing_to_do_is_no_error(here: Here) -> None:
     assert "nothing to register" in here.perf("add", "--all").err
 
 
-def test_one_of_another_version_is_refused_until_it_is_named(here) -> None:
+def test_one_of_another_version_is_refused_until_it_is_named(here: Here) -> None:
     first = here.head
     name = here.save()
     here.commit("Second")
@@ -71,19 +77,19 @@ def test_one_of_another_version_is_refused_until_it_is_named(here) -> None:
     assert len(here.repository.entries(first)) == 1
 
 
-def test_one_without_an_origin_belongs_to_the_head(here) -> None:
+def test_one_without_an_origin_belongs_to_the_head(here: Here) -> None:
     here.save(origin=None)
     assert here.head[:10] in here.perf("add", "0@p").out
 
 
-def test_the_same_profile_twice_is_there_once(here) -> None:
+def test_the_same_profile_twice_is_there_once(here: Here) -> None:
     here.save()
     here.perf("add", "--keep", "0@p")
     here.perf("add", "--keep", "0@p")
     assert len(here.perf("status", "--json").json["profiles"]) == 1
 
 
-def test_a_failure_among_several_does_not_stop_the_others(here) -> None:
+def test_a_failure_among_several_does_not_stop_the_others(here: Here) -> None:
     here.save()
     here.save(dirty=True, created=profiles.CREATED + 10**9)
     here.save(created=profiles.CREATED + 2 * 10**9)
@@ -93,19 +99,19 @@ def test_a_failure_among_several_does_not_stop_the_others(here) -> None:
     assert len(here.perf("status", "--json").json["pending"]) == 1
 
 
-def test_nothing_named_or_too_much_is_wrong_usage(here) -> None:
+def test_nothing_named_or_too_much_is_wrong_usage(here: Here) -> None:
     here.save()
     assert "say --all" in here.perf("add", code=2).err
     here.perf("add", "--all", "0@p", code=2)
 
 
-def test_what_is_registered_already_is_not_looked_for(here) -> None:
+def test_what_is_registered_already_is_not_looked_for(here: Here) -> None:
     id = here.register()
     assert "there is no profile" in here.perf("add", id[:12], code=3).err
     assert "is registered already" in here.perf("add", "0@i", code=2).err
 
 
-def test_an_unknown_version_registers_nothing(here) -> None:
+def test_an_unknown_version_registers_nothing(here: Here) -> None:
     here.save(origin=None)
     before = here.snapshot()
     assert "no-such" in here.perf("add", "0@p", "--version", "no-such", code=3).err
@@ -113,7 +119,7 @@ def test_an_unknown_version_registers_nothing(here) -> None:
 
 
 @pytest.fixture
-def exported(here) -> bytes:
+def exported(here: Here) -> bytes:
     """A complete file of a profile whose tables are large enough to be packed."""
     here.save(profiles.large())
     here.perf("export", "0@p", "-o", "whole.perf")
@@ -121,7 +127,7 @@ def exported(here) -> bytes:
     return (here.path / "whole.perf").read_bytes()
 
 
-def test_a_truncated_file_is_refused_and_stays(here, exported: bytes) -> None:
+def test_a_truncated_file_is_refused_and_stays(here: Here, exported: bytes) -> None:
     before = here.snapshot()
     for size in (0, 1, 100, len(exported) // 2, len(exported) - 2):
         path = here.path / "cut.perf"
@@ -133,7 +139,7 @@ def test_a_truncated_file_is_refused_and_stays(here, exported: bytes) -> None:
     assert here.snapshot() == before
 
 
-def test_a_file_is_verified_whole_before_anything_is_written(here, exported: bytes) -> None:
+def test_a_file_is_verified_whole_before_anything_is_written(here: Here, exported: bytes) -> None:
     document = json.loads(exported)
     before = here.snapshot()
     for damage in (
@@ -164,14 +170,14 @@ def test_a_file_is_verified_whole_before_anything_is_written(here, exported: byt
         b"[]",
     ],
 )
-def test_a_json_bomb_is_an_error(here, bomb: bytes) -> None:
+def test_a_json_bomb_is_an_error(here: Here, bomb: bytes) -> None:
     (here.path / "bomb.perf").write_bytes(bomb)
     done = here.perf("add", "bomb.perf", code=4)
     assert "Traceback" not in done.err
     assert len(done.err) < 2000
 
 
-def test_a_huge_file_is_refused_unread(here) -> None:
+def test_a_huge_file_is_refused_unread(here: Here) -> None:
     with (here.path / "huge.perf").open("wb") as file:
         file.truncate(10 << 30)
     done = here.perf("add", "huge.perf", code=4)
@@ -179,7 +185,7 @@ def test_a_huge_file_is_refused_unread(here) -> None:
     assert "limits.profile_bytes" in done.err
 
 
-def test_a_huge_pending_file_is_refused_and_the_rest_goes_on(here) -> None:
+def test_a_huge_pending_file_is_refused_and_the_rest_goes_on(here: Here) -> None:
     here.save()
     with (here.path / ".perf" / "jobs" / "huge.perf").open("wb") as file:
         file.truncate(10 << 30)
@@ -188,7 +194,7 @@ def test_a_huge_pending_file_is_refused_and_the_rest_goes_on(here) -> None:
     here.perf("add", "1@p")
 
 
-def test_what_is_no_file_is_an_error(here) -> None:
+def test_what_is_no_file_is_an_error(here: Here) -> None:
     os.mkfifo(here.path / "pipe.perf")
     (here.path / "folder.perf").mkdir()
     for name in ("pipe.perf", "folder.perf", "/dev/zero"):
@@ -197,7 +203,7 @@ def test_what_is_no_file_is_an_error(here) -> None:
         assert "Traceback" not in done.err
 
 
-def test_a_profile_of_a_type_nobody_has_heard_of_is_kept_like_any_other(here) -> None:
+def test_a_profile_of_a_type_nobody_has_heard_of_is_kept_like_any_other(here: Here) -> None:
     id = here.register(profiles.unheard_of())
     assert "x-quantum.7" in here.perf("status", "--json").json["profiles"][0]["type"]
     assert "qsim" in here.perf("status").out
@@ -206,7 +212,7 @@ def test_a_profile_of_a_type_nobody_has_heard_of_is_kept_like_any_other(here) ->
     assert id in here.perf("rm", "0@i").out
 
 
-def test_hostile_names_are_kept_and_shown_harmlessly(here) -> None:
+def test_hostile_names_are_kept_and_shown_harmlessly(here: Here) -> None:
     here.register(profiles.hostile())
     out = here.perf("show", "0@i").out
     assert hostile.unsafe(out) == set()
@@ -216,7 +222,7 @@ def test_hostile_names_are_kept_and_shown_harmlessly(here) -> None:
     assert set(table["uid"]) >= set(hostile.NAMES)
 
 
-def test_a_source_that_is_replaced_meanwhile_stays(here, exported: bytes, site) -> None:
+def test_a_source_that_is_replaced_meanwhile_stays(here: Here, exported: bytes, site: Site) -> None:
     site.install(
         "acme-race",
         points={"perfcore.hooks": ["profile_registered:race = acme_race:replace"]},

@@ -162,8 +162,8 @@ def test_a_metric_that_vanishes_ends_and_the_others_go_on(here: Any) -> None:
 def test_profiles_of_other_collectors_are_histories_of_their_own(here: Any) -> None:
     def profile(number: int) -> Profile:
         name = "time" if number % 2 else "trace"
-        how = {"collector": Tool(name=name, version="1"), "config_id": f"1:{name}"}
-        return measured(number, noisy(number, 5e6 if number % 2 else 9e6), **how)
+        amounts = noisy(number, 5e6 if number % 2 else 9e6)
+        return measured(number, amounts, collector=Tool(name=name, version="1"), config_id=f"1:{name}")
 
     store(here, profile)
     assert levels(here) == []

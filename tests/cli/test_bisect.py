@@ -9,10 +9,15 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from perfcore.locks import Lock
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 PLUGIN = '''
 import random
@@ -79,7 +84,7 @@ BISECT = ("bisect", "--collector", "work")
 class History:
     """Versions of a program by a word each: what they are is in their subjects."""
 
-    def __init__(self, here) -> None:
+    def __init__(self, here: Here) -> None:
         self.here = here
         self.ids: dict[str, str] = {}
         here.write("plugin.py", PLUGIN)
@@ -93,7 +98,7 @@ class History:
 
 
 @pytest.fixture
-def history(here) -> History:
+def history(here: Here) -> History:
     """Fourteen versions: the tenth is slower, the third touches only a document, two do not build, one is empty."""
     made = History(here)
     for number in range(14):
@@ -111,11 +116,11 @@ def history(here) -> History:
     return made
 
 
-def journal(here):
+def journal(here: Here) -> Any:
     return json.loads((here.path / ".perf" / "bisect.json").read_text())
 
 
-def test_the_version_that_made_it_slower_is_found(history) -> None:
+def test_the_version_that_made_it_slower_is_found(history: History) -> None:
     here = history.here
     done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
     assert history.ids["version 9"] in done.out
@@ -128,7 +133,7 @@ def test_the_version_that_made_it_slower_is_found(history) -> None:
     assert here.git("status", "--porcelain").out == ""
 
 
-def test_what_is_printed_for_programs_says_everything(history) -> None:
+def test_what_is_printed_for_programs_says_everything(history: History) -> None:
     done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND)
     found = done.json
     assert [one["id"] for one in found["found"]] == [history.ids["version 9"]]
@@ -139,7 +144,7 @@ def test_what_is_printed_for_programs_says_everything(history) -> None:
     assert len(found["versions"]) == 14
 
 
-def test_versions_that_do_not_build_are_skipped(history) -> None:
+def test_versions_that_do_not_build_are_skipped(history: History) -> None:
     here = history.here
     here.git("checkout", "--quiet", "-b", "other", history.ids["version 5"])
     for word in ("broken a", "broken b"):
@@ -153,7 +158,7 @@ def test_versions_that_do_not_build_are_skipped(history) -> None:
     assert history.ids["version 5"] not in done.out.split("one of these")[1].split("see where")[0]
 
 
-def test_a_command_that_fails_in_a_version_skips_it(here) -> None:
+def test_a_command_that_fails_in_a_version_skips_it(here: Here) -> None:
     made = History(here)
     made.add("good")
     made.ids["fails"] = here.commit("fails", work__py="raise SystemExit(5)\n")
@@ -166,12 +171,12 @@ def test_a_command_that_fails_in_a_version_skips_it(here) -> None:
 
 
 @pytest.mark.parametrize(("good", "bad", "end"), [("version 0", "broken 7", "bad"), ("broken 7", "version 9", "good")])
-def test_an_end_that_does_not_build_is_named(history, good, bad, end) -> None:
+def test_an_end_that_does_not_build_is_named(history: History, good: str, bad: str, end: str) -> None:
     done = history.here.perf(*BISECT, history.ids[good], history.ids[bad], *COMMAND, code=6)
     assert f"{history.ids['broken 7'][:10]}, the {end} end: pre_run 'sh build.sh' failed" in done.err
 
 
-def test_an_end_in_which_the_command_fails_is_named_with_a_hint_that_works(here) -> None:
+def test_an_end_in_which_the_command_fails_is_named_with_a_hint_that_works(here: Here) -> None:
     good = here.commit("good", work__py="raise SystemExit(5)\n")
     here.commit("bad", work__py="print('main 7')\n")
     command = ("bisect", "HEAD~1", "HEAD", "--max-runs", "8", *COMMAND)
@@ -183,7 +188,7 @@ def test_an_end_in_which_the_command_fails_is_named_with_a_hint_that_works(here)
     assert "the good end" not in here.perf(*command, code=None).err
 
 
-def test_an_end_that_nobody_builds_is_told_with_what_would_build_it(here) -> None:
+def test_an_end_that_nobody_builds_is_told_with_what_would_build_it(here: Here) -> None:
     here.commit("good", Cargo__toml="")
     here.commit("bad", Cargo__toml="# more\n")
     done = here.perf("bisect", "HEAD~1", "HEAD", "--", "./prog", code=6)
@@ -191,7 +196,7 @@ def test_an_end_that_nobody_builds_is_told_with_what_would_build_it(here) -> Non
     assert "perf config set execute.pre_run '[cargo build --release]'" in done.err
 
 
-def test_ends_that_are_the_same_program_are_not_measured_unless_asked(history) -> None:
+def test_ends_that_are_the_same_program_are_not_measured_unless_asked(history: History) -> None:
     here = history.here
     for number in range(3):
         here.commit(f"nothing {number}")
@@ -202,7 +207,7 @@ def test_ends_that_are_the_same_program_are_not_measured_unless_asked(history) -
     assert journal(here)["readings"] != []
 
 
-def test_a_change_that_was_undone_is_not_called_none(here) -> None:
+def test_a_change_that_was_undone_is_not_called_none(here: Here) -> None:
     made = History(here)
     for word, main in (("start", 100), ("slow", 150), ("undone", 100), ("slow", 150), ("undone", 100)):
         here.commit(word, work__py=PROGRAM.format(main=main, parser=50))
@@ -213,7 +218,7 @@ def test_a_change_that_was_undone_is_not_called_none(here) -> None:
     assert "what lies between them may differ" in done.out
 
 
-def test_no_two_versions_are_taken_for_one_program_where_that_is_asked(here) -> None:
+def test_no_two_versions_are_taken_for_one_program_where_that_is_asked(here: Here) -> None:
     made = History(here)
     made.add("start", other__py="0\n")
     made.add("start", other__py="1\n")
@@ -225,7 +230,7 @@ def test_no_two_versions_are_taken_for_one_program_where_that_is_asked(here) -> 
     assert journal(here)["programs"] == {}
 
 
-def test_a_version_that_is_the_same_program_as_another_is_not_measured(here) -> None:
+def test_a_version_that_is_the_same_program_as_another_is_not_measured(here: Here) -> None:
     """Eight versions are the first one again; only the ninth is not."""
     made = History(here)
     made.add("start", other__py="0\n")
@@ -242,7 +247,7 @@ def test_a_version_that_is_the_same_program_as_another_is_not_measured(here) -> 
     assert journal(here)["programs"]
 
 
-def test_a_function_is_followed_where_the_whole_hides_it(here) -> None:
+def test_a_function_is_followed_where_the_whole_hides_it(here: Here) -> None:
     made = History(here)
     for number in range(8):
         made.add(f"version {number}", main=100 + (number >= 2) * 40, parser=50 + (number >= 5) * 10)
@@ -255,13 +260,13 @@ def test_a_function_is_followed_where_the_whole_hides_it(here) -> None:
     assert "did you mean 'Parser.next'?" in done.err
 
 
-def test_a_function_needs_stacks(history) -> None:
+def test_a_function_needs_stacks(history: History) -> None:
     done = history.here.perf("bisect", "HEAD~13", "HEAD", "--function", "main", *COMMAND, code=3)
     assert "has no stacks" in done.err
     assert "--collector sample" in done.err
 
 
-def test_the_history_gives_ends_and_command(history) -> None:
+def test_the_history_gives_ends_and_command(history: History) -> None:
     here = history.here
     for number in (0, 1, 2, 4, 5, 10, 12, 13):
         here.perf("collect", "work", "--add", "--version", history.ids[f"version {number}"], *COMMAND)
@@ -275,7 +280,7 @@ def test_the_history_gives_ends_and_command(history) -> None:
     assert here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json["ends_from"] is None
 
 
-def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history) -> None:
+def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history: History) -> None:
     """Two measured versions are no history that a check would say anything of."""
     here = history.here
     for word in ("version 5", "version 10"):
@@ -291,12 +296,12 @@ def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history) ->
     assert here.perf("bisect", "--json", code=None).json["ends_from"] == "step", "that is known when it goes on"
 
 
-def test_a_history_without_a_degradation_has_no_ends(here) -> None:
+def test_a_history_without_a_degradation_has_no_ends(here: Here) -> None:
     done = here.perf("bisect", "--auto", code=3)
     assert "nothing that became worse" in done.err
 
 
-def test_profiles_that_are_there_are_evidence(history) -> None:
+def test_profiles_that_are_there_are_evidence(history: History) -> None:
     here = history.here
     here.perf("collect", "work", "--add", "--version", history.ids["version 8"], *COMMAND)
     here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
@@ -305,7 +310,7 @@ def test_profiles_that_are_there_are_evidence(history) -> None:
     assert len(old[0]["amounts"]) == 3
 
 
-def test_what_is_measured_can_be_registered(history) -> None:
+def test_what_is_measured_can_be_registered(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", "--add", *COMMAND)
     counts = [len(here.repository.entries(version)) for version in history.ids.values()]
@@ -314,7 +319,7 @@ def test_what_is_measured_can_be_registered(history) -> None:
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_a_killed_bisection_goes_on(history) -> None:
+def test_a_killed_bisection_goes_on(history: History) -> None:
     here = history.here
     words = (*BISECT, "HEAD~13", "HEAD", *COMMAND)
     process = subprocess.Popen(
@@ -336,7 +341,7 @@ def test_a_killed_bisection_goes_on(history) -> None:
     assert list(here.home.rglob("tree-*/work.py")) == []
 
 
-def test_the_same_question_goes_on(history) -> None:
+def test_the_same_question_goes_on(history: History) -> None:
     here = history.here
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     assert "cannot tell after 8 runs" in done.out
@@ -346,7 +351,7 @@ def test_the_same_question_goes_on(history) -> None:
     assert history.ids["version 9"] in done.out
 
 
-def test_one_that_could_not_tell_is_over_and_makes_room_for_another(history) -> None:
+def test_one_that_could_not_tell_is_over_and_makes_room_for_another(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     done = here.perf(*BISECT, "HEAD~12", "HEAD", "--max-runs", "8", *COMMAND, code=8)
@@ -354,7 +359,7 @@ def test_one_that_could_not_tell_is_over_and_makes_room_for_another(history) -> 
     assert journal(here)["versions"][0] == history.ids["version 1"]
 
 
-def test_one_that_is_not_over_is_named_with_its_command(history) -> None:
+def test_one_that_is_not_over_is_named_with_its_command(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     text = json.loads((here.path / ".perf" / "bisect.json").read_text())
@@ -365,7 +370,7 @@ def test_one_that_is_not_over_is_named_with_its_command(history) -> None:
     assert "--reset" in other.err
 
 
-def test_a_finished_one_makes_room_for_another(history) -> None:
+def test_a_finished_one_makes_room_for_another(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
     assert history.ids["version 9"] in here.perf("bisect").out
@@ -373,13 +378,13 @@ def test_a_finished_one_makes_room_for_another(history) -> None:
     assert "taken already" not in done.out
 
 
-def test_time_that_is_over_ends_it_for_now(history) -> None:
+def test_time_that_is_over_ends_it_for_now(history: History) -> None:
     done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--budget", "0.001", *COMMAND, code=8)
     assert "in the time there was" in done.out
     assert "go on: perf bisect" in done.out
 
 
-def test_ends_that_do_not_differ_are_told(here) -> None:
+def test_ends_that_do_not_differ_are_told(here: Here) -> None:
     made = History(here)
     for number, word in enumerate(("first", "second", "third", "last")):
         made.ids[word] = here.commit(word, work__py=f"print('main 100') # {number}\n")
@@ -390,7 +395,7 @@ def test_ends_that_do_not_differ_are_told(here) -> None:
 
 
 @pytest.fixture
-def little(here) -> History:
+def little(here: Here) -> History:
     """Six versions, the fourth of which takes half a percent more, without any noise."""
     made = History(here)
     for number in range(6):
@@ -400,7 +405,7 @@ def little(here) -> History:
     return made
 
 
-def test_a_step_that_is_smaller_than_what_matters_is_not_looked_for(little) -> None:
+def test_a_step_that_is_smaller_than_what_matters_is_not_looked_for(little: History) -> None:
     here = little.here
     done = here.perf(*BISECT, "HEAD~5", "HEAD", *COMMAND, code=8)
     assert "differ by +0.5 %, less than 1 %; 8 runs" in done.out
@@ -412,7 +417,7 @@ def test_a_step_that_is_smaller_than_what_matters_is_not_looked_for(little) -> N
 
 
 @pytest.mark.parametrize(("key", "value"), [("check.threshold", "0.002"), ("check.thresholds", '{"work": 0.002}')])
-def test_what_matters_is_taken_from_the_configuration(little, key, value) -> None:
+def test_what_matters_is_taken_from_the_configuration(little: History, key: str, value: str) -> None:
     little.here.perf("config", "set", key, value)
     done = little.here.perf(*BISECT, "HEAD~5", "HEAD", *COMMAND)
     assert little.ids["version 3"] in done.out
@@ -426,7 +431,7 @@ print("main", 60 + 40 * (turn // 2 % 3))
 """
 
 
-def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here, tmp_path) -> None:
+def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here: Here, tmp_path: Path) -> None:
     """Each run of two takes 60, 100 or 140, whichever version it is of."""
     History(here)
     for number in range(3):
@@ -438,7 +443,7 @@ def test_ends_of_which_nobody_knows_whether_they_differ_are_told(here, tmp_path)
     assert "lie further apart" in done.out
 
 
-def test_forgetting(history) -> None:
+def test_forgetting(history: History) -> None:
     here = history.here
     assert "there is no bisection" in here.perf("bisect", "--reset").err
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
@@ -450,7 +455,7 @@ def test_forgetting(history) -> None:
     "text",
     ['{"format": 1', "", "[]", '{"format": 1, "versions": [], "command": {"argv": [], "cmd": ""}}', "\0\xff"],
 )
-def test_a_damaged_journal_is_refused_and_can_be_removed(here, text) -> None:
+def test_a_damaged_journal_is_refused_and_can_be_removed(here: Here, text: str) -> None:
     (here.path / ".perf" / "bisect.json").write_text(text)
     done = here.perf("bisect", code=4)
     assert "is damaged" in done.err
@@ -459,12 +464,12 @@ def test_a_damaged_journal_is_refused_and_can_be_removed(here, text) -> None:
     assert not (here.path / ".perf" / "bisect.json").exists()
 
 
-def test_a_newer_journal_is_left_alone(here) -> None:
+def test_a_newer_journal_is_left_alone(here: Here) -> None:
     (here.path / ".perf" / "bisect.json").write_text('{"format": 99}')
     assert "newer" in here.perf("bisect", code=4).err
 
 
-def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
+def test_fsck_and_gc_leave_the_journal_alone(history: History) -> None:
     here = history.here
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
     before = journal(here)
@@ -473,7 +478,7 @@ def test_fsck_and_gc_leave_the_journal_alone(history) -> None:
     assert journal(here) == before
 
 
-def test_changes_that_are_not_committed_are_left_out_and_that_is_told(history) -> None:
+def test_changes_that_are_not_committed_are_left_out_and_that_is_told(history: History) -> None:
     here = history.here
     here.write("work.py", "raise SystemExit(9)\n")
     done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
@@ -482,17 +487,17 @@ def test_changes_that_are_not_committed_are_left_out_and_that_is_told(history) -
     assert (here.path / "work.py").read_text() == "raise SystemExit(9)\n"
 
 
-def test_an_unknown_metric_is_an_error_with_the_nearest_name(history) -> None:
+def test_an_unknown_metric_is_an_error_with_the_nearest_name(history: History) -> None:
     done = history.here.perf(*BISECT, "HEAD~13", "HEAD", "--metric", "wrok", *COMMAND, code=3)
     assert "has no metric wrok" in done.err
     assert "did you mean 'work'?" in done.err
 
 
-def test_outside_of_a_repository_there_is_nothing_to_bisect(bare) -> None:
+def test_outside_of_a_repository_there_is_nothing_to_bisect(bare: Here) -> None:
     assert "not inside a perfcore repository" in bare.perf("bisect", "HEAD~1", "HEAD", *COMMAND, code=3).err
 
 
-def test_two_at_once_are_refused(history) -> None:
+def test_two_at_once_are_refused(history: History) -> None:
     here = history.here
     (here.path / ".perf" / "locks").mkdir(exist_ok=True)
     lock = Lock(here.path / ".perf" / "locks" / "bisect")
@@ -519,14 +524,14 @@ def test_two_at_once_are_refused(history) -> None:
         (("--auto", "HEAD~1", "HEAD"), "from the history"),
     ],
 )
-def test_what_makes_no_sense_is_refused(history, words, says) -> None:
+def test_what_makes_no_sense_is_refused(history: History, words: tuple[str, ...], says: str) -> None:
     done = history.here.perf("bisect", *words, *COMMAND, code=None)
     assert done.code in (2, 3)
     assert says in done.err
     assert "hint" in done.err or done.code == 2
 
 
-def test_versions_of_other_lines_have_no_row_between_them(history) -> None:
+def test_versions_of_other_lines_have_no_row_between_them(history: History) -> None:
     here = history.here
     here.git("checkout", "--quiet", "-b", "side", "HEAD~3")
     here.commit("aside")
@@ -535,7 +540,7 @@ def test_versions_of_other_lines_have_no_row_between_them(history) -> None:
     assert "git merge-base" in done.err
 
 
-def test_a_change_on_a_side_line_is_found_there(here) -> None:
+def test_a_change_on_a_side_line_is_found_there(here: Here) -> None:
     made = History(here)
     made.add("start")
     here.git("checkout", "--quiet", "-b", "side")
@@ -552,7 +557,7 @@ def test_a_change_on_a_side_line_is_found_there(here) -> None:
     assert [one["id"] for one in done.json["found"]] == [made.ids["side 2"]]
 
 
-def test_subjects_from_outside_move_no_cursor(here) -> None:
+def test_subjects_from_outside_move_no_cursor(here: Here) -> None:
     made = History(here)
     made.add("good")
     here.commit("evil \x1b[31m\u202e subject", work__py=PROGRAM.format(main=150, parser=50))
@@ -562,7 +567,7 @@ def test_subjects_from_outside_move_no_cursor(here) -> None:
     assert "\u202e" not in done.out
 
 
-def test_an_interrupt_says_how_to_go_on(history) -> None:
+def test_an_interrupt_says_how_to_go_on(history: History) -> None:
     here = history.here
     words = (*BISECT, "HEAD~13", "HEAD", *COMMAND)
     process = subprocess.Popen(

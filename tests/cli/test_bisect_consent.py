@@ -10,12 +10,18 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
 from perfcore_testing import profiles
 
 from perfcore.model import Header
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+
+    from .conftest import Here
 
 QUICK = ("--max-runs", "8")
 
@@ -27,36 +33,38 @@ def canary(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def versions(here):
+def versions(here: Here) -> Here:
     """A repository of three versions."""
     for number in range(2):
         here.commit(f"version {number}", number__txt=f"{number}\n")
     return here
 
 
-def journal(here) -> Path:
+def journal(here: Here) -> Path:
     return here.path / ".perf" / "bisect.json"
 
 
-def plant(here, **changes) -> None:
+def plant(here: Here, **changes: Any) -> None:
     """A journal of somebody else, of two versions."""
     ids = [here.git("rev-parse", revision).out.strip() for revision in ("HEAD~2", "HEAD")]
     command = {"argv": ["true"], "cmd": "true", **changes}
     journal(here).write_text(json.dumps({"format": 1, "versions": ids, "command": command}))
 
 
-def touching(canary: Path) -> dict[str, object]:
+def touching(canary: Path) -> dict[str, Any]:
     return {"argv": ("/bin/sh", "-c", f"touch {canary}"), "cmd": "true"}
 
 
-def foreign(canary: Path, **collector):
+def foreign(canary: Path, **collector: Any) -> Profile:
     """A profile of somebody else whose command or options leave a canary."""
     made = profiles.timed()
-    header = {"type": "time", **(touching(canary) if not collector else {"argv": ("true",), "cmd": "true"})}
-    return attrs.evolve(made, header=Header(**header), collector=attrs.evolve(made.collector, params=collector))
+    command = {"argv": ("true",), "cmd": "true"} if collector else touching(canary)
+    return attrs.evolve(
+        made, header=Header(type="time", **command), collector=attrs.evolve(made.collector, params=collector)
+    )
 
 
-def test_a_journal_of_somebody_else_runs_nothing(versions, canary) -> None:
+def test_a_journal_of_somebody_else_runs_nothing(versions: Here, canary: Path) -> None:
     for parts in (touching(canary), {"params": {"setup": f"touch {canary}"}}, {"env": {"LD_PRELOAD": "/evil.so"}}):
         plant(versions, **parts)
         done = versions.perf("bisect", code=7)
@@ -66,7 +74,7 @@ def test_a_journal_of_somebody_else_runs_nothing(versions, canary) -> None:
     assert "variable: LD_PRELOAD=/evil.so" in done.err
 
 
-def test_the_real_command_is_shown(versions, canary) -> None:
+def test_the_real_command_is_shown(versions: Here, canary: Path) -> None:
     plant(versions, **touching(canary))
     done = versions.perf("bisect", code=7)
     assert f"command: /bin/sh -c 'touch {canary}'" in done.err
@@ -75,7 +83,9 @@ def test_the_real_command_is_shown(versions, canary) -> None:
 
 @pytest.mark.parametrize("collector", [{}, {"setup": "touch {canary}"}, {"cleanup": "touch {canary}"}])
 @pytest.mark.parametrize("words", [("HEAD~1", "HEAD"), ("--auto",)])
-def test_a_profile_of_somebody_else_runs_nothing(slowed, canary, collector, words) -> None:
+def test_a_profile_of_somebody_else_runs_nothing(
+    slowed: Here, canary: Path, collector: dict[str, Any] | dict[str, str], words: tuple[str, ...]
+) -> None:
     made = foreign(canary, **{name: value.format(canary=canary) for name, value in collector.items()})
     for revision, wall in (("HEAD~1", 100_000_000), ("HEAD", 200_000_000)):
         version = slowed.git("rev-parse", revision).out.strip()
@@ -88,7 +98,7 @@ def test_a_profile_of_somebody_else_runs_nothing(slowed, canary, collector, word
     assert not journal(slowed).exists()
 
 
-def test_what_the_user_measured_is_bisected_without_a_question(versions) -> None:
+def test_what_the_user_measured_is_bisected_without_a_question(versions: Here) -> None:
     for revision in ("HEAD~2", "HEAD"):
         versions.perf("collect", "time", "--repeat", "2", "--add", "--version", revision, "--", "true")
     done = versions.perf("bisect", *QUICK, "HEAD~2", "HEAD", code=None)
@@ -98,7 +108,7 @@ def test_what_the_user_measured_is_bisected_without_a_question(versions) -> None
 
 
 @pytest.mark.parametrize("option", ["--setup", "--cleanup"])
-def test_what_the_user_measured_with_options_is_bisected_with_them(versions, canary, option) -> None:
+def test_what_the_user_measured_with_options_is_bisected_with_them(versions: Here, canary: Path, option: str) -> None:
     for revision in ("HEAD~2", "HEAD"):
         words = ("--repeat", "1", "--add", "--version", revision, option, f"touch {canary}", "--", "true")
         versions.perf("collect", "time", *words)
@@ -107,19 +117,19 @@ def test_what_the_user_measured_with_options_is_bisected_with_them(versions, can
     assert canary.exists()
 
 
-def test_what_was_measured_in_another_repository_is_a_command_of_that_one(versions, tmp_path) -> None:
+def test_what_was_measured_in_another_repository_is_a_command_of_that_one(versions: Here, tmp_path: Path) -> None:
     versions.perf("collect", "time", "--repeat", "1", "--add", "--", "true")
     theirs = Path(shutil.copytree(versions.path, tmp_path / "theirs"))
     assert versions.perf("bisect", "HEAD~2", "HEAD", code=7, cwd=theirs).code == 7
 
 
-def test_what_the_user_types_runs_whatever_a_journal_says(versions, canary) -> None:
+def test_what_the_user_types_runs_whatever_a_journal_says(versions: Here, canary: Path) -> None:
     plant(versions, **touching(canary))
     assert versions.perf("bisect", *QUICK, "HEAD~2", "HEAD", "--", "true", code=None).code in (0, 8)
     assert not canary.exists()
 
 
-def test_a_journal_for_other_versions_is_not_the_one_that_was_begun(versions) -> None:
+def test_a_journal_for_other_versions_is_not_the_one_that_was_begun(versions: Here) -> None:
     versions.perf("bisect", *QUICK, "HEAD~2", "HEAD", "--", "true", code=None)
     document = json.loads(journal(versions).read_text())
     other = {"versions": document["versions"][1:], "readings": [], "contains": [], "prior": [], "programs": {}}
@@ -127,14 +137,14 @@ def test_a_journal_for_other_versions_is_not_the_one_that_was_begun(versions) ->
     versions.perf("bisect", code=7)
 
 
-def test_a_list_that_cannot_be_written_stops_no_measurement(versions) -> None:
+def test_a_list_that_cannot_be_written_stops_no_measurement(versions: Here) -> None:
     (versions.home / "data" / "perfcore" / "commands").mkdir(parents=True)
     done = versions.collect("true")
     assert "will ask before it runs the same command again" in done.err
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
-def test_on_a_terminal_the_user_is_shown_what_runs_and_asked(versions, canary, answer) -> None:
+def test_on_a_terminal_the_user_is_shown_what_runs_and_asked(versions: Here, canary: Path, answer: str) -> None:
     plant(versions, **touching(canary))
     master, terminal = pty.openpty()
     process = subprocess.Popen(

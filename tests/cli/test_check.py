@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import pytest
 from perfcore_testing import profiles
 from perfcore_testing.distributions import Site
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 MS = 1_000_000
 
 
 @pytest.fixture
-def history(here):
+def history(here: Here) -> Here:
     """Three versions: the second as fast as the first, the third half as fast."""
     for subject, wall in (("", 100 * MS), ("Same", 100 * MS), ("Slower", 200 * MS)):
         if subject:
@@ -19,7 +25,7 @@ def history(here):
     return here
 
 
-def test_a_degradation_is_exit_code_1(history) -> None:
+def test_a_degradation_is_exit_code_1(history: Here) -> None:
     done = history.perf("check", code=1)
     assert "slower" in done.out
     assert "cpu" in done.out
@@ -27,17 +33,17 @@ def test_a_degradation_is_exit_code_1(history) -> None:
     assert done.err == ""
 
 
-def test_no_degradation_is_exit_code_0(history) -> None:
+def test_no_degradation_is_exit_code_0(history: Here) -> None:
     assert "0 regressions" in history.perf("check", "HEAD~1").out
 
 
-def test_getting_faster_is_no_degradation(history) -> None:
+def test_getting_faster_is_no_degradation(history: Here) -> None:
     history.commit("Fast again")
     history.register(profiles.timed(runs=12, wall=100 * MS))
     assert "1 improvement" in history.perf("check").out
 
 
-def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history) -> None:
+def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history: Here) -> None:
     slow = history.head
     history.commit("Unmeasured")
     history.commit("Other configuration")
@@ -48,7 +54,7 @@ def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history)
     assert {change["baseline"] for change in changes} == {slow[:10]}
 
 
-def test_another_machine_is_no_baseline(history) -> None:
+def test_another_machine_is_no_baseline(history: Here) -> None:
     history.commit("Moved")
     history.register(profiles.timed(runs=12, wall=900 * MS), environment_id="1:" + "f" * 40)
     done = history.perf("check")
@@ -56,18 +62,18 @@ def test_another_machine_is_no_baseline(history) -> None:
     assert "nothing was compared" in done.out
 
 
-def test_without_an_ancestor_it_says_so(history) -> None:
+def test_without_an_ancestor_it_says_so(history: Here) -> None:
     assert "no ancestor was measured in this configuration" in history.perf("check", "HEAD~2").out
 
 
-def test_a_version_without_profiles_is_an_error_with_what_to_do(history) -> None:
+def test_a_version_without_profiles_is_an_error_with_what_to_do(history: Here) -> None:
     history.commit("Unmeasured")
     done = history.perf("check", code=3)
     assert "there is nothing to check" in done.err
     assert "perf collect" in done.err
 
 
-def test_all_and_ranges_compare_each_version_with_the_one_before(history) -> None:
+def test_all_and_ranges_compare_each_version_with_the_one_before(history: Here) -> None:
     third, second, first = history.git("rev-list", "HEAD").out.split()
     every = history.perf("check", "--all", "--json", code=1).json
     pairs = {(change["baseline"], change["target"]) for change in every["changes"]}
@@ -77,7 +83,7 @@ def test_all_and_ranges_compare_each_version_with_the_one_before(history) -> Non
     history.perf("check", "HEAD~1..", code=1)
 
 
-def test_a_side_line_is_no_baseline_of_the_main_line(here) -> None:
+def test_a_side_line_is_no_baseline_of_the_main_line(here: Here) -> None:
     here.register(profiles.timed(runs=12, wall=100 * MS))
     first = here.head
     here.git("checkout", "--quiet", "-b", "side")
@@ -95,13 +101,13 @@ def test_a_side_line_is_no_baseline_of_the_main_line(here) -> None:
         assert pairs == {(first[:10], main[:10]), (main[:10], here.head[:10])}
 
 
-def test_a_range_without_versions_says_so(history) -> None:
+def test_a_range_without_versions_says_so(history: Here) -> None:
     for asked in ("HEAD..HEAD", "HEAD..HEAD~1"):
         assert history.perf("check", asked).out == f"{asked} holds no version\n"
         history.perf("check", asked, "--fail-on", "cannot-tell", code=8)
 
 
-def test_two_profiles_can_be_named(history) -> None:
+def test_two_profiles_can_be_named(history: Here) -> None:
     history.perf("check", "HEAD~2:0@i", "0@i", code=1)
     history.perf("check", "0@i", "HEAD~2:0@i")
     history.perf("tag", "base", "HEAD~2:0@i")
@@ -109,24 +115,24 @@ def test_two_profiles_can_be_named(history) -> None:
     history.perf("check", "profiles", "base", "0@i", code=1)
 
 
-def test_a_branch_may_be_called_as_a_word_is(history) -> None:
+def test_a_branch_may_be_called_as_a_word_is(history: Here) -> None:
     history.git("branch", "profiles", "HEAD~1")
     changes = history.perf("check", "profiles", "--json").json["changes"]
     assert {change["target"] for change in changes} == {history.git("rev-parse", "profiles").out[:10]}
 
 
-def test_two_versions_are_no_two_profiles(history) -> None:
+def test_two_versions_are_no_two_profiles(history: Here) -> None:
     done = history.perf("check", "HEAD~1", "HEAD", code=2)
     assert "HEAD~1..HEAD" in done.err
     assert "no profile" in history.perf("check", "HEAD~1", "nothing", code=3).err
 
 
-def test_profiles_of_different_types_cannot_be_compared(history) -> None:
+def test_profiles_of_different_types_cannot_be_compared(history: Here) -> None:
     history.register(profiles.traced())
     assert "cannot be compared" in history.perf("check", "0@i", "1@i", code=2).err
 
 
-def test_a_dirty_profile_is_compared_with_its_own_version(history) -> None:
+def test_a_dirty_profile_is_compared_with_its_own_version(history: Here) -> None:
     history.save(profiles.timed(runs=12, wall=500 * MS), dirty=True)
     done = history.perf("check", "0@p", "--json", code=1)
     assert {(c["baseline"], c["target"]) for c in done.json["changes"]} == {
@@ -134,7 +140,7 @@ def test_a_dirty_profile_is_compared_with_its_own_version(history) -> None:
     }
 
 
-def test_the_threshold_says_what_matters(history) -> None:
+def test_the_threshold_says_what_matters(history: Here) -> None:
     assert history.perf("check", "--threshold", "1.5").code == 0
     history.perf("config", "set", "check.threshold", "1.5")
     assert history.perf("check").code == 0
@@ -142,13 +148,13 @@ def test_the_threshold_says_what_matters(history) -> None:
     history.perf("check", "--threshold", "-1", code=2)
 
 
-def test_a_threshold_of_nothing_that_was_compared_is_told(history) -> None:
+def test_a_threshold_of_nothing_that_was_compared_is_told(history: Here) -> None:
     done = history.perf("check", "--threshold", "cpuu=0.1", "--threshold", "wall=0.1", code=1)
     assert "--threshold names 'cpuu', but the compared metrics are cpu, " in done.err
     assert "'wall'" not in done.err
 
 
-def test_json_has_everything_the_table_has(history) -> None:
+def test_json_has_everything_the_table_has(history: Here) -> None:
     made = history.perf("check", "--json", code=1).json
     assert made["schema"] == 1
     assert made["degraded"] is True
@@ -159,7 +165,7 @@ def test_json_has_everything_the_table_has(history) -> None:
     assert made["unpaired"] == []
 
 
-def test_verbose_says_what_each_verdict_rests_on(history) -> None:
+def test_verbose_says_what_each_verdict_rests_on(history: Here) -> None:
     short, long = history.perf("check", code=1).out, history.perf("check", "--verbose", code=1).out
     assert len(long.splitlines()) > len(short.splitlines())
     assert "max_rss" in long
@@ -176,12 +182,14 @@ def test_verbose_says_what_each_verdict_rests_on(history) -> None:
         (("no-such..HEAD",), 3, "no-such"),
     ],
 )
-def test_wrong_usage_is_one_error_and_never_exit_code_1(here, words, code, says) -> None:
+def test_wrong_usage_is_one_error_and_never_exit_code_1(
+    here: Here, words: tuple[str, ...], code: int, says: str
+) -> None:
     here.register()
     assert says in here.perf("check", *words, code=code).err
 
 
-def test_a_check_that_fails_is_no_degradation(history, site: Site) -> None:
+def test_a_check_that_fails_is_no_degradation(history: Here, site: Site) -> None:
     site.install(
         "acme-check",
         points={"perfcore.check": ["acme = acme_check:Check"], "perfcore.hooks": ["check_done:acme = acme_check:seen"]},
@@ -195,7 +203,7 @@ def test_a_check_that_fails_is_no_degradation(history, site: Site) -> None:
     assert (history.path / "seen").exists()
 
 
-def test_a_damaged_baseline_is_named(history) -> None:
+def test_a_damaged_baseline_is_named(history: Here) -> None:
     id = history.repository.entries(history.git("rev-parse", "HEAD~1").out.strip())[0].profile
     path = history.path / ".perf" / "objects" / id[:2] / id[2:]
     path.chmod(0o600)
@@ -203,7 +211,9 @@ def test_a_damaged_baseline_is_named(history) -> None:
     assert id in history.perf("check", code=4).err
 
 
-def test_real_programs_of_which_one_is_slower_are_told_apart(here, python) -> None:
+def test_real_programs_of_which_one_is_slower_are_told_apart(
+    here: Here, python: Callable[[str], tuple[str, ...]]
+) -> None:
     here.commit("Fast", count="200000")
     here.commit("Slow", count="600000")
     code = "n = int(open('count').read())\nfor i in range(n): i * i"

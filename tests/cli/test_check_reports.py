@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import attrs
@@ -12,11 +13,14 @@ import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.distributions import Site
 
+if TYPE_CHECKING:
+    from .conftest import Here
+
 MS = 1_000_000
 
 
 @pytest.fixture
-def unclear(here):
+def unclear(here: Here) -> Here:
     """Two versions of which the second was measured only twice."""
     here.register(profiles.timed(runs=12, wall=100 * MS))
     here.commit("Few runs")
@@ -24,7 +28,7 @@ def unclear(here):
     return here
 
 
-def test_each_format_can_stand_in_the_place_of_the_table(slowed) -> None:
+def test_each_format_can_stand_in_the_place_of_the_table(slowed: Here) -> None:
     printed = {name: slowed.perf("check", "--format", name, code=1).out for name in ("junit", "sarif", "github")}
     assert ElementTree.fromstring(printed["junit"]).attrib["failures"] == "1"
     levels = [result["level"] for result in json.loads(printed["sarif"])["runs"][0]["results"]]
@@ -35,7 +39,7 @@ def test_each_format_can_stand_in_the_place_of_the_table(slowed) -> None:
     assert slowed.perf("check", "--format", "table", code=1).out == slowed.perf("check", code=1).out
 
 
-def test_reports_are_written_beside_the_table(slowed) -> None:
+def test_reports_are_written_beside_the_table(slowed: Here) -> None:
     table = slowed.perf("check", code=1).out
     words = ("--report", "junit=out/a b/junit.xml", "--report", "sarif=x.sarif", "--report", "github=-")
     done = slowed.perf("check", *words, code=1)
@@ -61,7 +65,7 @@ class Broken:
 """
 
 
-def test_any_installed_report_is_taken_by_its_name(slowed, site: Site) -> None:
+def test_any_installed_report_is_taken_by_its_name(slowed: Here, site: Site) -> None:
     points = {"perfcore.report": ["ids = acme_reports:Ids", "broken = acme_reports:Broken"]}
     site.install("acme-reports", points=points, acme_reports=REPORTS)
     assert slowed.perf("check", "--format", "ids", code=1).out == f"cpu {slowed.head} b'hello\\n'"
@@ -70,14 +74,14 @@ def test_any_installed_report_is_taken_by_its_name(slowed, site: Site) -> None:
     assert (slowed.path / "ids.txt").read_text().startswith("cpu ")
 
 
-def test_an_unknown_report_names_the_distribution_that_may_bring_it(slowed) -> None:
+def test_an_unknown_report_names_the_distribution_that_may_bring_it(slowed: Here) -> None:
     assert "perfcore-report-gitlab may bring it" in slowed.perf("check", "--format", "gitlab", code=2).err
     plain = {"PERF_DISABLED_PLUGINS": "perfcore-report-ci"}
     assert "perfcore-report-ci may bring it" in slowed.perf("check", "--format", "sarif", env=plain, code=2).err
     assert slowed.perf("check", "--format", "json", env=plain, code=1).json["degraded"]
 
 
-def test_nothing_happens_by_itself_on_github(slowed) -> None:
+def test_nothing_happens_by_itself_on_github(slowed: Here) -> None:
     table = slowed.perf("check", code=1).out
     summary = slowed.path.parent / "summary"
     done = slowed.perf("check", env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary), "CI": "1"}, code=1)
@@ -99,13 +103,13 @@ def test_nothing_happens_by_itself_on_github(slowed) -> None:
         (("--threshold", "0.1", "--threshold", "0.2"), "given twice"),
     ],
 )
-def test_wrong_words_are_refused_before_anything_is_compared(slowed, words, says) -> None:
+def test_wrong_words_are_refused_before_anything_is_compared(slowed: Here, words: tuple[str, ...], says: str) -> None:
     done = slowed.perf("check", *words, code=2)
     assert says in done.err
     assert done.out == ""
 
 
-def test_a_report_that_cannot_be_written_is_an_error_and_hides_no_degradation(slowed) -> None:
+def test_a_report_that_cannot_be_written_is_an_error_and_hides_no_degradation(slowed: Here) -> None:
     (slowed.path / "file").write_text("")
     words = ("--report", "junit=file/junit.xml", "--report", "sarif=x.sarif")
     done = slowed.perf("check", *words, code=1)
@@ -117,12 +121,12 @@ def test_a_report_that_cannot_be_written_is_an_error_and_hides_no_degradation(sl
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no such device")
-def test_a_device_is_written_to_and_stays(slowed) -> None:
+def test_a_device_is_written_to_and_stays(slowed: Here) -> None:
     slowed.perf("check", "--report", "junit=/dev/null", code=1)
     assert not Path("/dev/null").is_file()
 
 
-def test_what_fails_is_a_choice(slowed) -> None:
+def test_what_fails_is_a_choice(slowed: Here) -> None:
     slowed.perf("check", "--fail-on", "never")
     slowed.perf("check", "--fail-on", "never", "--fail-on", "degradation:max_rss")
     slowed.perf("check", "--fail-on", "never", "--fail-on", "degradation:wall", code=1)
@@ -135,13 +139,13 @@ def test_what_fails_is_a_choice(slowed) -> None:
     slowed.perf("check", "--fail-on", "degradation", code=1)
 
 
-def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear) -> None:
+def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear: Here) -> None:
     assert "1 inconclusive" in unclear.perf("check").out
     unclear.perf("check", "--fail-on", "cannot-tell", code=8)
     unclear.perf("check", "--fail-on", "cannot-tell", "--fail-on", "degradation", code=8)
 
 
-def test_a_metric_that_nothing_has_is_an_error(slowed) -> None:
+def test_a_metric_that_nothing_has_is_an_error(slowed: Here) -> None:
     done = slowed.perf("check", "--threshold", "9", "--fail-on", "degradation:cpuu", code=2)
     assert "names 'cpuu', which is no metric of what was compared" in done.err
     assert "did you mean 'cpu'?" in done.err
@@ -151,13 +155,13 @@ def test_a_metric_that_nothing_has_is_an_error(slowed) -> None:
     slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:wall")
 
 
-def test_a_gate_that_compared_nothing_can_be_made_to_fail(here) -> None:
+def test_a_gate_that_compared_nothing_can_be_made_to_fail(here: Here) -> None:
     here.register(profiles.timed(runs=12))
     assert "nothing was compared" in here.perf("check").out
     here.perf("check", "--fail-on", "cannot-tell", code=8)
 
 
-def test_a_threshold_can_be_of_one_metric(slowed) -> None:
+def test_a_threshold_can_be_of_one_metric(slowed: Here) -> None:
     assert slowed.perf("check", "--threshold", "cpu=1.5", "--threshold", "wall=1.5").code == 0
     slowed.perf("check", "--threshold", "wall=1.5", code=1)
     slowed.perf("config", "set", "check.thresholds", "{cpu: 1.5}")
@@ -165,7 +169,7 @@ def test_a_threshold_can_be_of_one_metric(slowed) -> None:
     slowed.perf("check", "--threshold", "0.1", code=1)
 
 
-def test_the_result_is_kept_once_and_shown(slowed) -> None:
+def test_the_result_is_kept_once_and_shown(slowed: Here) -> None:
     assert "checked" not in slowed.perf("status").out
     slowed.perf("check", code=1)
     kept = slowed.snapshot()
@@ -183,7 +187,7 @@ def test_the_result_is_kept_once_and_shown(slowed) -> None:
     assert second["changes"] == []
 
 
-def test_a_version_in_which_nothing_changed_says_so(here) -> None:
+def test_a_version_in_which_nothing_changed_says_so(here: Here) -> None:
     here.register(profiles.timed(runs=12))
     here.commit("Same")
     here.register(profiles.timed(runs=12))
@@ -192,19 +196,19 @@ def test_a_version_in_which_nothing_changed_says_so(here) -> None:
     assert "checked" not in here.perf("log").out
 
 
-def test_a_version_of_which_nothing_can_be_told_says_so(unclear) -> None:
+def test_a_version_of_which_nothing_can_be_told_says_so(unclear: Here) -> None:
     unclear.perf("check")
     assert "and whether something changed cannot be told" in unclear.perf("status").out
 
 
-def test_signs_that_the_terminal_cannot_show_are_left_out(slowed) -> None:
+def test_signs_that_the_terminal_cannot_show_are_left_out(slowed: Here) -> None:
     slowed.perf("check", code=1)
     done = slowed.real.perf("status", env={"PYTHONIOENCODING": "ascii"})
     assert "\n  slower  +100.0 %  cpu" in done.out
     assert "\\u25b2" not in slowed.real.perf("log", env={"PYTHONIOENCODING": "ascii"}).out
 
 
-def test_a_history_is_kept_with_its_versions(here) -> None:
+def test_a_history_is_kept_with_its_versions(here: Here) -> None:
     for number in range(12):
         here.commit(f"Version {number}")
         here.register(profiles.timed(runs=12, wall=(100 if number < 6 else 200) * MS + number * MS // 10))
@@ -214,7 +218,7 @@ def test_a_history_is_kept_with_its_versions(here) -> None:
     assert "Version 6" in marked[0]
 
 
-def test_what_is_of_no_version_is_not_kept(slowed) -> None:
+def test_what_is_of_no_version_is_not_kept(slowed: Here) -> None:
     before = slowed.snapshot()
     slowed.perf("check", "HEAD~1:0@i", "0@i", code=1)
     slowed.perf("check", "--no-store", code=1)
@@ -225,14 +229,14 @@ def test_what_is_of_no_version_is_not_kept(slowed) -> None:
     assert {name for name in slowed.snapshot() if "/objects/" in name} == {n for n in before if "/objects/" in n}
 
 
-def test_results_survive_garbage_collection_and_fsck_reads_them(slowed) -> None:
+def test_results_survive_garbage_collection_and_fsck_reads_them(slowed: Here) -> None:
     slowed.perf("check", code=1)
     slowed.perf("gc", "--grace", "0")
     assert "OK: nothing is damaged or missing" in slowed.perf("fsck").err
     assert "slower" in slowed.perf("status").out
 
 
-def test_a_damaged_result_is_named_and_the_rest_goes_on(slowed) -> None:
+def test_a_damaged_result_is_named_and_the_rest_goes_on(slowed: Here) -> None:
     before = {name for name in slowed.snapshot() if "/objects/" in name}
     slowed.perf("check", code=1)
     for name in {name for name in slowed.snapshot() if "/objects/" in name} - before:
@@ -248,7 +252,7 @@ def test_a_damaged_result_is_named_and_the_rest_goes_on(slowed) -> None:
     assert "warning: the result is not kept:" in done.err
 
 
-def test_a_store_that_cannot_be_written_can_be_checked(slowed, site: Site) -> None:
+def test_a_store_that_cannot_be_written_can_be_checked(slowed: Here, site: Site) -> None:
     site.install(
         "acme-storage",
         points={"perfcore.storage": ["frozen = acme_storage:Frozen"]},
@@ -278,7 +282,7 @@ def notifiers(site: Site) -> Site:
     return site
 
 
-def test_notifiers_get_what_json_prints(slowed, notifiers: Site) -> None:
+def test_notifiers_get_what_json_prints(slowed: Here, notifiers: Site) -> None:
     project = slowed.real
     printed = project.perf("check", "--json", "--notify", "good", env=notifiers.env, code=1).json
     assert json.loads((slowed.path / "told").read_text()) == printed
@@ -288,7 +292,7 @@ def test_notifiers_get_what_json_prints(slowed, notifiers: Site) -> None:
     assert (slowed.path / "told").exists()
 
 
-def test_a_notifier_that_fails_is_told_and_hides_no_degradation(slowed, notifiers: Site) -> None:
+def test_a_notifier_that_fails_is_told_and_hides_no_degradation(slowed: Here, notifiers: Site) -> None:
     project = slowed.real
     done = project.perf("check", "--notify", "bad", "--notify", "good", env=notifiers.env, code=1)
     assert "acme-notify" in done.err
@@ -300,13 +304,13 @@ def test_a_notifier_that_fails_is_told_and_hides_no_degradation(slowed, notifier
     assert done.out == "", "that is known before anything is compared"
 
 
-def test_a_notifier_of_the_project_has_to_be_trusted(slowed, notifiers: Site) -> None:
+def test_a_notifier_of_the_project_has_to_be_trusted(slowed: Here, notifiers: Site) -> None:
     slowed.write(".perfcore.yml", "check: {notify: [good]}\n")
     slowed.real.perf("check", env=notifiers.env, code=7)
     assert not (slowed.path / "told").exists()
 
 
-def test_hostile_names_stay_text_on_the_terminal(here) -> None:
+def test_hostile_names_stay_text_on_the_terminal(here: Here) -> None:
     name = hostile.NAMES[4] + hostile.NAMES[2]
     for wall in (100 * MS, 200 * MS):
         here.commit("Next")

@@ -8,22 +8,26 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from perfcore_testing.distributions import Site
 
+if TYPE_CHECKING:
+    from .conftest import Here
+
 FAST = ("collect", "time", "--repeat", "1", "--warmup", "0")
 
 
-def test_what_is_measured_becomes_pending(here) -> None:
+def test_what_is_measured_becomes_pending(here: Here) -> None:
     out = here.perf(*FAST, "--", "true").out
     assert "cpu" in out
     name = out.rsplit("-> ", 1)[1].strip()
     assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == [name]
 
 
-def test_add_registers_at_once(here) -> None:
+def test_add_registers_at_once(here: Here) -> None:
     out = here.perf(*FAST, "--add", "--", "true").out
     id = out.rsplit("registered as ", 1)[1].strip()
     status = here.perf("status", "--json").json
@@ -31,7 +35,7 @@ def test_add_registers_at_once(here) -> None:
     assert status["pending"] == []
 
 
-def test_json_says_what_was_measured(here) -> None:
+def test_json_says_what_was_measured(here: Here) -> None:
     made = here.perf(*FAST, "--json", "--", "echo", "a b").json
     assert made["schema"] == 1
     assert made["failed"] == []
@@ -42,7 +46,7 @@ def test_json_says_what_was_measured(here) -> None:
     assert {"cpu", "wall"} <= {metric["metric"] for metric in row["metrics"]}
 
 
-def test_words_reach_the_command_as_they_were_typed(here, python) -> None:
+def test_words_reach_the_command_as_they_were_typed(here: Here, python: Callable[[str], tuple[str, ...]]) -> None:
     words = ["two words", "a\"b'c", "semi;colon", "new\nline", "<script>", "$HOME", "*", "--json", "-r"]
     code = "import sys, json; json.dump(sys.argv[1:], open('got', 'w'))"
     done = here.perf(*FAST, "--", *python(code), *words)
@@ -50,22 +54,22 @@ def test_words_reach_the_command_as_they_were_typed(here, python) -> None:
     assert "\nline" not in done.out
 
 
-def test_options_behind_the_command_are_the_command_s(here) -> None:
+def test_options_behind_the_command_are_the_command_s(here: Here) -> None:
     assert here.perf(*FAST, "--json", "echo", "--repeat", "7").json["profiles"][0]["argv"] == ["echo", "--repeat", "7"]
 
 
-def test_commands_as_text_are_split_as_a_shell_would_and_run_in_turn(here) -> None:
+def test_commands_as_text_are_split_as_a_shell_would_and_run_in_turn(here: Here) -> None:
     rows = here.perf(*FAST, "--json", "-c", "echo 'a b' c", "-c", "true").json["profiles"]
     assert [row["argv"] for row in rows] == [["echo", "a b", "c"], ["true"]]
 
 
-def test_workloads_come_last_each_in_turn(here) -> None:
+def test_workloads_come_last_each_in_turn(here: Here) -> None:
     rows = here.perf(*FAST, "--json", "-w", "one file", "-w", "two", "--", "echo", "-n").json["profiles"]
     assert [row["argv"] for row in rows] == [["echo", "-n", "one file"], ["echo", "-n", "two"]]
     assert len({row["config_id"] for row in rows}) == 2
 
 
-def test_a_shell_runs_only_when_it_is_asked_to(here) -> None:
+def test_a_shell_runs_only_when_it_is_asked_to(here: Here) -> None:
     done = here.perf(*FAST, "-c", "echo a > made && true", code=2)
     assert "needs a shell" in done.err
     assert "--shell" in done.err
@@ -74,7 +78,7 @@ def test_a_shell_runs_only_when_it_is_asked_to(here) -> None:
     assert (here.path / "made").read_text() == "a\n"
 
 
-def test_a_text_that_cannot_be_split_is_an_error(here) -> None:
+def test_a_text_that_cannot_be_split_is_an_error(here: Here) -> None:
     assert "cannot be split" in here.perf(*FAST, "-c", "echo 'a", code=2).err
 
 
@@ -95,54 +99,58 @@ def test_a_text_that_cannot_be_split_is_an_error(here) -> None:
         (("--cwd", "missing", "--", "true"), "no folder missing"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_runs(here, words, says) -> None:
+def test_wrong_usage_is_told_before_anything_runs(here: Here, words: tuple[str, ...], says: str) -> None:
     done = here.perf("collect", "time", *words, code=2)
     assert says in done.err
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_an_unknown_collector_is_an_error_naming_the_nearest(here) -> None:
+def test_an_unknown_collector_is_an_error_naming_the_nearest(here: Here) -> None:
     done = here.perf("collect", "tme", "--", "true", code=5)
     assert "there is no collector 'tme'" in done.err
     assert "did you mean 'time'?" in done.err
 
 
-def test_an_unknown_postprocessor_is_told_before_anything_runs(here, python) -> None:
+def test_an_unknown_postprocessor_is_told_before_anything_runs(
+    here: Here, python: Callable[[str], tuple[str, ...]]
+) -> None:
     done = here.perf(*FAST, "-p", "sharpen", "--", *python("open('ran', 'w')"), code=5)
     assert "there is no postprocessor 'sharpen'" in done.err
     assert not (here.path / "ran").exists()
 
 
-def test_a_command_that_is_not_there_is_one_error(here) -> None:
+def test_a_command_that_is_not_there_is_one_error(here: Here) -> None:
     done = here.perf(*FAST, "--", "no-such-program-5d1", code=6)
     assert "no-such-program-5d1" in done.err
     assert "Traceback" not in done.err
     assert done.err.count("perf: ") == 1
 
 
-def test_one_that_fails_does_not_keep_the_others_from_being_measured(here) -> None:
+def test_one_that_fails_does_not_keep_the_others_from_being_measured(here: Here) -> None:
     done = here.perf(*FAST, "-c", "false", "-c", "true", code=6)
     assert "false" in done.err
     assert [row["cmd"] for row in here.perf("status", "--json").json["pending"]] == ["true"]
 
 
-def test_a_command_that_never_ends_is_ended(here) -> None:
+def test_a_command_that_never_ends_is_ended(here: Here) -> None:
     done = here.perf(*FAST, "--timeout", "200ms", "--", "sleep", "1000", code=6)
     assert "200ms" in done.err or "0.2 s" in done.err
 
 
-def test_a_command_that_prints_a_lot_is_measured_all_the_same(here, python) -> None:
+def test_a_command_that_prints_a_lot_is_measured_all_the_same(
+    here: Here, python: Callable[[str], tuple[str, ...]]
+) -> None:
     code = "import os\nfor _ in range(2000): os.write(1, b'x' * 1000000)"
     done = here.perf(*FAST, "--", *python(code))
     assert len(done.out) < 2000
 
 
-def test_variables_are_set_for_the_command_only(here, python) -> None:
+def test_variables_are_set_for_the_command_only(here: Here, python: Callable[[str], tuple[str, ...]]) -> None:
     here.perf(*FAST, "-e", "GREETING=a=b", "--", *python("import os; open('got', 'w').write(os.environ['GREETING'])"))
     assert (here.path / "got").read_text() == "a=b"
 
 
-def test_it_runs_where_the_user_stands_or_where_it_is_told(here) -> None:
+def test_it_runs_where_the_user_stands_or_where_it_is_told(here: Here) -> None:
     below = here.path / "a folder"
     below.mkdir()
     here.perf(*FAST, "--", "touch", "here", cwd=below)
@@ -150,7 +158,9 @@ def test_it_runs_where_the_user_stands_or_where_it_is_told(here) -> None:
     assert sorted(path.name for path in below.iterdir()) == ["here", "there"]
 
 
-def test_each_version_is_measured_in_a_clean_tree_of_its_own(here, python) -> None:
+def test_each_version_is_measured_in_a_clean_tree_of_its_own(
+    here: Here, python: Callable[[str], tuple[str, ...]]
+) -> None:
     first = here.commit("Two", number="2")
     second = here.commit("Three", number="3")
     here.write("number", "changed")
@@ -170,7 +180,7 @@ def test_each_version_is_measured_in_a_clean_tree_of_its_own(here, python) -> No
     assert here.git("worktree", "list").out.count("\n") == 1
 
 
-def test_many_versions_share_a_session_where_their_trees_are_small(here) -> None:
+def test_many_versions_share_a_session_where_their_trees_are_small(here: Here) -> None:
     for number in range(17):
         here.commit(f"Change {number}")
     here.perf(*FAST, "--all", "--", "true")
@@ -180,7 +190,7 @@ def test_many_versions_share_a_session_where_their_trees_are_small(here) -> None
 LARGE = ("config", "set", "execute.pre_run")  # truncate makes a file with nothing in it
 
 
-def test_sessions_take_turns_along_a_history_and_share_versions(here) -> None:
+def test_sessions_take_turns_along_a_history_and_share_versions(here: Here) -> None:
     """What the machine does between them is no step anywhere, and each version takes turns with the one before it."""
     versions = [here.head, *(here.commit(f"Change {number}") for number in range(20))]
     here.perf(*LARGE, "truncate -s 64M made")
@@ -193,7 +203,7 @@ def test_sessions_take_turns_along_a_history_and_share_versions(here) -> None:
     assert len(shown) == sum(map(len, sessions))
 
 
-def test_a_version_of_two_sessions_that_does_not_build_is_told_once(here) -> None:
+def test_a_version_of_two_sessions_that_does_not_build_is_told_once(here: Here) -> None:
     for number in range(20):
         here.commit(f"Change {number}", broken="x" if number == 7 else "")
     here.perf(*LARGE, "[truncate -s 64M made, test ! -s broken]")
@@ -202,7 +212,7 @@ def test_a_version_of_two_sessions_that_does_not_build_is_told_once(here) -> Non
     assert len(done.json["profiles"]) == 23
 
 
-def test_what_an_interrupt_left_out_is_measured_with_missing(here) -> None:
+def test_what_an_interrupt_left_out_is_measured_with_missing(here: Here) -> None:
     """Profiles of the sessions that were over are kept; versions that they share count as measured."""
     versions = [here.head, *(here.commit(f"Change {number}") for number in range(20))]
     here.perf(*LARGE, "truncate -s 64M made")
@@ -222,7 +232,7 @@ def _by_session(here: Any) -> dict[str, list[str]]:
     return found
 
 
-def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here) -> None:
+def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here: Here) -> None:
     first = here.head
     second = here.commit("Second")
     third = here.commit("Third")
@@ -237,13 +247,13 @@ def test_since_and_all_take_versions_oldest_first_and_missing_the_rest(here) -> 
     assert measured("--all") == [first, second, third]
 
 
-def test_an_unknown_version_is_an_error_before_anything_runs(here) -> None:
+def test_an_unknown_version_is_an_error_before_anything_runs(here: Here) -> None:
     done = here.perf(*FAST, "-v", "HEAD", "-v", "no-such", "--", "touch", "ran", code=3)
     assert "no-such" in done.err
     assert not (here.path / "ran").exists()
 
 
-def test_a_version_is_built_before_it_is_measured(here) -> None:
+def test_a_version_is_built_before_it_is_measured(here: Here) -> None:
     here.perf("config", "set", "execute.pre_run", "[touch built, touch 'built twice']")
     here.commit("Second")
     here.perf(*FAST, "--all", "--add", "--", "ls", "built", "built twice")
@@ -253,7 +263,7 @@ def test_a_version_is_built_before_it_is_measured(here) -> None:
     here.perf(*FAST, "--", "ls", "built")
 
 
-def test_a_version_that_does_not_build_is_told_and_the_others_are_measured(here) -> None:
+def test_a_version_that_does_not_build_is_told_and_the_others_are_measured(here: Here) -> None:
     here.perf("config", "set", "execute.pre_run", "ls README")
     bad = here.head
     here.git("rm", "--quiet", "README")
@@ -266,7 +276,7 @@ def test_a_version_that_does_not_build_is_told_and_the_others_are_measured(here)
     assert "pre_run 'ls README' failed with exit code 2" in failed["error"]
 
 
-def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here) -> None:
+def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here: Here) -> None:
     here.commit("Build", __perfcore__yml="execute:\n  pre_run: [touch built]\n")
     done = here.perf(*FAST, "--", "true", code=7)
     assert "execute.pre_run" in done.err
@@ -281,7 +291,7 @@ def test_commands_of_a_versioned_file_run_only_after_the_user_trusted_them(here)
     assert not (here.path / "other").exists()
 
 
-def test_uncommitted_changes_are_measured_marked_and_never_registered(here) -> None:
+def test_uncommitted_changes_are_measured_marked_and_never_registered(here: Here) -> None:
     here.perf(*FAST, "--add", "--", "true")
     here.write("README", "changed\n")
     done = here.perf(*FAST, "--add", "--", "true", code=2)
@@ -296,14 +306,14 @@ def test_uncommitted_changes_are_measured_marked_and_never_registered(here) -> N
     assert len(here.perf("status", "--json").json["profiles"]) == 1
 
 
-def test_help_lists_the_options_of_schedule_and_collector_with_defaults(here) -> None:
+def test_help_lists_the_options_of_schedule_and_collector_with_defaults(here: Here) -> None:
     out = here.perf("collect", "time", "--help").out
     for option in ("--repeat", "--warmup", "--budget", "--timeout", "--on-failure", "--version", "--since"):
         assert option in out
     assert "[default: 10]" in out
 
 
-def test_an_observer_s_failure_never_loses_a_profile(here, site: Site) -> None:
+def test_an_observer_s_failure_never_loses_a_profile(here: Here, site: Site) -> None:
     site.install(
         "acme-watch",
         points={
@@ -319,7 +329,7 @@ def test_an_observer_s_failure_never_loses_a_profile(here, site: Site) -> None:
     assert "acme" not in here.real.perf(*FAST, "--", "true", env=blocked).err
 
 
-def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here) -> None:
+def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here: Here) -> None:
     command = [sys.executable, "-m", "perfcore", *FAST, "--version", "HEAD", "-e", f"OUT={here.path}/pid", "--shell"]
     process = subprocess.Popen(
         [*command, "--", "echo $$ > $OUT.new; mv $OUT.new $OUT; exec sleep 600"],

@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
 
 import pytest
@@ -15,24 +17,27 @@ from perfcore_testing.check import measured, noisy
 
 from perfcore.text import printable
 
+if TYPE_CHECKING:
+    from .conftest import Here
+
 SLOW, QUICK = 600_000, 150_000
 WORK = "total = 0\nfor i in range({}): total += i * i"
 
 
 @pytest.fixture
-def work(python):
+def work(python: Callable[[str], tuple[str, ...]]) -> Callable[[int], str]:
     """A command as a text, that computes for so many rounds."""
     return lambda rounds: shlex.join(python(WORK.format(rounds)))
 
 
-def test_a_program_that_is_much_slower_is_told_and_fails(here, work) -> None:
+def test_a_program_that_is_much_slower_is_told_and_fails(here: Here, work: Callable[[int], str]) -> None:
     done = here.perf("compare", "-c", work(QUICK), "-c", work(SLOW), code=1)
     assert "B is slower: cpu +" in done.out
     assert "slower" in done.lines[4]
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_one_that_is_faster_is_told_and_does_not_fail(here, work) -> None:
+def test_one_that_is_faster_is_told_and_does_not_fail(here: Here, work: Callable[[int], str]) -> None:
     found = here.perf("compare", "--json", "-c", work(SLOW), "-c", work(QUICK)).json
     assert (found["schema"], found["answer"], found["kind"], found["stopped"]) == (
         1,
@@ -49,7 +54,7 @@ def test_one_that_is_faster_is_told_and_does_not_fail(here, work) -> None:
     assert [side["command"] for side in found["sides"]] == [work(SLOW), work(QUICK)]
 
 
-def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
+def test_what_is_the_same_is_not_measured_unless_asked(here: Here) -> None:
     same = ("compare", "-c", "touch ran", "-c", "touch ran")
     assert "nothing was measured" in here.perf(*same).out
     assert not (here.path / "ran").exists()
@@ -59,7 +64,7 @@ def test_what_is_the_same_is_not_measured_unless_asked(here) -> None:
     assert (here.path / "ran").exists()
 
 
-def test_a_comparison_is_reported_like_a_check(here, follow_schema) -> None:
+def test_a_comparison_is_reported_like_a_check(here: Here, follow_schema: Callable[[str, Any], None]) -> None:
     names = [here.save(measured(noisy(1e6, seed)), created=seed) for seed in (1, 2)]
     words = ("compare", *names)
     table = here.perf(*words, code=None)
@@ -73,7 +78,7 @@ def test_a_comparison_is_reported_like_a_check(here, follow_schema) -> None:
     assert "there is no format 'xml'" in here.perf(*words, "--format", "xml", code=2).err
 
 
-def test_versions_with_equal_trees_are_not_measured(here) -> None:
+def test_versions_with_equal_trees_are_not_measured(here: Here) -> None:
     here.commit("One", prog__sh="exit 0\n")
     here.commit("Two", prog__sh="exit 9\n")
     here.commit("One again", prog__sh="exit 0\n")
@@ -81,7 +86,7 @@ def test_versions_with_equal_trees_are_not_measured(here) -> None:
     assert "exited with code 9" in here.perf("compare", "HEAD~1", "HEAD", "--", "sh", "prog.sh", code=6).err
 
 
-def test_versions_with_equal_inputs_are_not_measured(here) -> None:
+def test_versions_with_equal_inputs_are_not_measured(here: Here) -> None:
     here.commit("Program", prog__sh="touch $OUT\n")
     here.commit("Only words", README="other words\n")
     out = here.path.parent / "out"
@@ -97,7 +102,7 @@ def test_versions_with_equal_inputs_are_not_measured(here) -> None:
     assert out.exists()
 
 
-def test_a_change_that_is_no_declared_input_is_measured(here) -> None:
+def test_a_change_that_is_no_declared_input_is_measured(here: Here) -> None:
     here.commit("Program", prog__sh="touch $OUT\n")
     here.commit("Only words", README="other words\n")
     out = here.path.parent / "out"
@@ -105,7 +110,7 @@ def test_a_change_that_is_no_declared_input_is_measured(here) -> None:
     assert out.exists()
 
 
-def test_two_versions_run_in_trees_of_their_own(here) -> None:
+def test_two_versions_run_in_trees_of_their_own(here: Here) -> None:
     quick = here.commit("Quick", prog__py=WORK.format(QUICK))
     slow = here.commit("Slow", prog__py=WORK.format(SLOW))
     here.write("prog.py", "raise SystemExit(1)")
@@ -119,7 +124,7 @@ def test_two_versions_run_in_trees_of_their_own(here) -> None:
     assert here.git("worktree", "list").out.count("\n") == 1
 
 
-def test_the_working_tree_is_compared_with_the_head(here) -> None:
+def test_the_working_tree_is_compared_with_the_head(here: Here) -> None:
     here.commit("Slow", prog__py=WORK.format(SLOW))
     here.write("prog.py", WORK.format(QUICK))
     command = ("--json", "--", sys.executable, "-S", "-E", "prog.py")
@@ -129,7 +134,7 @@ def test_the_working_tree_is_compared_with_the_head(here) -> None:
     assert here.perf("compare", "HEAD", *command).json["answer"] == "faster"
 
 
-def test_profiles_that_are_there_are_compared_without_a_run(here) -> None:
+def test_profiles_that_are_there_are_compared_without_a_run(here: Here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (2, 5e6), (3, 6e6))]
     assert "B is slower: cpu +" in here.perf("compare", names[0], names[2], code=1).out
     assert "20 pairs of runs that were there" in here.perf("compare", names[0], names[2], code=1).out
@@ -139,13 +144,13 @@ def test_profiles_that_are_there_are_compared_without_a_run(here) -> None:
     assert found["needed"] > 20
 
 
-def test_several_profiles_are_one_side(here) -> None:
+def test_several_profiles_are_one_side(here: Here) -> None:
     for seed in range(4):
         here.save(measured(noisy(5e6 if seed < 2 else 1e7, seed), session="s" if seed % 2 else "t"), created=seed)
     assert here.perf("compare", "0@p-1@p", "2@p-3@p", "--json", code=1).json["pairs"] == 40
 
 
-def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here, work) -> None:
+def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here: Here, work: Callable[[int], str]) -> None:
     words = ("compare", "--again", "--budget", "1ms", "-c", work(1000), "-c", work(1000))
     done = here.perf(*words, code=8)
     assert "all that the budget allows" in done.out
@@ -155,7 +160,7 @@ def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here, work) -> Non
     assert found["pairs"] == 1
 
 
-def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here, work) -> None:
+def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here: Here, work: Callable[[int], str]) -> None:
     words = ("compare", "--again", "--max-pairs", "6", "--threshold", "0", "-c", work(1000), "-c", work(1000))
     found = here.perf(*words, "--json", code=None).json
     assert found["pairs"] == 6
@@ -163,7 +168,7 @@ def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here, work
     assert (found["answer"] == "cannot tell") == (found["stopped"] == "pairs")
 
 
-def test_what_was_measured_can_be_kept_and_compared_again(here, work) -> None:
+def test_what_was_measured_can_be_kept_and_compared_again(here: Here, work: Callable[[int], str]) -> None:
     done = here.perf("compare", "--keep", "--max-pairs", "8", "-c", work(QUICK), "-c", work(SLOW), code=1)
     pending = here.perf("status", "--json").json["pending"]
     sides = [[row["name"] for row in pending if str(rounds) in row["cmd"] + row["args"]] for rounds in (QUICK, SLOW)]
@@ -173,7 +178,7 @@ def test_what_was_measured_can_be_kept_and_compared_again(here, work) -> None:
     assert here.perf("compare", sides[0][0], sides[1][0], "--json", code=1).json["pairs"] == 8
 
 
-def test_another_metric_can_decide(here, work) -> None:
+def test_another_metric_can_decide(here: Here, work: Callable[[int], str]) -> None:
     found = here.perf("compare", "--metric", "wall", "--json", "-c", "true", "-c", "sleep 0.05", code=1).json
     assert (found["metric"], found["changes"][0]["primary"]) == ("wall", True)
     done = here.perf("compare", "--metric", "wal", "-c", "true", "-c", work(10), code=2)
@@ -181,7 +186,7 @@ def test_another_metric_can_decide(here, work) -> None:
     assert "wall" in done.err
 
 
-def test_a_metric_that_nobody_measures_is_told_although_both_sides_are_the_same(here) -> None:
+def test_a_metric_that_nobody_measures_is_told_although_both_sides_are_the_same(here: Here) -> None:
     same = ("-c", "touch ran", "-c", "touch ran")
     done = here.perf("compare", "--metric", "wal", *same, code=2)
     assert "nothing was measured of 'wal'" in done.err
@@ -190,14 +195,14 @@ def test_a_metric_that_nobody_measures_is_told_although_both_sides_are_the_same(
     assert not (here.path / "ran").exists()
 
 
-def test_all_metrics_and_their_evidence_are_told_on_demand(here, work) -> None:
+def test_all_metrics_and_their_evidence_are_told_on_demand(here: Here, work: Callable[[int], str]) -> None:
     done = here.perf("compare", "--verbose", "-c", work(QUICK), "-c", work(SLOW), code=1)
     assert "minor_faults" in done.out
     assert "cpu: " in done.out
     assert "signed-rank p=" in done.out
 
 
-def test_a_configured_threshold_is_the_band(here) -> None:
+def test_a_configured_threshold_is_the_band(here: Here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (3, 6e6))]
     here.perf("config", "set", "check.threshold", "0.5")
     assert here.perf("compare", *names, "--json").json["threshold"] == 0.5
@@ -241,7 +246,7 @@ check:
 
 
 @pytest.mark.parametrize("words", [("--again", "-c", "true", "-c", "true"), ("0@p", "1@p")])
-def test_the_first_check_that_the_rules_name_decides(here, words) -> None:
+def test_the_first_check_that_the_rules_name_decides(here: Here, words: tuple[str, ...]) -> None:
     for seed in (1, 2):
         here.save(measured(noisy(5e6, seed), session="s"), created=seed)
     here.write("checks.py", CHECK)
@@ -281,25 +286,25 @@ def test_the_first_check_that_the_rules_name_decides(here, words) -> None:
         (("--cwd", "/", "--", "true"), "outside the tree"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_runs(here, words, says) -> None:
+def test_wrong_usage_is_told_before_anything_runs(here: Here, words: tuple[str, ...], says: str) -> None:
     done = here.perf("compare", *words, code=2)
     assert says in done.err
 
 
-def test_what_is_not_there_is_an_error(here) -> None:
+def test_what_is_not_there_is_an_error(here: Here) -> None:
     assert "no-such" in here.perf("compare", "no-such", "--", "true", code=3).err
     assert "no-such" in here.perf("compare", "no-such", "nor-this", code=3).err
     assert "no collector 'tme'" in here.perf("compare", "--collector", "tme", "-c", "true", "-c", "ls", code=5).err
 
 
 @pytest.mark.parametrize("programs", [("true", "false"), ("false", "true"), ("true", "no-such-program-5d1")])
-def test_a_command_that_fails_is_an_error_and_no_verdict(here, programs) -> None:
+def test_a_command_that_fails_is_an_error_and_no_verdict(here: Here, programs: tuple[str, ...]) -> None:
     done = here.perf("compare", *(word for each in programs for word in ("-c", each)), code=6)
     assert done.out == ""
     assert done.err.count("perf: ") == 1
 
 
-def test_a_version_that_does_not_build_is_named(here) -> None:
+def test_a_version_that_does_not_build_is_named(here: Here) -> None:
     here.commit("Good", good="")
     here.commit("Bad")
     here.git("rm", "--quiet", "good")
@@ -311,7 +316,7 @@ def test_a_version_that_does_not_build_is_named(here) -> None:
     assert "nothing was measured" in here.perf("compare", "HEAD", "HEAD", "--no-build", "--", "true").out
 
 
-def test_a_version_that_nobody_builds_is_named_with_what_would_build_it(here) -> None:
+def test_a_version_that_nobody_builds_is_named_with_what_would_build_it(here: Here) -> None:
     here.commit("Source", Makefile="prog:\n\tcp source prog\n", source="#!/bin/sh\n")
     here.commit("Another", source="#!/bin/sh\n:\n")
     here.write("prog", "#!/bin/sh\n")
@@ -324,7 +329,7 @@ def test_a_version_that_nobody_builds_is_named_with_what_would_build_it(here) ->
     assert "execute.pre_run builds the tree of each version, and made no such file" in here.perf(*words, code=6).err
 
 
-def test_the_version_in_which_a_command_fails_is_named_with_a_hint_that_works(here) -> None:
+def test_the_version_in_which_a_command_fails_is_named_with_a_hint_that_works(here: Here) -> None:
     here.commit("Good", prog__py="")
     here.commit("Bad", prog__py="raise SystemExit(3)")
     command = (sys.executable, "-I", "-S", "prog.py")
@@ -337,7 +342,7 @@ def test_the_version_in_which_a_command_fails_is_named_with_a_hint_that_works(he
     here.perf("compare", "--budget", "10ms", "HEAD~1", "HEAD", "--", *command, code=8)
 
 
-def test_one_version_on_both_sides_has_two_trees(here, python) -> None:
+def test_one_version_on_both_sides_has_two_trees(here: Here, python: Callable[[str], tuple[str, ...]]) -> None:
     command = python("import os; open(os.environ['OUT'], 'a').write(os.getcwd() + chr(10))")
     out = here.path.parent / "out"
     words = ("compare", "--again", "--budget", "1ms", "-e", f"OUT={out}", "HEAD", "HEAD")
@@ -345,7 +350,7 @@ def test_one_version_on_both_sides_has_two_trees(here, python) -> None:
     assert len(set(out.read_text().split())) == 2
 
 
-def test_programs_are_compared_outside_of_a_repository(bare, work) -> None:
+def test_programs_are_compared_outside_of_a_repository(bare: Here, work: Callable[[int], str]) -> None:
     assert "B is slower" in bare.perf("compare", "-c", work(QUICK), "-c", work(SLOW), code=1).out
     assert list(bare.path.iterdir()) == []
     assert "not inside a perfcore repository" in bare.perf("compare", "HEAD", "--", "true", code=3).err
@@ -355,7 +360,7 @@ def test_programs_are_compared_outside_of_a_repository(bare, work) -> None:
     assert kept.out == ""
 
 
-def test_names_cannot_drive_a_terminal(here) -> None:
+def test_names_cannot_drive_a_terminal(here: Here) -> None:
     done = here.perf(
         "compare", "--budget", "1ms", "-c", "true '\x1b[2J\n<script>'", "-c", "true '\u202ename'", code=None
     )
@@ -364,7 +369,7 @@ def test_names_cannot_drive_a_terminal(here) -> None:
     assert "\\x1b[2J\\n<script>" in done.out
 
 
-def test_an_interrupt_leaves_nothing_behind(here, work) -> None:
+def test_an_interrupt_leaves_nothing_behind(here: Here, work: Callable[[int], str]) -> None:
     folder = here.path.parent / "running"
     text = shlex.join(("sh", "-c", f"touch {folder}; sleep 0.1"))
     process = subprocess.Popen(
@@ -387,7 +392,7 @@ def test_an_interrupt_leaves_nothing_behind(here, work) -> None:
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_an_interrupt_keeps_what_is_complete(here, python) -> None:
+def test_an_interrupt_keeps_what_is_complete(here: Here, python: Callable[[str], tuple[str, ...]]) -> None:
     """It comes in the second batch that counts, or a later one: the first takes no more than 34 runs."""
     count = here.path.parent / "count"
     text = shlex.join(python(f"import time; open({str(count)!r}, 'a').write('.'); time.sleep(0.03)"))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import shlex
 import stat
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from .conftest import Here
 
-def test_a_value_that_was_set_is_read_and_says_where_it_comes_from(here) -> None:
+
+def test_a_value_that_was_set_is_read_and_says_where_it_comes_from(here: Here) -> None:
     here.perf("config", "set", "gc.grace", "3d")
     assert here.perf("config", "get", "gc.grace").out == "259200.0\n"
     assert "gc.grace = 3d  (local)" in here.perf("config", "get").lines
@@ -19,9 +23,9 @@ def test_a_value_that_was_set_is_read_and_says_where_it_comes_from(here) -> None
     assert here.perf("config", "get", "gc.grace", "--json").json["value"] == 259200
 
 
-def test_layers_outweigh_one_another_from_user_to_local(here) -> None:
-    for value, where in (("0.1", "--user"), ("0.2", "--project")):
-        here.perf("config", "set", where, "check.threshold", value)
+def test_layers_outweigh_one_another_from_user_to_local(here: Here) -> None:
+    for value, option in (("0.1", "--user"), ("0.2", "--project")):
+        here.perf("config", "set", option, "check.threshold", value)
         assert here.perf("config", "get", "check.threshold").out == f"{value}\n"
     here.perf("config", "set", "check.threshold", "0.3")
     assert here.perf("config", "get", "check.threshold").out == "0.3\n"
@@ -30,13 +34,13 @@ def test_layers_outweigh_one_another_from_user_to_local(here) -> None:
         assert here.perf("config", "get", "check.threshold").out == f"{value}\n"
 
 
-def test_the_user_s_own_can_be_set_outside_of_a_repository(bare) -> None:
+def test_the_user_s_own_can_be_set_outside_of_a_repository(bare: Here) -> None:
     bare.perf("config", "set", "--user", "check.threshold", "0.1")
     assert bare.perf("config", "get", "check.threshold").out == "0.1\n"
     assert "not inside" in bare.perf("config", "set", "check.threshold", "0.1", code=3).err
 
 
-def test_comments_and_the_rest_of_a_file_stay(here) -> None:
+def test_comments_and_the_rest_of_a_file_stay(here: Here) -> None:
     path = here.write(".perfcore.yml", "# ours\ngc:\n  grace: 1d  # short\n")
     here.perf("config", "set", "--project", "check.threshold", "0.1")
     text = path.read_text()
@@ -45,7 +49,7 @@ def test_comments_and_the_rest_of_a_file_stay(here) -> None:
     assert "threshold: 0.1" in text
 
 
-def test_options_of_plugins_are_keys_too(here) -> None:
+def test_options_of_plugins_are_keys_too(here: Here) -> None:
     here.perf("config", "set", "collector.time.repeat", "2")
     here.perf("config", "set", "collector.time.warmup", "0")
     row = here.perf("collect", "time", "--json", "--", "true").json["profiles"][0]
@@ -73,7 +77,7 @@ def test_options_of_plugins_are_keys_too(here) -> None:
         (("set", "gc.grace"), "missing argument 'VALUE'"),
     ],
 )
-def test_what_makes_no_sense_is_refused_and_nothing_is_written(here, words, says) -> None:
+def test_what_makes_no_sense_is_refused_and_nothing_is_written(here: Here, words: tuple[str, ...], says: str) -> None:
     before = here.snapshot()
     done = here.perf("config", *words, code=2)
     assert says in done.err
@@ -83,11 +87,11 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_written(here, words, says
     }
 
 
-def test_a_key_that_is_not_set_is_told(here) -> None:
+def test_a_key_that_is_not_set_is_told(here: Here) -> None:
     assert "check.threshold is not set" in here.perf("config", "get", "check.threshold", code=3).err
 
 
-def test_a_broken_file_is_named_with_its_line_by_every_command(here) -> None:
+def test_a_broken_file_is_named_with_its_line_by_every_command(here: Here) -> None:
     for text, says in (
         ("gc:\n  grace: [\n", "line 3, is not YAML"),
         ("gc:\n\n  graze: 1\n", "line 3: unknown key 'gc.graze'"),
@@ -109,13 +113,13 @@ def _editor(code: str) -> dict[str, str]:
     return {"EDITOR": shlex.join([sys.executable, "-S", "-c", script])}
 
 
-def test_edit_keeps_what_the_editor_wrote(here) -> None:
+def test_edit_keeps_what_the_editor_wrote(here: Here) -> None:
     here.perf("config", "edit", env=_editor("open(path, 'a').write('check: {threshold: 0.5}\\n')"))
     assert here.perf("config", "get", "check.threshold").out == "0.5\n"
     assert here.perf("config", "get", "vcs.name").out == "git\n"
 
 
-def test_edit_refuses_what_makes_no_sense_and_keeps_the_draft(here) -> None:
+def test_edit_refuses_what_makes_no_sense_and_keeps_the_draft(here: Here) -> None:
     done = here.perf("config", "edit", env=_editor("open(path, 'a').write('chekc: 1\\n')"), code=2)
     assert "unknown key 'chekc'" in done.err
     assert "as it was" in done.err
@@ -125,7 +129,7 @@ def test_edit_refuses_what_makes_no_sense_and_keeps_the_draft(here) -> None:
     assert here.perf("config", "get", "check.threshold").out == "0.5\n"
 
 
-def test_an_editor_that_fails_or_is_not_there_changes_nothing(here) -> None:
+def test_an_editor_that_fails_or_is_not_there_changes_nothing(here: Here) -> None:
     before = (here.path / ".perf" / "local.yml").read_text()
     assert "set EDITOR" in here.perf("config", "edit", env={"EDITOR": "no-such-editor-3f"}, code=3).err
     assert "ended with 4" in here.perf("config", "edit", env=_editor("sys.exit(4)"), code=3).err
@@ -133,7 +137,7 @@ def test_an_editor_that_fails_or_is_not_there_changes_nothing(here) -> None:
     assert (here.path / ".perf" / "local.yml").read_text() == before
 
 
-def test_trust_is_given_to_a_content_and_ends_with_it(here) -> None:
+def test_trust_is_given_to_a_content_and_ends_with_it(here: Here) -> None:
     path = here.write(".perfcore.yml", "execute:\n  pre_run: [touch built]\n")
     assert "nothing was trusted" in here.perf("config", "trust", code=3).err
     out = here.perf("config", "trust", "--yes").out
@@ -144,14 +148,14 @@ def test_trust_is_given_to_a_content_and_ends_with_it(here) -> None:
     assert "touch other" in here.perf("config", "trust", "--yes").out
 
 
-def test_what_is_shown_before_trusting_is_harmless(here) -> None:
+def test_what_is_shown_before_trusting_is_harmless(here: Here) -> None:
     here.write(".perfcore.yml", 'execute:\n  pre_run: ["touch \\u202e built"]\n# \u202ecomment\n')
     out = here.perf("config", "trust", "--yes").out
     assert "\u202e" not in out
     assert "comment" in out
 
 
-def test_what_the_user_sets_is_trusted_but_not_what_stood_there_before(here) -> None:
+def test_what_the_user_sets_is_trusted_but_not_what_stood_there_before(here: Here) -> None:
     here.perf("config", "set", "--project", "execute.pre_run", "touch built")
     here.perf("collect", "time", "-r", "1", "--warmup", "0", "--", "true")
     assert (here.path / "built").exists()
@@ -162,14 +166,14 @@ def test_what_the_user_sets_is_trusted_but_not_what_stood_there_before(here) -> 
     assert not (here.path / "theirs").exists()
 
 
-def test_a_versioned_file_may_set_what_runs_nothing_without_trust(here) -> None:
+def test_a_versioned_file_may_set_what_runs_nothing_without_trust(here: Here) -> None:
     here.write(".perfcore.yml", "check: {threshold: 0.2}\nschedule: {repeat: 2, warmup: 0}\n")
     assert here.perf("config", "get", "check.threshold").out == "0.2\n"
     row = here.perf("collect", "time", "--json", "--", "true").json["profiles"][0]
     assert {metric["runs"] for metric in row["metrics"] if metric["metric"] == "cpu"} == {2}
 
 
-def test_reading_runs_nothing_however_little_is_trusted(here) -> None:
+def test_reading_runs_nothing_however_little_is_trusted(here: Here) -> None:
     here.write(
         ".perfcore.yml",
         "execute: {pre_run: [touch ran]}\nbins: [touch ran]\ncollector: {time: {setup: touch ran}}\n",
@@ -180,7 +184,7 @@ def test_reading_runs_nothing_however_little_is_trusted(here) -> None:
     assert not (here.path / "ran").exists()
 
 
-def test_the_list_of_what_is_trusted_is_the_user_s_own(here) -> None:
+def test_the_list_of_what_is_trusted_is_the_user_s_own(here: Here) -> None:
     here.write(".perfcore.yml", "bins: [a]\n")
     here.perf("config", "trust", "--yes")
     (path,) = (here.home / "data").rglob("trusted")

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from perfcore_testing.distributions import Site
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 SOURCE = '''
 import pathlib
@@ -37,7 +42,7 @@ def acme(site: Site) -> Site:
     return site
 
 
-def test_an_executor_gets_everything_in_the_plan(here, acme: Site) -> None:
+def test_an_executor_gets_everything_in_the_plan(here: Here, acme: Site) -> None:
     here.write("code", "2\n")
     version = here.commit("Second")
     here.perf("config", "set", "execute.pre_run", "touch built")
@@ -58,7 +63,7 @@ def test_an_executor_gets_everything_in_the_plan(here, acme: Site) -> None:
         assert part in submitted
 
 
-def test_the_configuration_names_the_executor_and_is_trusted_first(here, acme: Site) -> None:
+def test_the_configuration_names_the_executor_and_is_trusted_first(here: Here, acme: Site) -> None:
     here.write(".perfcore.yml", "executor:\n  name: recorder\n")
     refused = here.real.perf(*COLLECT, "--", "true", code=7, env=acme.env)
     assert "executor.name" in refused.err
@@ -68,13 +73,13 @@ def test_the_configuration_names_the_executor_and_is_trusted_first(here, acme: S
     assert (here.path / "submitted").exists()
 
 
-def test_an_unknown_executor_is_named_with_the_nearest(here) -> None:
+def test_an_unknown_executor_is_named_with_the_nearest(here: Here) -> None:
     done = here.perf(*COLLECT, "--executor", "locale", "--", "true", code=5)
     assert "locale" in done.err
     assert "'local'" in done.err
 
 
-def test_failures_of_an_executor_are_told_with_their_hint(here, acme: Site) -> None:
+def test_failures_of_an_executor_are_told_with_their_hint(here: Here, acme: Site) -> None:
     done = here.real.perf(*COLLECT, "--executor", "lossy", "--", "true", code=3, env=acme.env)
     assert "the worker was lost" in done.err
     assert "try again" in done.err

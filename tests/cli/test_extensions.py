@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from perfcore_testing.distributions import Site
 
 from perfcore.errors import PluginError
 from perfcore.library import History
 from perfcore.plugins.installed import COMMANDS
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 SOURCE = '''
 import typer
@@ -37,14 +42,14 @@ def acme(site: Site) -> Site:
     return site
 
 
-def test_a_command_gets_the_library_the_plugins_and_the_configuration(here, acme: Site) -> None:
+def test_a_command_gets_the_library_the_plugins_and_the_configuration(here: Here, acme: Site) -> None:
     done = here.real.perf("hello", env=acme.env)
     assert done.lines[0] == f"hello {here.head}"
     assert '"time"' in done.out
     assert '"pair"' in done.out
 
 
-def test_a_name_with_a_dot_stands_below_its_verb(here, acme: Site) -> None:
+def test_a_name_with_a_dot_stands_below_its_verb(here: Here, acme: Site) -> None:
     assert here.real.perf("plugins", "hello", "--times", "2", env=acme.env).out.count("hello ") == 2
     shown = here.real.perf("plugins", "hello", "--help", env=acme.env).out
     assert shown.startswith("Usage: perf plugins hello ")
@@ -55,13 +60,15 @@ def test_a_name_with_a_dot_stands_below_its_verb(here, acme: Site) -> None:
     assert "no command 'plugins.hello'" in here.real.perf("plugins.hello", env=acme.env, code=2).err
 
 
-def test_what_stands_below_a_verb_is_suggested_and_completed(here, acme: Site) -> None:
+def test_what_stands_below_a_verb_is_suggested_and_completed(here: Here, acme: Site) -> None:
     assert "did you mean 'hello'?" in here.real.perf("plugins", "helo", env=acme.env, code=2).err
     words = {"_PERF_COMPLETE": "complete_bash", "COMP_WORDS": "perf plugins he", "COMP_CWORD": "2"}
     assert "hello" in here.real.perf(env={**acme.env, **words}, code=None).out
 
 
-def test_a_command_that_is_not_installed_is_named_with_its_distribution(here, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_command_that_is_not_installed_is_named_with_its_distribution(
+    here: Here, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(COMMANDS, "ghost", "perfcore-command-ghost")
     monkeypatch.setitem(COMMANDS, "plugins.ghost", "perfcore-ghosts")
     assert "hint: pip install perfcore-command-ghost" in here.perf("ghost", code=2).err
@@ -72,17 +79,17 @@ def test_a_command_that_is_not_installed_is_named_with_its_distribution(here, mo
     assert error.value.hint == "pip install perfcore-command-ghost"
 
 
-def test_no_plugins_leaves_what_stands_below_a_verb_out(here, acme: Site) -> None:
+def test_no_plugins_leaves_what_stands_below_a_verb_out(here: Here, acme: Site) -> None:
     assert "hello" not in here.real.perf("--no-plugins", "plugins", "--help", env=acme.env).out
     assert "no command 'hello'" in here.real.perf("--no-plugins", "plugins", "hello", env=acme.env, code=2).err
 
 
-def test_a_command_of_the_verb_itself_wins(here, site: Site) -> None:
+def test_a_command_of_the_verb_itself_wins(here: Here, site: Site) -> None:
     site.install("acme-list", points={"perfcore.command": ["plugins.list = acme_l:Hello"]}, acme_l=SOURCE)
     assert "collector" in here.real.perf("plugins", "list", env=site.env).out
 
 
-def test_a_broken_command_does_not_hide_the_help_of_the_others(here, site: Site) -> None:
+def test_a_broken_command_does_not_hide_the_help_of_the_others(here: Here, site: Site) -> None:
     points = {"perfcore.command": ["plugins.boom = acme_boom:Boom"]}
     site.install("acme-boom", points=points, acme_boom="raise RuntimeError('broken')")
     listed = here.real.perf("plugins", "--help", env=site.env).out

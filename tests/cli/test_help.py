@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -12,6 +13,9 @@ from perfcore import __version__
 from perfcore.cli.verbs import VERBS
 from perfcore.errors import PerfError
 from perfcore.plugins.installed import COMMANDS
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 SHIPPED = [name for name in COMMANDS if "." not in name]
 GROUPS = {
@@ -21,12 +25,12 @@ GROUPS = {
 }
 
 
-def test_the_version_is_told_with_any_other_option(bare) -> None:
+def test_the_version_is_told_with_any_other_option(bare: Here) -> None:
     for words in (("--version",), ("-V",), ("--debug", "--version"), ("-C", ".", "--version"), ("--version", "log")):
         assert bare.perf(*words).out == f"perfcore {__version__}\n"
 
 
-def test_help_lists_every_verb_under_its_chapter(bare) -> None:
+def test_help_lists_every_verb_under_its_chapter(bare: Here) -> None:
     out = bare.perf("--help").out
     for name, verb in VERBS.items():
         assert f"  {name} " in out
@@ -39,7 +43,7 @@ def test_help_lists_every_verb_under_its_chapter(bare) -> None:
 
 
 @pytest.mark.parametrize("verb", sorted({*VERBS, *SHIPPED}))
-def test_every_verb_explains_itself_outside_of_a_repository(bare, verb) -> None:
+def test_every_verb_explains_itself_outside_of_a_repository(bare: Here, verb: str) -> None:
     for words in ((verb,), *((verb, sub) for sub in GROUPS.get(verb, ()))):
         out = bare.perf(*words, "--help").out
         assert out.startswith(f"Usage: perf {' '.join(words)} ")
@@ -47,7 +51,7 @@ def test_every_verb_explains_itself_outside_of_a_repository(bare, verb) -> None:
         assert max(map(len, out.splitlines())) <= 120
 
 
-def test_without_a_verb_the_help_is_shown_and_it_is_wrong_usage(bare) -> None:
+def test_without_a_verb_the_help_is_shown_and_it_is_wrong_usage(bare: Here) -> None:
     done = bare.perf(code=2)
     assert "Usage: perf" in done.err
     assert done.out == ""
@@ -70,7 +74,7 @@ def test_without_a_verb_the_help_is_shown_and_it_is_wrong_usage(bare) -> None:
         (("\x1b[31m",), "\\x1b"),
     ],
 )
-def test_wrong_usage_is_one_message_with_what_to_do(here, words, says) -> None:
+def test_wrong_usage_is_one_message_with_what_to_do(here: Here, words: tuple[str, ...], says: str) -> None:
     done = here.perf(*words, code=2)
     assert says in done.err.replace("Did you mean", "did you mean")
     assert done.err.count("perf: ") == 1
@@ -78,14 +82,14 @@ def test_wrong_usage_is_one_message_with_what_to_do(here, words, says) -> None:
     assert done.out == ""
 
 
-def test_a_traceback_is_shown_with_debug_only(here) -> None:
+def test_a_traceback_is_shown_with_debug_only(here: Here) -> None:
     assert "Traceback" not in here.perf("show", "9@i", code=3).err
     assert "Traceback" in here.perf("--debug", "show", "9@i", code=3).err
     assert "Traceback" in here.perf("show", "9@i", env={"PERF_DEBUG": "1"}, code=3).err
     assert "Traceback" not in here.perf("collect", "time", "--", "no-such-program", "--debug", code=6).err
 
 
-def test_the_module_and_both_names_are_the_same_command(here) -> None:
+def test_the_module_and_both_names_are_the_same_command(here: Here) -> None:
     assert here.real.perf("--version").out == f"perfcore {__version__}\n"
     for name in ("perf", "perfcore"):
         script = f"import sys; from importlib.metadata import entry_points as e; sys.argv = [{name!r}, '--version'];"
@@ -95,14 +99,14 @@ def test_the_module_and_both_names_are_the_same_command(here) -> None:
         assert here.real.run(sys.executable, "-c", script).out == f"perfcore {__version__}\n"
 
 
-def test_a_standard_output_that_is_full_or_closed_is_a_failure(here) -> None:
+def test_a_standard_output_that_is_full_or_closed_is_a_failure(here: Here) -> None:
     for redirect in (">/dev/full", ">&-"):
         done = here.real.run("sh", "-c", f'"$0" -m perfcore status {redirect}', sys.executable)
         assert done.code not in (0, 1)
         assert "Traceback" not in done.err
 
 
-def test_results_are_for_standard_output_and_talk_for_standard_error(here) -> None:
+def test_results_are_for_standard_output_and_talk_for_standard_error(here: Here) -> None:
     here.save()
     done = here.perf("add", "--all")
     assert done.out.count("\n") == 1
@@ -111,7 +115,7 @@ def test_results_are_for_standard_output_and_talk_for_standard_error(here) -> No
     assert here.perf("collect", "time", "-r", "1", "--json", "--", "sh", "-c", "echo out; echo err >&2").json
 
 
-def test_everything_that_is_listed_can_be_read_by_a_program(here) -> None:
+def test_everything_that_is_listed_can_be_read_by_a_program(here: Here) -> None:
     here.register()
     for words in (
         ("status",),
@@ -132,7 +136,7 @@ def test_everything_that_is_listed_can_be_read_by_a_program(here) -> None:
         assert document["schema"] == 1, words
 
 
-def test_a_version_that_cannot_be_written_is_an_error_in_one_line(bare) -> None:
+def test_a_version_that_cannot_be_written_is_an_error_in_one_line(bare: Here) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "perfcore", "--version"], env=bare.env, stdout=full, stderr=-1, check=False

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing.distributions import Site
 
+if TYPE_CHECKING:
+    from .conftest import Here
 
-def test_it_finds_the_vcs_by_itself(bare) -> None:
+
+def test_it_finds_the_vcs_by_itself(bare: Here) -> None:
     bare.git("init", "--quiet")
     done = bare.perf("init")
     assert "git repository" in done.err
     assert bare.perf("status", "--json").json["vcs"] == "git"
 
 
-def test_it_works_from_a_folder_below_the_root(bare) -> None:
+def test_it_works_from_a_folder_below_the_root(bare: Here) -> None:
     bare.git("init", "--quiet")
     below = bare.path / "src" / "deep"
     below.mkdir(parents=True)
@@ -24,19 +28,19 @@ def test_it_works_from_a_folder_below_the_root(bare) -> None:
     assert not (below / ".perf").exists()
 
 
-def test_the_history_never_counts_as_dirt(bare) -> None:
+def test_the_history_never_counts_as_dirt(bare: Here) -> None:
     bare.git("init", "--quiet")
     bare.perf("init")
     assert bare.git("status", "--porcelain").out == ""
 
 
-def test_a_vcs_can_be_named(bare) -> None:
+def test_a_vcs_can_be_named(bare: Here) -> None:
     bare.git("init", "--quiet")
     bare.perf("init", "--vcs", "git")
     assert (bare.path / ".perf" / "local.yml").is_file()
 
 
-def test_an_unknown_vcs_is_an_error_naming_the_nearest(bare) -> None:
+def test_an_unknown_vcs_is_an_error_naming_the_nearest(bare: Here) -> None:
     bare.git("init", "--quiet")
     done = bare.perf("init", "--vcs", "gitt", code=5)
     assert "there is no vcs 'gitt'" in done.err
@@ -44,20 +48,20 @@ def test_an_unknown_vcs_is_an_error_naming_the_nearest(bare) -> None:
     assert not (bare.path / ".perf").exists()
 
 
-def test_it_makes_a_repository_where_it_is_asked_to(bare) -> None:
+def test_it_makes_a_repository_where_it_is_asked_to(bare: Here) -> None:
     bare.perf("init", "--init-vcs")
     assert (bare.path / ".git").is_dir()
     assert bare.perf("status").out.startswith("on ")
 
 
-def test_without_a_repository_it_says_how_to_make_one(bare) -> None:
+def test_without_a_repository_it_says_how_to_make_one(bare: Here) -> None:
     done = bare.perf("init", code=3)
     assert "not in a git" in done.err
     assert "perf init --init-vcs" in done.err
     assert list(bare.path.iterdir()) == []
 
 
-def test_a_second_init_changes_nothing_and_is_an_error(here) -> None:
+def test_a_second_init_changes_nothing_and_is_an_error(here: Here) -> None:
     before = here.snapshot()
     done = here.perf("init", code=3)
     assert "is there already" in done.err
@@ -65,7 +69,7 @@ def test_a_second_init_changes_nothing_and_is_an_error(here) -> None:
     assert here.snapshot() == before
 
 
-def test_two_vcs_in_one_place_are_an_error_until_one_is_named(bare, site: Site) -> None:
+def test_two_vcs_in_one_place_are_an_error_until_one_is_named(bare: Here, site: Site) -> None:
     site.install("acme-vcs", points={"perfcore.vcs": ["acme = acme_vcs:Vcs"]}, acme_vcs=_complete_vcs())
     bare.git("init", "--quiet")
     done = bare.real.perf("init", env=site.env, code=2)
@@ -74,7 +78,7 @@ def test_two_vcs_in_one_place_are_an_error_until_one_is_named(bare, site: Site) 
     bare.real.perf("init", "--vcs", "git", env=site.env)
 
 
-def test_a_file_where_the_history_should_be_is_an_error(bare) -> None:
+def test_a_file_where_the_history_should_be_is_an_error(bare: Here) -> None:
     bare.git("init", "--quiet")
     bare.write(".perf", "mine")
     done = bare.perf("init", code=3)
@@ -83,7 +87,7 @@ def test_a_file_where_the_history_should_be_is_an_error(bare) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_is_an_error(bare) -> None:
+def test_a_folder_that_cannot_be_written_is_an_error(bare: Here) -> None:
     bare.git("init", "--quiet")
     bare.path.chmod(0o500)
     try:
@@ -93,7 +97,7 @@ def test_a_folder_that_cannot_be_written_is_an_error(bare) -> None:
     assert "cannot make" in done.err
 
 
-def test_outside_of_a_repository_every_verb_says_so(bare) -> None:
+def test_outside_of_a_repository_every_verb_says_so(bare: Here) -> None:
     for words in (("status",), ("log",), ("add", "0@p"), ("rm", "0@p"), ("check",), ("gc",), ("fsck",), ("tag",)):
         done = bare.perf(*words, code=3)
         assert "is not inside a perfcore repository" in done.err

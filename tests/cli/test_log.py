@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing import profiles
 
+if TYPE_CHECKING:
+    from .conftest import Here
+
 
 @pytest.fixture
-def history(here):
+def history(here: Here) -> Here:
     """Three versions, the first and the last with profiles; a branch beside them."""
     here.register()
     here.commit("Second")
@@ -21,7 +25,7 @@ def history(here):
     return here
 
 
-def test_it_lists_versions_newest_first_with_their_profiles(history) -> None:
+def test_it_lists_versions_newest_first_with_their_profiles(history: Here) -> None:
     lines = history.perf("log").lines
     subjects = [line.strip() for line in lines if line.strip() in ("First", "Second", "Third")]
     assert subjects == ["Third", "Second", "First"]
@@ -29,46 +33,46 @@ def test_it_lists_versions_newest_first_with_their_profiles(history) -> None:
     assert f"version {history.head}" in lines
 
 
-def test_short_is_one_line_a_version(history) -> None:
+def test_short_is_one_line_a_version(history: Here) -> None:
     lines = history.perf("log", "--short").lines
     assert [line.split()[-1] for line in lines] == ["Third", "Second", "First"]
     assert "1 time 1 trace" in lines[0]
     assert " - " in lines[1]
 
 
-def test_count_only_is_one_line(history) -> None:
+def test_count_only_is_one_line(history: Here) -> None:
     assert history.perf("log", "--count-only").out == "3 versions, 2 measured, 3 profiles\n"
     counted = history.perf("log", "--count-only", "--json").json
     assert counted == {"schema": 1, "versions": 3, "measured": 2, "profiles": 3}
 
 
-def test_last_takes_so_many_versions(history) -> None:
+def test_last_takes_so_many_versions(history: Here) -> None:
     assert len(history.perf("log", "--short", "--last", "2").lines) == 2
     assert history.perf("log", "--last", "0").out == ""
     assert len(history.perf("log", "--short", "--last", "999").lines) == 3
 
 
-def test_last_wants_a_number_that_is_not_negative(history) -> None:
+def test_last_wants_a_number_that_is_not_negative(history: Here) -> None:
     assert "--last" in history.perf("log", "--last", "-1", code=2).err
     assert "--last" in history.perf("log", "--last", "few", code=2).err
 
 
-def test_measured_leaves_out_the_others(history) -> None:
+def test_measured_leaves_out_the_others(history: Here) -> None:
     assert [line.split()[-1] for line in history.perf("log", "--short", "--measured").lines] == ["Third", "First"]
 
 
-def test_it_begins_where_it_is_told(history) -> None:
+def test_it_begins_where_it_is_told(history: Here) -> None:
     assert [line.split()[-1] for line in history.perf("log", "--short", "HEAD~1").lines] == ["Second", "First"]
     assert [line.split()[-1] for line in history.perf("log", "--short", "side").lines] == ["Second", "First"]
 
 
-def test_an_unknown_revision_is_an_error(history) -> None:
+def test_an_unknown_revision_is_an_error(history: Here) -> None:
     done = history.perf("log", "no-such-branch", code=3)
     assert "no-such-branch" in done.err
     assert "Traceback" not in done.err
 
 
-def test_branches_are_listed_with_what_their_heads_have(history) -> None:
+def test_branches_are_listed_with_what_their_heads_have(history: Here) -> None:
     lines = history.perf("log", "--branches").lines
     assert any(line.startswith("* main") and "1 time 1 trace" in line for line in lines)
     assert any(line.startswith("  side") and line.endswith("-") for line in lines)
@@ -77,7 +81,7 @@ def test_branches_are_listed_with_what_their_heads_have(history) -> None:
     assert {row["name"]: row["current"] for row in rows["branches"]} == {"main": True, "side": False}
 
 
-def test_json_is_a_document_a_line(history) -> None:
+def test_json_is_a_document_a_line(history: Here) -> None:
     rows = [json.loads(line) for line in history.perf("log", "--json").lines]
     assert [row["subject"] for row in rows] == ["Third", "Second", "First"]
     assert {row["schema"] for row in rows} == {1}
@@ -86,7 +90,7 @@ def test_json_is_a_document_a_line(history) -> None:
     assert rows[0]["profiles"][0]["config_id"]
 
 
-def test_before_the_first_commit_it_says_that_there_is_nothing(bare) -> None:
+def test_before_the_first_commit_it_says_that_there_is_nothing(bare: Here) -> None:
     bare.git("init", "--quiet")
     bare.perf("init")
     done = bare.perf("log", code=3)
@@ -94,7 +98,7 @@ def test_before_the_first_commit_it_says_that_there_is_nothing(bare) -> None:
     assert "no version" in done.err or "no commit" in done.err
 
 
-def test_a_damaged_index_is_named_and_the_rest_is_shown(history) -> None:
+def test_a_damaged_index_is_named_and_the_rest_is_shown(history: Here) -> None:
     path = history.path / ".perf" / "objects" / history.head[:2] / history.head[2:]
     path.write_bytes(path.read_bytes()[:-30])
     done = history.perf("log", "--short")
@@ -104,7 +108,7 @@ def test_a_damaged_index_is_named_and_the_rest_is_shown(history) -> None:
     assert "1 time" in done.lines[2]
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(history) -> None:
+def test_a_reader_that_has_seen_enough_is_no_error(history: Here) -> None:
     done = history.real.run("sh", "-c", 'python="$1"; "$python" -m perfcore log | head -n 1', "sh", sys.executable)
     assert done.code == 0
     assert done.err == ""

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
+if TYPE_CHECKING:
+    from .conftest import Here
 
-def editor(here, text: str) -> None:
+
+def editor(here: Here, text: str) -> None:
     """An editor that writes this over the file."""
     script = here.home / "editor"
     script.parent.mkdir(exist_ok=True)
@@ -25,7 +29,7 @@ def editor(here, text: str) -> None:
         ("gc: {grace: 3d}", "which VCS this is"),
     ],
 )
-def test_an_edited_configuration_is_kept_only_if_it_can_be_used(here, text: str, told: str) -> None:
+def test_an_edited_configuration_is_kept_only_if_it_can_be_used(here: Here, text: str, told: str) -> None:
     before = (here.path / ".perf" / "local.yml").read_bytes()
     editor(here, text)
     done = here.perf("config", "edit", code=2)
@@ -35,7 +39,7 @@ def test_an_edited_configuration_is_kept_only_if_it_can_be_used(here, text: str,
     here.perf("status")
 
 
-def test_a_folder_that_lost_its_file_says_what_to_write_into_it(here) -> None:
+def test_a_folder_that_lost_its_file_says_what_to_write_into_it(here: Here) -> None:
     (here.path / ".perf" / "local.yml").unlink()
     done = here.perf("status", code=3)
     assert "has lost its local.yml" in done.err
@@ -43,7 +47,7 @@ def test_a_folder_that_lost_its_file_says_what_to_write_into_it(here) -> None:
     here.perf("status")
 
 
-def test_a_damaged_index_says_how_to_go_on(here) -> None:
+def test_a_damaged_index_says_how_to_go_on(here: Here) -> None:
     here.collect("true")
     here.perf("add", "0@p")
     head = here.git("rev-parse", "HEAD").out.strip()
@@ -56,7 +60,7 @@ def test_a_damaged_index_says_how_to_go_on(here) -> None:
     here.perf("add", "0@p")
 
 
-def test_rows_without_columns_are_bounded(here, tmp_path: Path) -> None:
+def test_rows_without_columns_are_bounded(here: Here, tmp_path: Path) -> None:
     here.collect("true")
     here.perf("export", "0@p", "-o", str(tmp_path / "x.perf"))
     wire = json.loads((tmp_path / "x.perf").read_text())
@@ -65,13 +69,13 @@ def test_rows_without_columns_are_bounded(here, tmp_path: Path) -> None:
     assert "has no columns" in here.perf("add", str(tmp_path / "x.perf"), code=4).err
 
 
-def test_a_plugin_that_is_not_installed_is_told_as_such(here) -> None:
+def test_a_plugin_that_is_not_installed_is_told_as_such(here: Here) -> None:
     here.collect("true")
     assert "none of these is one: 0@p, nosuch" in here.perf("postprocess", "0@p", "nosuch", code=2).err
     assert "perfcore-view-fireworks" in here.perf("show", "0@p", "fireworks", code=3).err
 
 
-def test_an_option_that_a_plugin_does_not_have_is_not_set(here) -> None:
+def test_an_option_that_a_plugin_does_not_have_is_not_set(here: Here) -> None:
     done = here.perf("config", "set", "collector.time.repat", "3", code=2)
     assert "unknown option 'repat'" in done.err
     assert "repeat" in done.err

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing import profiles
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 READERS = (
     ("status",),
@@ -33,7 +37,7 @@ READERS = (
 
 
 @pytest.fixture
-def full(here):
+def full(here: Here) -> Here:
     """A bit of everything: two versions with profiles, a tag, pending ones, garbage, a matrix."""
     here.register(profiles.large(), config_id="1:" + "a" * 40)
     here.commit("Second")
@@ -47,14 +51,14 @@ def full(here):
     return here
 
 
-def test_readers_never_write(full) -> None:
+def test_readers_never_write(full: Here) -> None:
     before = full.snapshot()
     for words in READERS:
         full.perf(*words, code=None)
         assert full.snapshot() == before, words
 
 
-def test_readers_need_no_right_to_write(full) -> None:
+def test_readers_need_no_right_to_write(full: Here) -> None:
     paths = [full.path / ".perf", *(full.path / ".perf").rglob("*")]
     for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)
@@ -67,7 +71,7 @@ def test_readers_need_no_right_to_write(full) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_writers_that_may_not_write_say_so(full) -> None:
+def test_writers_that_may_not_write_say_so(full: Here) -> None:
     paths = [full.path / ".perf", *(full.path / ".perf").rglob("*")]
     for path in paths:
         path.chmod(path.stat().st_mode & ~0o222)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 from perfcore_testing import profiles
 
+if TYPE_CHECKING:
+    from .conftest import Here
 
-def test_a_registered_profile_is_taken_off_and_its_object_stays(here) -> None:
+
+def test_a_registered_profile_is_taken_off_and_its_object_stays(here: Here) -> None:
     id = here.register()
     done = here.perf("rm", "0@i")
     assert done.lines[0].startswith(f"{id} of {here.head}: ")
@@ -15,54 +20,54 @@ def test_a_registered_profile_is_taken_off_and_its_object_stays(here) -> None:
     assert here.perf("fsck").code == 0
 
 
-def test_pending_ones_are_dropped_by_range_and_name(here) -> None:
+def test_pending_ones_are_dropped_by_range_and_name(here: Here) -> None:
     names = [here.save(created=profiles.CREATED + number * 10**9) for number in range(4)]
     done = here.perf("rm", "0@p-1@p", names[3])
     assert done.lines == [f"{name} (pending)" for name in (names[0], names[1], names[3])]
     assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == [names[2]]
 
 
-def test_numbers_mean_what_they_meant_when_the_command_began(here) -> None:
+def test_numbers_mean_what_they_meant_when_the_command_began(here: Here) -> None:
     ids = [here.register(created=profiles.CREATED + number * 10**9) for number in range(3)]
     here.perf("rm", "0@i", "1@i")
     assert [row["profile"] for row in here.perf("status", "--json").json["profiles"]] == [ids[2]]
 
 
-def test_dry_run_only_says_what_would_go(here) -> None:
+def test_dry_run_only_says_what_would_go(here: Here) -> None:
     id = here.register()
     before = here.snapshot()
     assert id in here.perf("rm", "--dry-run", "0@i").out
     assert here.snapshot() == before
 
 
-def test_a_profile_of_another_version_is_named_by_it(here) -> None:
+def test_a_profile_of_another_version_is_named_by_it(here: Here) -> None:
     id = here.register()
     first = here.head
     here.commit("Second")
     assert f"{id} of {first}" in here.perf("rm", "HEAD~1:0@i").out
 
 
-def test_one_that_cannot_be_found_keeps_all_from_being_removed(here) -> None:
+def test_one_that_cannot_be_found_keeps_all_from_being_removed(here: Here) -> None:
     here.register()
     before = here.snapshot()
     here.perf("rm", "0@i", "7@i", code=3)
     assert here.snapshot() == before
 
 
-def test_a_file_is_left_to_the_shell(here) -> None:
+def test_a_file_is_left_to_the_shell(here: Here) -> None:
     here.save()
     here.perf("export", "0@p", "-o", "mine.perf")
     here.perf("rm", "mine.perf", code=2)
     assert (here.path / "mine.perf").exists()
 
 
-def test_a_damaged_pending_profile_can_be_dropped(here) -> None:
+def test_a_damaged_pending_profile_can_be_dropped(here: Here) -> None:
     here.write(".perf/jobs/cut.perf", "{")
     here.perf("rm", "cut.perf")
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_what_was_taken_off_can_be_registered_again(here) -> None:
+def test_what_was_taken_off_can_be_registered_again(here: Here) -> None:
     name = here.save()
     here.perf("add", "--keep", name)
     here.perf("rm", "0@i")
@@ -70,7 +75,7 @@ def test_what_was_taken_off_can_be_registered_again(here) -> None:
     assert len(here.perf("status", "--json").json["profiles"]) == 1
 
 
-def test_gc_removes_what_nothing_refers_to_once_its_grace_is_over(here) -> None:
+def test_gc_removes_what_nothing_refers_to_once_its_grace_is_over(here: Here) -> None:
     kept = here.register(profiles.large())
     gone = here.register(profiles.traced())
     here.perf("rm", gone[:12])
@@ -86,14 +91,14 @@ def test_gc_removes_what_nothing_refers_to_once_its_grace_is_over(here) -> None:
     assert here.perf("show", "0@i").out
 
 
-def test_gc_keeps_what_pending_profiles_refer_to(here) -> None:
+def test_gc_keeps_what_pending_profiles_refer_to(here: Here) -> None:
     here.save(profiles.large())
     here.perf("gc", "--grace", "0")
     here.perf("add", "0@p")
     assert here.perf("fsck").code == 0
 
 
-def test_the_grace_can_be_configured_and_is_checked(here) -> None:
+def test_the_grace_can_be_configured_and_is_checked(here: Here) -> None:
     gone = here.register()
     here.perf("rm", "0@i")
     here.perf("config", "set", "gc.grace", "0s")
@@ -102,7 +107,7 @@ def test_the_grace_can_be_configured_and_is_checked(here) -> None:
     assert "removed 0" in here.perf("gc", "--grace", "14d").err
 
 
-def test_gc_can_be_read_by_a_program(here) -> None:
+def test_gc_can_be_read_by_a_program(here: Here) -> None:
     gone = here.register()
     here.perf("rm", "0@i")
     swept = here.perf("gc", "--grace", "0", "--dry-run", "--json").json
@@ -110,7 +115,7 @@ def test_gc_can_be_read_by_a_program(here) -> None:
     assert [key.replace("/", "")[-40:] for key in swept["removed"]] == [gone]
 
 
-def test_fsck_names_what_is_damaged_and_the_rest_goes_on(here) -> None:
+def test_fsck_names_what_is_damaged_and_the_rest_goes_on(here: Here) -> None:
     damaged = here.register(profiles.traced())
     whole = here.register(profiles.timed(), created=profiles.CREATED + 10**9)
     path = here.path / ".perf" / "objects" / damaged[:2] / damaged[2:]
@@ -127,13 +132,13 @@ def test_fsck_names_what_is_damaged_and_the_rest_goes_on(here) -> None:
     assert damaged in here.perf("show", "0@i", code=4).err
 
 
-def test_fsck_names_what_is_missing(here) -> None:
+def test_fsck_names_what_is_missing(here: Here) -> None:
     gone = here.register()
     (here.path / ".perf" / "objects" / gone[:2] / gone[2:]).unlink()
     assert gone in here.perf("fsck", code=4).out
 
 
-def test_a_damaged_index_is_named_by_what_needs_it(here) -> None:
+def test_a_damaged_index_is_named_by_what_needs_it(here: Here) -> None:
     here.register()
     index = here.path / ".perf" / "objects" / here.head[:2] / here.head[2:]
     index.write_bytes(index.read_bytes()[:-1])
@@ -146,5 +151,5 @@ def test_a_damaged_index_is_named_by_what_needs_it(here) -> None:
 
 
 @pytest.mark.parametrize("verb", ["gc", "fsck"])
-def test_they_take_no_names(here, verb) -> None:
+def test_they_take_no_names(here: Here, verb: str) -> None:
     here.perf(verb, "0@i", code=2)

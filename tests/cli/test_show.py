@@ -8,6 +8,7 @@ import pty
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 import pytest
@@ -16,6 +17,9 @@ from perfcore_testing.distributions import Site
 
 from perfcore.errors import OutputClosedError, StorageError, UsageError
 from perfcore.profile.table import column, table
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 FAILING = '''
 import attrs
@@ -51,7 +55,7 @@ def acme(site: Site) -> Site:
     return site
 
 
-def test_profiles_are_shown_in_a_table_unless_a_view_is_named(here) -> None:
+def test_profiles_are_shown_in_a_table_unless_a_view_is_named(here: Here) -> None:
     here.register(profiles.traced())
     assert "write_block" in here.perf("show", "0@i").out
     assert here.perf("show", "0@i", "table").out == here.perf("show", "table", "0@i").out
@@ -77,7 +81,7 @@ def views(site: Site) -> Site:
     return site
 
 
-def test_a_view_of_two_profiles_gets_baseline_and_target(here, views) -> None:
+def test_a_view_of_two_profiles_gets_baseline_and_target(here: Here, views: Site) -> None:
     for number in range(2):
         here.save(created=profiles.CREATED + number)
     assert here.perf("show", "0@p", "1@p", "both").out == "True\n"
@@ -85,25 +89,25 @@ def test_a_view_of_two_profiles_gets_baseline_and_target(here, views) -> None:
     assert "the view both shows two profiles, not profiles or histories or changes" in done.err
 
 
-def test_a_view_gets_versions_and_their_source(here, views) -> None:
+def test_a_view_gets_versions_and_their_source(here: Here, views: Site) -> None:
     here.register()
     out = here.perf("show", "0@i", "readme").out
     assert out == f"[b'hello\\n', None, ('{here.head[:10]}:0@i',)]"
 
 
-def test_options_of_the_view_stand_anywhere_behind_show(here) -> None:
+def test_options_of_the_view_stand_anywhere_behind_show(here: Here) -> None:
     here.register(profiles.traced())
     for words in (("0@i", "table", "--format", "csv"), ("table", "--format=csv", "0@i"), ("0@i", "--format", "csv")):
         assert here.perf("show", *words).out.startswith("uid,file"), words
 
 
-def test_several_profiles_and_ranges_are_shown_together(here) -> None:
+def test_several_profiles_and_ranges_are_shown_together(here: Here) -> None:
     for number in range(3):
         here.save(created=profiles.CREATED + number * 10**9)
     assert here.perf("show", "0@p-2@p", "--format", "json").out
 
 
-def test_output_goes_to_a_new_file(here) -> None:
+def test_output_goes_to_a_new_file(here: Here) -> None:
     here.register()
     here.perf("show", "0@i", "table", "--output", "out.csv", "--format", "csv")
     written = (here.path / "out.csv").read_text()
@@ -115,7 +119,7 @@ def test_output_goes_to_a_new_file(here) -> None:
     assert json.loads((here.path / "out.csv").read_text())
 
 
-def test_a_failed_view_leaves_no_file(here) -> None:
+def test_a_failed_view_leaves_no_file(here: Here) -> None:
     here.register()
     before = sorted(here.path.iterdir())
     here.perf("show", "0@i", "--output", "out", "--columns", "no-such-column", code=2)
@@ -125,7 +129,7 @@ def test_a_failed_view_leaves_no_file(here) -> None:
     assert (here.path / "out").read_text() == "mine"
 
 
-def test_a_device_is_written_not_replaced(here) -> None:
+def test_a_device_is_written_not_replaced(here: Here) -> None:
     here.register()
     ours, theirs = pty.openpty()
     try:
@@ -137,20 +141,20 @@ def test_a_device_is_written_not_replaced(here) -> None:
         os.close(theirs)
 
 
-def test_an_output_that_cannot_be_written_is_an_error(here) -> None:
+def test_an_output_that_cannot_be_written_is_an_error(here: Here) -> None:
     here.register()
     done = here.perf("show", "0@i", "--output", "missing/out", code=None)
     assert done.code not in (0, 1, 70)
     assert "missing/out" in done.err
 
 
-def test_a_full_disk_is_no_failure_of_the_view(here) -> None:
+def test_a_full_disk_is_no_failure_of_the_view(here: Here) -> None:
     here.register()
     done = here.perf("show", "0@i", "--output", "/dev/full", "--force", code=StorageError.exit_code)
     assert "cannot write /dev/full: No space left on device" in done.err
 
 
-def test_a_reader_that_goes_away_is_no_failure_of_the_view(here) -> None:
+def test_a_reader_that_goes_away_is_no_failure_of_the_view(here: Here) -> None:
     rows = range(50_000)
     here.save(profiles.profile({"resources": table("resources", (column("x", rows, role="value"),))}))
     command = [sys.executable, "-m", "perfcore", "show", "0@p", "table", "--format", "csv"]
@@ -163,17 +167,17 @@ def test_a_reader_that_goes_away_is_no_failure_of_the_view(here) -> None:
     assert running.returncode == OutputClosedError.exit_code
 
 
-def test_an_unknown_view_names_the_nearest(here) -> None:
+def test_an_unknown_view_names_the_nearest(here: Here) -> None:
     here.register()
     assert "did you mean 'table'" in here.perf("show", "0@i", "tabel", code=3).err
 
 
-def test_without_a_profile_it_says_where_to_look(here) -> None:
+def test_without_a_profile_it_says_where_to_look(here: Here) -> None:
     assert "perf status" in here.perf("show", code=2).err
     assert "--columns" in here.perf("show", "table", "--help").out
 
 
-def test_a_view_that_fails_is_one_error_naming_it(here, acme: Site) -> None:
+def test_a_view_that_fails_is_one_error_naming_it(here: Here, acme: Site) -> None:
     here.register()
     done = here.real.perf("show", "0@i", "broken", env=acme.env, code=5)
     assert "broken" in done.err
@@ -181,7 +185,7 @@ def test_a_view_that_fails_is_one_error_naming_it(here, acme: Site) -> None:
     assert "Traceback" not in done.err
 
 
-def test_a_postprocessed_profile_becomes_pending_and_names_its_source(here, acme: Site) -> None:
+def test_a_postprocessed_profile_becomes_pending_and_names_its_source(here: Here, acme: Site) -> None:
     id = here.register()
     name = here.real.perf("postprocess", "0@i", "marks", env=acme.env).err.split()[-1]
     (row,) = here.perf("status", "--json").json["pending"]
@@ -196,7 +200,7 @@ def test_a_postprocessed_profile_becomes_pending_and_names_its_source(here, acme
     assert here.perf("add", "0@p").code == 0
 
 
-def test_a_postprocessor_that_fails_is_one_error_and_keeps_nothing(here, acme: Site) -> None:
+def test_a_postprocessor_that_fails_is_one_error_and_keeps_nothing(here: Here, acme: Site) -> None:
     here.register()
     done = here.real.perf("postprocess", "0@i", "fails", env=acme.env, code=5)
     assert "postprocessor 'fails'" in done.err
@@ -208,13 +212,13 @@ def test_a_postprocessor_that_fails_is_one_error_and_keeps_nothing(here, acme: S
     assert here.perf("status", "--json").json["pending"] == []
 
 
-def test_an_unknown_postprocessor_names_the_nearest(here, acme: Site) -> None:
+def test_an_unknown_postprocessor_names_the_nearest(here: Here, acme: Site) -> None:
     here.register()
     done = here.real.perf("postprocess", "0@i", "mraks", env=acme.env, code=2)
     assert "did you mean 'marks'?" in done.err
 
 
-def test_tags_are_put_on_listed_and_taken_off(here) -> None:
+def test_tags_are_put_on_listed_and_taken_off(here: Here) -> None:
     id = here.register()
     assert "there are no tags" in here.perf("tag").err
     here.perf("tag", "v1.0-baseline", "0@i")
@@ -226,7 +230,7 @@ def test_tags_are_put_on_listed_and_taken_off(here) -> None:
     here.perf("show", "größe")
 
 
-def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here) -> None:
+def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here: Here) -> None:
     first = here.register(header=attrs.evolve(profiles.timed().header, tags=("mine",)))
     header = attrs.evolve(profiles.timed().header, tags=("HEAD:0@i", "-x", "two words", "a\nb", "mine", "good"))
     done = here.perf("add", here.save(header=header, created=1))
@@ -235,7 +239,7 @@ def test_tags_that_a_profile_brings_obey_the_rules_of_tags(here) -> None:
     assert f"the tag mine of {done.out[:10]} is left out: it is one of {first[:10]}" in done.err
 
 
-def test_a_tag_that_is_against_the_rules_can_be_put_on_by_no_call(here) -> None:
+def test_a_tag_that_is_against_the_rules_can_be_put_on_by_no_call(here: Here) -> None:
     id = here.register()
     repository = here.repository
     (entry,) = repository.entries(here.head)
@@ -244,27 +248,27 @@ def test_a_tag_that_is_against_the_rules_can_be_put_on_by_no_call(here) -> None:
         repository.tag(here.head, entry, add=("two words",))
 
 
-def test_tags_can_be_read_by_a_program(here) -> None:
+def test_tags_can_be_read_by_a_program(here: Here) -> None:
     id = here.register()
     here.perf("tag", "one")
     listed = here.perf("tag", "--json").json
     assert listed == {"schema": 1, "tags": [{"tag": "one", "profile": id, "version": here.head}]}
 
 
-def test_a_tag_that_could_be_taken_for_something_else_is_refused(here) -> None:
+def test_a_tag_that_could_be_taken_for_something_else_is_refused(here: Here) -> None:
     here.register()
     for name in ("", " ", "a b", "0@i", "a:b", "a/b", "-x", "--", "new\nline", "\x1b", "x" * 200):
         assert here.perf("tag", "--", name, code=2).err.startswith("perf: "), name
     assert here.perf("tag").out == ""
 
 
-def test_only_registered_profiles_are_tagged(here) -> None:
+def test_only_registered_profiles_are_tagged(here: Here) -> None:
     here.save()
     assert "perf add" in here.perf("tag", "one", "0@p", code=2).err
     here.perf("tag", "one", "0@i", code=3)
 
 
-def test_a_tag_names_one_profile(here) -> None:
+def test_a_tag_names_one_profile(here: Here) -> None:
     first = here.register(created=profiles.CREATED)
     second = here.register(created=profiles.CREATED + 10**9)
     here.perf("tag", "best", first)
@@ -275,7 +279,7 @@ def test_a_tag_names_one_profile(here) -> None:
     assert [line.split()[:2] for line in here.perf("tag").lines] == [["best", second[:10]]]
 
 
-def test_export_and_import_lose_nothing(here) -> None:
+def test_export_and_import_lose_nothing(here: Here) -> None:
     for made in (profiles.large(), profiles.hostile(), profiles.unheard_of()):
         id = here.register(made)
         here.perf("export", id[:12], "--output", "out.perf")
@@ -286,7 +290,7 @@ def test_export_and_import_lose_nothing(here) -> None:
         (here.path / "out.perf").unlink()
 
 
-def test_export_replaces_a_file_only_when_it_is_told_to(here) -> None:
+def test_export_replaces_a_file_only_when_it_is_told_to(here: Here) -> None:
     here.register()
     here.write("out.perf", "mine")
     assert "--force" in here.perf("export", "0@i", "-o", "out.perf", code=2).err
@@ -295,7 +299,7 @@ def test_export_replaces_a_file_only_when_it_is_told_to(here) -> None:
     here.perf("import", "out.perf")
 
 
-def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here) -> None:
+def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here: Here) -> None:
     here.register()
     told = here.perf("export", "0@i", "-o", "out.csv").err
     assert "perf show 0@i table -f -o out.csv" in told
@@ -305,7 +309,7 @@ def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here) -> None:
     assert "note" not in here.perf("export", "0@i", "-f", "perf", "-o", "other.csv").err
 
 
-def test_export_wants_one_profile_and_a_known_format(here) -> None:
+def test_export_wants_one_profile_and_a_known_format(here: Here) -> None:
     here.register(created=profiles.CREATED)
     here.register(created=profiles.CREATED + 10**9)
     assert "names 2 profiles instead of one" in here.perf("export", "0@i-1@i", "-o", "x", code=2).err
@@ -315,7 +319,7 @@ def test_export_wants_one_profile_and_a_known_format(here) -> None:
     assert not (here.path / "x").exists()
 
 
-def test_import_registers_with_the_version_it_is_told(here) -> None:
+def test_import_registers_with_the_version_it_is_told(here: Here) -> None:
     here.save()
     here.perf("export", "0@p", "-o", "out.perf")
     here.perf("rm", "0@p")
@@ -327,7 +331,7 @@ def test_import_registers_with_the_version_it_is_told(here) -> None:
     assert (here.path / "out.perf").exists()
 
 
-def test_import_says_which_file_is_no_profile(here) -> None:
+def test_import_says_which_file_is_no_profile(here: Here) -> None:
     here.write("text.txt", "hello")
     done = here.perf("import", "text.txt", code=4)
     assert "text.txt" in done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 
+import pytest
 from perfcore_testing.project import Project
 
 from perfcore.cli import main
@@ -26,7 +27,7 @@ def test_a_process_looks_less_for_garbage_and_not_at_all_when_everything_ends(pr
     assert done.lines[-3:] == ["seldom True", "frozen False", "frozen True"], done
 
 
-def test_who_calls_a_command_keeps_their_own_ways(capsys) -> None:
+def test_who_calls_a_command_keeps_their_own_ways(capsys: pytest.CaptureFixture[str]) -> None:
     before = gc.get_threshold()
     assert main(["--help"]) == 0
     assert gc.get_threshold() == before

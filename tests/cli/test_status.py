@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import attrs
 from perfcore_testing import hostile, profiles
 
+if TYPE_CHECKING:
+    from .conftest import Here
 
-def test_it_tells_the_place_and_what_to_do_next(here) -> None:
+
+def test_it_tells_the_place_and_what_to_do_next(here: Here) -> None:
     out = here.perf("status").out
     assert out.startswith(f"on main at {here.head[:10]} First")
     assert "perf collect time -- COMMAND" in out
 
 
-def test_it_numbers_registered_and_pending_profiles_as_they_can_be_named(here) -> None:
+def test_it_numbers_registered_and_pending_profiles_as_they_can_be_named(here: Here) -> None:
     registered = here.register()
     here.save(profiles.traced(), created=profiles.CREATED + 1)
     here.save(profiles.traced(), created=profiles.CREATED + 2)
@@ -24,19 +29,19 @@ def test_it_numbers_registered_and_pending_profiles_as_they_can_be_named(here) -
     assert here.perf("show", "1@p").out
 
 
-def test_a_profile_of_another_version_says_of_which(here) -> None:
+def test_a_profile_of_another_version_says_of_which(here: Here) -> None:
     first = here.head
     here.save()
     here.commit("Second")
     assert f"of {first[:10]}" in here.perf("status").out
 
 
-def test_uncommitted_changes_are_said(here) -> None:
+def test_uncommitted_changes_are_said(here: Here) -> None:
     here.save(dirty=True)
     assert "uncommitted changes" in here.perf("status").out
 
 
-def test_a_kind_of_the_collectors_own_is_told(here) -> None:
+def test_a_kind_of_the_collectors_own_is_told(here: Here) -> None:
     """Profiles of such two types cannot be compared, so that they should not look alike."""
     whole = profiles.timed()
     for kind, created in (("time.sampled", 1), ("timer", 2)):
@@ -48,7 +53,7 @@ def test_a_kind_of_the_collectors_own_is_told(here) -> None:
     assert "  time.sampled  " in here.perf("log").out
 
 
-def test_json_has_a_schema_and_everything_the_text_has(here) -> None:
+def test_json_has_a_schema_and_everything_the_text_has(here: Here) -> None:
     registered = here.register()
     name = here.save(profiles.traced())
     status = here.perf("status", "--json").json
@@ -60,20 +65,20 @@ def test_json_has_a_schema_and_everything_the_text_has(here) -> None:
     assert [(row["number"], row["name"]) for row in status["pending"]] == [("0@p", name)]
 
 
-def test_before_the_first_commit_there_is_no_version(bare) -> None:
+def test_before_the_first_commit_there_is_no_version(bare: Here) -> None:
     bare.git("init", "--quiet", "--initial-branch=main")
     bare.perf("init")
     assert "on main, no version yet" in bare.perf("status").out
     assert bare.perf("status", "--json").json["version"] is None
 
 
-def test_a_detached_head_is_called_so(here) -> None:
+def test_a_detached_head_is_called_so(here: Here) -> None:
     here.git("checkout", "--quiet", "--detach")
     assert here.perf("status").out.startswith("detached at ")
     assert here.perf("status", "--json").json["major"] is None
 
 
-def test_a_damaged_pending_profile_is_named_and_the_rest_is_shown(here) -> None:
+def test_a_damaged_pending_profile_is_named_and_the_rest_is_shown(here: Here) -> None:
     whole = here.save()
     here.write(".perf/jobs/cut.perf", '{"format": 1, "header": {"ty')
     out = here.perf("status").out
@@ -84,7 +89,7 @@ def test_a_damaged_pending_profile_is_named_and_the_rest_is_shown(here) -> None:
     assert {row["name"]: "damage" in row for row in rows} == {"cut.perf": True, whole: False}
 
 
-def test_hostile_text_never_reaches_the_terminal(here) -> None:
+def test_hostile_text_never_reaches_the_terminal(here: Here) -> None:
     here.register(profiles.hostile())
     here.save(profiles.hostile())
     here.git("commit", "--quiet", "--allow-empty", "--message", hostile.NAMES[2].replace("\x00", ""))
@@ -92,13 +97,13 @@ def test_hostile_text_never_reaches_the_terminal(here) -> None:
         assert hostile.unsafe(here.perf(*words).out) == set()
 
 
-def test_a_folder_can_be_named(here) -> None:
+def test_a_folder_can_be_named(here: Here) -> None:
     assert here.perf("-C", str(here.path), "status", cwd=here.path.parent).out.startswith("on main")
     done = here.perf("-C", "no-such-folder", "status", code=2)
     assert "no-such-folder is not a folder" in done.err
 
 
-def test_it_works_in_a_folder_below_and_in_a_linked_tree(here) -> None:
+def test_it_works_in_a_folder_below_and_in_a_linked_tree(here: Here) -> None:
     registered = here.register()
     below = here.path / "a folder"
     below.mkdir()
@@ -108,7 +113,7 @@ def test_it_works_in_a_folder_below_and_in_a_linked_tree(here) -> None:
     assert registered[:10] in here.perf("status", cwd=linked).out
 
 
-def test_a_repository_that_was_moved_goes_on(here) -> None:
+def test_a_repository_that_was_moved_goes_on(here: Here) -> None:
     registered = here.register()
     there = here.path.rename(here.path.parent / "another place")
     assert registered[:10] in here.perf("status", cwd=there).out

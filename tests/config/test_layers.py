@@ -90,7 +90,7 @@ def test_what_runs_something_is_known_and_defaults_are_not_it() -> None:
 def test_only_versioned_and_local_files_need_to_be_trusted(tmp_path: Path) -> None:
     trust = Trust(tmp_path / "user" / "trusted")
     for name in ("user", "command line"):
-        trust.require(Layer(name, {"bins": ["a"]}))  # type: ignore[arg-type]
+        trust.require(Layer(name, {"bins": ["a"]}))
     layer = parse_layer("project", b"bins: [a]\n", tmp_path / "x.yml")
     with pytest.raises(UntrustedError, match="bins"):
         trust.require(layer)

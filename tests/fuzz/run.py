@@ -89,7 +89,8 @@ def _fuzz(name: str, seconds: int) -> int:
 
 def _replace(corpus: Path, smallest: Path) -> None:
     """The corpus becomes the smallest inputs, up to a bound."""
-    kept, size = [], 0
+    kept: list[Path] = []
+    size = 0
     for path in sorted(inputs(smallest), key=lambda path: (path.stat().st_size, path.name)):
         size += path.stat().st_size
         if len(kept) < _KEPT_FILES and size <= _KEPT_BYTES:

@@ -8,7 +8,7 @@ import sys
 import threading
 import uuid
 from collections.abc import Iterator
-from typing import Any
+from typing import IO, Any
 
 import attrs
 import pytest
@@ -36,9 +36,14 @@ def answers_of(plan: bytes, cancellation: str) -> list[bytes]:
         assert process.stdout is not None
         process.stdin.write(plan)
         process.stdin.flush()
-        threading.Thread(target=lambda: (cancelled.wait(), process.stdin.close()), daemon=True).start()
+        threading.Thread(target=_close_when_set, args=(cancelled, process.stdin), daemon=True).start()
         answers = worker.answers(plan_format.decode_plan(plan), process.stdout)
         return [plan_format.encode_measured(answer) for answer in answers]
+
+
+def _close_when_set(cancelled: Any, stream: IO[bytes]) -> None:
+    cancelled.wait()
+    stream.close()
 
 
 class Dask:

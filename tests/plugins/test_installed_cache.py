@@ -84,7 +84,7 @@ def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.M
 def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Finder:
         @staticmethod
-        def find_distributions(*arguments):
+        def find_distributions(*arguments: object) -> tuple[()]:
             return ()
 
     remember(place)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from perfcore_testing.distributions import Site
 
@@ -29,7 +31,7 @@ def test_a_distribution_for_another_core_is_refused_by_name(site: Site) -> None:
     assert described.state == "broken"
 
 
-def test_the_refusal_is_remembered_with_what_is_installed(site: Site, tmp_path) -> None:
+def test_the_refusal_is_remembered_with_what_is_installed(site: Site, tmp_path: Path) -> None:
     points = {"perfcore.view": ["acme = acme_view:View"]}
     site.install("acme-view", points=points, requires=["perfcore-core>=7"], acme_view=VIEW)
     for _ in range(2):

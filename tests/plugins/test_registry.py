@@ -3,6 +3,7 @@ the same from the command line, and `tests/test_observers.py` for what wraps the
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -320,6 +321,7 @@ def test_every_kind_is_refused_without_its_methods(site: Site, kind: str) -> Non
 
 SETTINGS = """
 import attrs
+import importlib
 from pathlib import Path
 from perfcore.settings import option
 @attrs.frozen
@@ -470,7 +472,7 @@ def test_pluggy_refuses_what_it_could_not_call() -> None:
 
 def test_an_unforeseen_exception_is_told_with_its_distribution(site: Site) -> None:
     site.install("acme-perf", points={"perfcore.view": ["a = acme.deep:View"]}, acme="def fail(): return 1 / 0")
-    import acme
+    acme = importlib.import_module("acme")
 
     with pytest.raises(ZeroDivisionError) as theirs:
         acme.fail()

@@ -16,6 +16,7 @@ from perfcore_testing.strategies import columns
 
 from perfcore.errors import FormatError
 from perfcore.profile import wire
+from perfcore.profile.columns import Value
 from perfcore.profile.table import ColumnSpec, column
 
 if TYPE_CHECKING:
@@ -92,7 +93,8 @@ def test_a_long_column_is_never_as_many_objects(dtype: DType) -> None:
     """A list of a million numbers takes 40 bytes for each. Here each row has what the column has, twice while it
     grows, and its text."""
     rows = 400_000
-    word = {"str": "naïve function", "bool": True, "f64": 0.123456789}.get(dtype, 2**40)
+    words: dict[str, Value] = {"str": "naïve function", "bool": True, "f64": 0.123456789}
+    word = words.get(dtype, 2**40)
     made = column("x", [word, None] * (rows // 2), dtype=dtype)
     tracemalloc.start()
     try:

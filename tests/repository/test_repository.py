@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -30,7 +31,7 @@ def repository(project: Project, places: UserPlaces) -> Repository:
     return Repository.open(project.path, places=places)
 
 
-def _pending(repository: Repository, profile: Profile | None = None, **changes: object) -> Ref:
+def _pending(repository: Repository, profile: Profile | None = None, **changes: Any) -> Ref:
     return Ref(kind="pending", pending=repository.save(attrs.evolve(profile or profiles.timed(), **changes)))
 
 

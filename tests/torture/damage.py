@@ -17,6 +17,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from perfcore.repository import Repository
 from perfcore.store import index as indexes
 from perfcore.store.gc import examine
 from perfcore.store.index import Index
-from perfcore.store.lookup import refs_of
+from perfcore.store.lookup import Ref, refs_of
+from perfcore.store.pending import Pending
 from perfcore.store.store import object_key
 
 COMMANDS = (
@@ -73,17 +75,27 @@ def read_everything(repository: Repository, versions: Sequence[str]) -> dict[str
     """What each way of reading gives: values, or the error."""
     found: dict[str, Any] = {}
     for version in versions:
-        found[f"log {version}"] = _tried(lambda v=version: repository.readable_entries(v))
-        found[f"entries {version}"] = entries = _tried(lambda v=version: repository.entries(v))
+        found[f"log {version}"] = _tried(partial(repository.readable_entries, version))
+        found[f"entries {version}"] = entries = _tried(partial(repository.entries, version))
         for ref in refs_of(version, entries if isinstance(entries, tuple) else ()):
-            found[f"load {ref.name}"] = _tried(lambda r=ref: _values(repository.load(r)))
+            found[f"load {ref.name}"] = _tried(partial(_loaded, repository, ref))
     found["everywhere"] = _tried(repository.everywhere)
     for waiting in repository.pending():
-        found[f"pending {waiting.name}"] = _tried(
-            lambda w=waiting: _values(w.profile) if w.profile else _damaged(w.damage)
-        )
-        found[f"file {waiting.name}"] = _tried(lambda w=waiting: _values(repository.read_file(repository.perf / w.key)))
+        found[f"pending {waiting.name}"] = _tried(partial(_pending, waiting))
+        found[f"file {waiting.name}"] = _tried(partial(_in_file, repository, waiting))
     return found
+
+
+def _loaded(repository: Repository, ref: Ref) -> Any:
+    return _values(repository.load(ref))
+
+
+def _pending(waiting: Pending) -> Any:
+    return _values(waiting.profile) if waiting.profile else _damaged(waiting.damage)
+
+
+def _in_file(repository: Repository, waiting: Pending) -> Any:
+    return _values(repository.read_file(repository.perf / waiting.key))
 
 
 def damages(data: bytes) -> Iterator[tuple[str, bytes]]:

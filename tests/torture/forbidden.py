@@ -57,6 +57,7 @@ def main() -> None:
     world = World(project.parent)
     if os.geteuid() == 0:
         forgo_privileges()
+    words: tuple[str, ...]
     for words in (("status",), ("show", "0@i"), ("fsck",)):
         done = world.run(*words)
         assert done.code == 0, done

@@ -20,7 +20,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 from world import INTERNAL, Ended, State, World, profile, warm
@@ -161,7 +161,7 @@ class Torture:
             Steps(self.world.perf, step, die if killing else refuse, reads=not killing)
 
         done = self._run(scene, first)
-        reached = done.code == -signal.SIGKILL or mark.exists()
+        reached: bool = done.code == -signal.SIGKILL or mark.exists()
         mark.unlink(missing_ok=True)
         after = self.world.state()
         what = (scene.words, step, killing or errno.errorcode[number], done, after)
@@ -200,10 +200,15 @@ class Torture:
     def _run(self, scene: Scene, first: Callable[[], object]) -> Ended:
         if scene.words[0] != "save":
             return self.world.run(*scene.words, first=first)
-        return self.world.run("status", first=lambda: (first(), _save(self.world, int(scene.words[1]))))
+
+        def save() -> NoReturn:
+            first()
+            _save(self.world, int(scene.words[1]))
+
+        return self.world.run("status", first=save)
 
 
-def _save(world: World, number: int) -> None:
+def _save(world: World, number: int) -> NoReturn:
     """What follows a measurement, with the errors told as a command does; ends the process."""
 
     def save() -> int:

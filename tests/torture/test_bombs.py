@@ -63,7 +63,11 @@ def sparse(path: Path) -> None:
 
 
 def write(data: bytes) -> Callable[[Path], None]:
-    return lambda path: (path.parent.mkdir(exist_ok=True), path.write_bytes(data), None)[-1]
+    def written(path: Path) -> None:
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+
+    return written
 
 
 PENDING: dict[str, Callable[[Path], None]] = {

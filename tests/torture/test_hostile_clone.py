@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -154,7 +155,7 @@ def measured(project: Project) -> Project:
     return project
 
 
-def register(project: Project, wall: int, **changes: object) -> None:
+def register(project: Project, wall: int, **changes: Any) -> None:
     """Have a profile of the head in the store, as a merge brings it: nothing was measured here."""
     places = UserPlaces(project.home / "config.yml", project.home / "list", project.home / "trees")
     repository = Repository.open(project.path, places=places)

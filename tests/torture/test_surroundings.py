@@ -91,6 +91,7 @@ def test_a_full_disk_loses_nothing_and_goes_on_when_there_is_room(
         while file.write(b"x" * 4096) == 4096:
             pass
     before = content(perf)
+    words: tuple[str, ...]
     for words in (("add", "0@p"), ("tag", "two", "0@i"), ("rm", "0@i"), MEASURE):
         done = refused(filled.perf(*words, code=None))
         assert "No space left on device" in done.err, done
@@ -110,6 +111,7 @@ def test_a_store_that_may_only_be_read_is_read_and_says_so_when_it_is_written(
     before = content(perf)
     mount("--bind", str(perf), str(perf))
     subprocess.run(["mount", "-o", "remount,ro,bind", str(perf)], check=True)
+    words: tuple[str, ...]
     for words in (("status",), ("log",), ("show", "one"), ("fsck",), ("tag",), ("gc", "--dry-run")):
         filled.perf(*words)
     for words in (

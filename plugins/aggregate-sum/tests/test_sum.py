@@ -13,11 +13,12 @@ from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore.profile.columns import Value
 from perfcore.profile.functions import by_function
 from perfcore.profile.table import column, table
 
 
-def rows(profile: Profile) -> list[dict[str, object]]:
+def rows(profile: Profile) -> list[dict[str, Value]]:
     return list(profile.tables["resources"].iter_rows())
 
 

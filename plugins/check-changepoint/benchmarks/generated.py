@@ -27,7 +27,8 @@ def _normal(random: Random, count: int) -> Floats:
 
 def _skewed(random: Random, count: int) -> Floats:
     shape = random.uniform(0.7, 3.0)
-    return (random.gamma(shape, 1.0, count) - shape) / np.sqrt(shape)
+    noise: Floats = (random.gamma(shape, 1.0, count) - shape) / np.sqrt(shape)
+    return noise
 
 
 def _spiky(random: Random, count: int) -> Floats:
@@ -47,16 +48,19 @@ def _remembering(random: Random, count: int) -> Floats:
 def _two_modes(random: Random, count: int) -> Floats:
     share, apart = random.uniform(0.1, 0.5), random.uniform(2.5, 6.0)
     noise = random.normal(0, 1, count) + apart * (random.random(count) < share)
-    return (noise - np.median(noise)) / noise.std()
+    centred: Floats = (noise - np.median(noise)) / noise.std()
+    return centred
 
 
 def _periodic(random: Random, count: int) -> Floats:
     angle = 2 * np.pi * np.arange(count) / random.uniform(6, 25)
-    return random.standard_normal(count) + random.uniform(0.8, 1.8) * np.sin(angle + random.uniform(0, 6))
+    noise: Floats = random.standard_normal(count) + random.uniform(0.8, 1.8) * np.sin(angle + random.uniform(0, 6))
+    return noise
 
 
 def _drifting(random: Random, count: int) -> Floats:
-    return random.standard_normal(count) + random.choice([-1, 1]) * np.linspace(0, random.uniform(1.5, 3.5), count)
+    drift: Floats = random.choice([-1, 1]) * np.linspace(0, random.uniform(1.5, 3.5), count)
+    return random.standard_normal(count) + drift
 
 
 NOISES: dict[str, Callable[[Random, int], Floats]] = {

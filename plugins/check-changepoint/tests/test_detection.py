@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
@@ -13,7 +14,7 @@ from perfcore_check_changepoint.sizes import undone
 from .histories import NOISES, drifting, history, normal, of_two_modes, with_memory
 
 
-def _indexes(values: list[float]) -> list[int]:
+def _indexes(values: Sequence[float]) -> list[int]:
     return [change.index for change in detect(values)]
 
 

@@ -161,6 +161,7 @@ def test_a_past_that_became_another_is_told_as_it_is(data: st.DataObject) -> Non
         elif how == "several":
             values[place] = [100.0] * count
         else:
+            put: dict[str, list[float | list[float]]]
             put = {"other": [95.0] * count, "gone": [], "more": [95.0, *values[place : place + count]]}
             values[place : place + count] = put[how]
     assert resume(Runs.of(values), state, 6.5, 0.95) == resume(Runs.of(values), Settled(), 6.5, 0.95)

@@ -44,6 +44,7 @@ def test_a_change_has_everything_a_reader_needs() -> None:
     assert (up.baseline, up.target) == (version(39)[:10], version(40)[:10])
     assert (up.metric, up.unit, up.config_id, up.primary, up.confidence) == ("cpu", "ns", "c" * 40, True, 0.95)
     assert up.ratio == pytest.approx(1.06, abs=0.01)
+    assert up.ratio is not None
     assert up.low is not None
     assert up.high is not None
     assert up.low < up.ratio < up.high
@@ -184,7 +185,7 @@ def test_the_state_is_small_and_the_past_is_not_recomputed() -> None:
 @pytest.mark.parametrize("how", ["measured again", "gone", "new", "measured on another machine"])
 def test_a_past_that_became_another_is_scanned_as_it_is(how: str, place: int) -> None:
     machines = ["a", "a", "b"] * 400
-    values = [(v,) for v in history(normal, 5, 1200, [(200, 5.0), (420, -4.0), (900, 6.0)])]
+    values: list[tuple[float, ...]] = [(v,) for v in history(normal, 5, 1200, [(200, 5.0), (420, -4.0), (900, 6.0)])]
     before = series(values, environments=machines)
     _, state = _check().scan(before, None)
     versions = list(before.versions)
@@ -321,6 +322,7 @@ def test_what_moves_all_series_is_the_machine() -> None:
     )
     assert (step.moved, step.measured, step.environments) == (12, 12, ("e" * 40,) * 2)
     assert step.ratio == pytest.approx(1.1, abs=0.01)
+    assert step.ratio is not None
     assert step.low is not None
     assert step.high is not None
     assert step.low < step.ratio < step.high

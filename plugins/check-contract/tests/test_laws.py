@@ -4,6 +4,8 @@ import pytest
 from perfcore_check_contract import ContractCheck
 from perfcore_testing.judge import JudgeContract
 
+from perfcore.model import Judgement
+
 
 class TestContract(JudgeContract):
     @pytest.fixture
@@ -15,6 +17,6 @@ class TestContract(JudgeContract):
         sentences = ("wall <= 1 s at p95", "wall <= 1 ns", "wall may grow 5 %", "wall may drift 3 % since HEAD~1")
         return {".perfcontract.yml": "'*':\n" + "".join(f"  - {sentence}\n" for sentence in sentences)}
 
-    def test_each_sentence_has_a_verdict(self, judge) -> None:
+    def test_each_sentence_has_a_verdict(self, judge: Judgement) -> None:
         assert [verdict.kind for verdict in judge.verdicts][:2] == ["same", "degradation"]
         assert len(judge.verdicts) == 4

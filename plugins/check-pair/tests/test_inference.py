@@ -17,7 +17,7 @@ from perfcore_check_pair.inference import (
     rank_sum,
     signed_rank,
 )
-from scipy import stats  # type: ignore[import-untyped]
+from scipy import stats
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 6, 12, 30, 50])

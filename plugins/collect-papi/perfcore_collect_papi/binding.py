@@ -174,7 +174,7 @@ class Papi:
     """The library, initialized for this process. Use `library()`."""
 
     def __init__(self) -> None:
-        from pypapi import _papi  # type: ignore[import-untyped]
+        from pypapi import _papi
 
         self.ffi, self.lib = _papi.ffi, _papi.lib
         self.symbols = ctypes.CDLL(_papi.__file__)

@@ -80,6 +80,7 @@ def test_profiles_of_different_sources_are_not_compared(project: Project, preloa
     entries = [entry for line in done.lines for entry in json.loads(line)["profiles"]]
     assert {entry["type"] for entry in entries} == {"papi", "papi.software"}
     assert len({entry["config_id"] for entry in entries}) == 2
+    words: tuple[str, ...]
     for words in (("check", "0@i", "1@i"), ("diff", "0@i", "1@i"), ("compare", "0@i", "1@i")):
         refused = project.perf(*words, code=2 if words[0] == "compare" else None)
         assert refused.code not in (0, 1, 70), refused

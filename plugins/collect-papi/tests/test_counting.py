@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from perfcore_collect_papi import PapiCollector, PapiSettings
@@ -91,7 +92,7 @@ def test_by_cpu_there_is_a_row_for_each(python: Measure) -> None:
 
 def test_readings_in_between_add_up_to_what_was_counted(python: Measure) -> None:
     measured = python("burn(0.3)", event=("task-clock",), every=0.05)
-    snapshots = list(measured.profile.tables["snapshots"].iter_rows())
+    snapshots: list[dict[str, Any]] = list(measured.profile.tables["snapshots"].iter_rows())
     assert len(snapshots) >= 4
     assert [row["snapshot"] for row in snapshots] == list(range(len(snapshots)))
     assert [row["timestamp"] for row in snapshots] == sorted({row["timestamp"] for row in snapshots})
@@ -118,8 +119,8 @@ def test_the_topology_is_stored_once(measure: Measure) -> None:
 
 def test_a_cpu_outside_the_topology_keeps_its_counts(python: Measure, tmp_path: Path) -> None:
     (tmp_path / "one.xml").write_text('<topology><object type="PU" os_index="0"/></topology>')
-    options = {"event": ("task-clock",), "topology": tmp_path / "one.xml"}
-    measured = python("burn(0.1, int(sys.argv[1]))", str(CPUS[-1]), **options)
+    topology = tmp_path / "one.xml"
+    measured = python("burn(0.1, int(sys.argv[1]))", str(CPUS[-1]), event=("task-clock",), topology=topology)
     assert totals(measured)["task-clock"] >= 0.1e9
     if CPUS[-1] != 0:
         assert by_cpu(measured, "task-clock")[None] >= 0.09e9
@@ -276,10 +277,10 @@ def test_whatever_ends_the_measuring_process_ends_the_command(
     assert eventually(lambda: living(marker) == [])
 
 
-@pytest.mark.parametrize("options", [{"event": ()}, {"event": ("x\ny",)}, {"event": ("",)}])
-def test_names_that_no_event_has(options: dict[str, tuple[str, ...]]) -> None:
+@pytest.mark.parametrize("event", [(), ("x\ny",), ("",)])
+def test_names_that_no_event_has(event: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match="an event is a name"):
-        PapiSettings(**options)
+        PapiSettings(event=event)
 
 
 WATCHED = BURN + "os.sched_setaffinity(0, {int(sys.argv[1])})\nprint('ready', flush=True)\nburn(60)"

@@ -12,7 +12,7 @@ from perfcore_collect_papi.diagnosis import Machine, Probed
 from perfcore_testing import hostile
 
 EVENTS = ("PAPI_TOT_INS", "PAPI_TOT_CYC")
-AMD = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
+AMD: dict[str, Any] = {"vendor": "AuthenticAMD", "family": 26, "model": 2}
 
 
 def component(disabled: int = 0, reason: str = "") -> tuple[dict[str, Any], ...]:

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from perfcore_collect_papi import diagnosis
@@ -47,9 +48,8 @@ class TestProcessor:
 
     def test_events_of_one_set_give_ratios(self, python: Measure) -> None:
         measured = python("burn(0.1)", event=("PAPI_TOT_INS", "PAPI_TOT_CYC", "task-clock"), domain="all")
-        derived = {
-            row["metric"]: row["value"] for row in measured.profile.tables["derived"].iter_rows() if row["cpu"] is None
-        }
+        rows: list[dict[str, Any]] = list(measured.profile.tables["derived"].iter_rows())
+        derived = {row["metric"]: row["value"] for row in rows if row["cpu"] is None}
         counted = totals(measured)
         assert derived["ipc"] == counted["PAPI_TOT_INS"] / counted["PAPI_TOT_CYC"]
         assert derived["cpus_utilized"] > 0

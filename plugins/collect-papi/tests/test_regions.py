@@ -157,7 +157,7 @@ def test_a_profile_has_a_run_for_each_pass() -> None:
         with burning:
             burn(0.01)
     profile = burning.profile
-    rows = list(profile.tables["resources"].iter_rows())
+    rows: list[dict[str, Any]] = list(profile.tables["resources"].iter_rows())
     assert [row["run"] for row in rows] == [0, 1]
     assert {row["region"] for row in rows} == {"burn"}
     assert all(row["task-clock"] >= 0.01e9 and row["wall"] >= row["task-clock"] * 0.9 for row in rows)

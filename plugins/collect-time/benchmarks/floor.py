@@ -15,8 +15,9 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from perfcore.measure import runner
 from perfcore.model import Job, Plan, Step
@@ -71,8 +72,8 @@ def ours(argv: Sequence[str], runs: int) -> Rows:
     (measured,) = runner.run(Plan(jobs=(job,), schedule={"repeat": runs, "warmup": WARMUP}), context)
     if measured.profile is None:
         raise measured.error or RuntimeError("nothing was measured")
-    table = measured.profile.tables["resources"]
-    return [(w, c, m or 0) for w, c, m in zip(table["wall"], table["cpu"], table["max_rss"], strict=True)]
+    rows: Iterator[dict[str, Any]] = measured.profile.tables["resources"].iter_rows()
+    return [(row["wall"], row["cpu"], row["max_rss"] or 0) for row in rows]
 
 
 def in_turn(arms: dict[str, Callable[[], Rows]], rounds: int) -> dict[str, list[Rows]]:

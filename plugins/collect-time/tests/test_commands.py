@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from perfcore_collect_time import TimeCollector
@@ -13,7 +14,7 @@ from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
 
 
-def refusal(measure: Measure, *argv: str, **options: object) -> tuple[str, str]:
+def refusal(measure: Measure, *argv: str, **options: Any) -> tuple[str, str]:
     """Message and hint of the error that ended a session."""
     with pytest.raises(CommandFailedError) as caught:
         measure(*argv, **options)

@@ -52,9 +52,9 @@ def test_an_input_that_cannot_be_read(measure: Measure, tmp_path: Path, stdin: s
 
 def test_setup_and_cleanup_surround_every_run(measure: Measure, tmp_path: Path) -> None:
     """In the command's folder and environment, a warm-up like any other."""
-    options = {"setup": 'printf "$NAME-" >> said', "cleanup": "printf 'c;' >> said"}
+    settings = TimeSettings(setup='printf "$NAME-" >> said', cleanup="printf 'c;' >> said")
     job = Job(argv=("sh", "-c", "printf r- >> said"), cmd="sh", cwd=tmp_path, env={"NAME": "s"})
-    with Measuring(TimeCollector(TimeSettings(**options)), job) as measuring:
+    with Measuring(TimeCollector(settings), job) as measuring:
         measuring.run(warmup=True)
         measuring.run()
     assert said(tmp_path) == "s-r-c;s-r-c;"
@@ -75,9 +75,9 @@ def test_the_cleanup_follows_a_failed_setup_too(measure: Measure, tmp_path: Path
 @pytest.mark.parametrize("which", ["setup", "cleanup"])
 def test_a_failed_side_step_is_an_error_that_names_it(measure: Measure, which: str) -> None:
     """Whatever a failure of the command means. The run has no row."""
-    script = "echo on standard output; echo on standard error >&2; exit 5"
+    options: dict[str, Any] = {which: "echo on standard output; echo on standard error >&2; exit 5"}
     with pytest.raises(CommandFailedError) as caught:
-        measure("true", on_failure="ignore", **{which: script})
+        measure("true", on_failure="ignore", **options)
     assert caught.value.message.startswith(f"the {which} command `echo on")
     assert "exited with code 5 in run 1; end of its output:\n  on standard output\n  on standard error" in (
         caught.value.message
@@ -100,8 +100,9 @@ def test_the_run_that_failed_is_told_rather_than_its_cleanup(measure: Measure) -
 
 @pytest.mark.parametrize("which", ["setup", "cleanup"])
 def test_side_steps_have_the_same_limit(measure: Measure, which: str) -> None:
+    options: dict[str, Any] = {which: "sleep 1000"}
     with pytest.raises(CommandFailedError, match=rf"the {which} command .* took longer than 0\.2 s"):
-        measure("true", timeout=0.2, **{which: "sleep 1000"})
+        measure("true", timeout=0.2, **options)
 
 
 def test_the_output_is_dropped_by_default(measure: Measure, capfd: pytest.CaptureFixture[str]) -> None:

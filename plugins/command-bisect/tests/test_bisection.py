@@ -71,26 +71,26 @@ def ended() -> list[Ended]:
     return [simulate(f"promise {number}") for number in range(40)]
 
 
-def test_a_step_of_five_percent_is_found_under_three_percent_of_noise(ended) -> None:
+def test_a_step_of_five_percent_is_found_under_three_percent_of_noise(ended: list[Ended]) -> None:
     """The promise is 95 of 100 (`benchmarks/bisection.py` shows it); of 40, fewer than 36 would be by chance in one
     suite of some 50 only. One run for each step of a common bisection is right in 9 of 40."""
     assert sum(one.right for one in ended) >= 36
 
 
-def test_it_takes_few_runs(ended) -> None:
+def test_it_takes_few_runs(ended: list[Ended]) -> None:
     assert sum(one.runs for one in ended) / len(ended) <= 35
 
 
-def test_it_is_as_often_right_as_it_says(ended) -> None:
+def test_it_is_as_often_right_as_it_says(ended: list[Ended]) -> None:
     stated = sum(one.answer.probability for one in ended)
     assert abs(stated - sum(one.right for one in ended)) <= 4
 
 
-def test_the_size_of_the_change_is_within_its_interval(ended) -> None:
+def test_the_size_of_the_change_is_within_its_interval(ended: list[Ended]) -> None:
     assert sum(one.belief.low <= math.log(1 + STEP) <= one.belief.high for one in ended) >= 34
 
 
-def test_a_machine_that_holds_still_is_rarely_said_to_drift(ended) -> None:
+def test_a_machine_that_holds_still_is_rarely_said_to_drift(ended: list[Ended]) -> None:
     assert sum(one.belief.drifts for one in ended) <= 2
 
 
@@ -151,16 +151,16 @@ def nothing() -> list[Ended]:
     return [simulate(f"nothing {number}", step=0.0) for number in range(40)]
 
 
-def test_no_version_is_blamed_where_the_ends_take_the_same(nothing) -> None:
+def test_no_version_is_blamed_where_the_ends_take_the_same(nothing: list[Ended]) -> None:
     """Of 600, 2 were claimed (`benchmarks/bisection.py` simulates it), so more than 2 of 40 are no chance."""
     assert sum(one.claimed for one in nothing) <= 2
 
 
-def test_it_takes_few_runs_to_see_that_nothing_will_tell(nothing) -> None:
+def test_it_takes_few_runs_to_see_that_nothing_will_tell(nothing: list[Ended]) -> None:
     assert sum(one.runs for one in nothing) / len(nothing) <= 26
 
 
-def test_only_the_ends_are_measured_where_they_take_the_same(nothing) -> None:
+def test_only_the_ends_are_measured_where_they_take_the_same(nothing: list[Ended]) -> None:
     """But for a few that noise misleads for some runs."""
     assert sum(one.runs == sum(one.belief.runs[:2]) for one in nothing) >= 34
 
@@ -171,7 +171,7 @@ def ends(good: tuple[float, ...], bad: tuple[float, ...], smallest: float = 0.01
 
 
 @pytest.mark.parametrize("level", [1.0, 100.0, 1e-9, 1e12])
-def test_ends_without_noise_that_differ_are_known_to(level) -> None:
+def test_ends_without_noise_that_differ_are_known_to(level: float) -> None:
     belief = ends((level,) * FIRST_RUNS, (1.03 * level,) * FIRST_RUNS)
     assert belief.gap is not None
     assert belief.gap.p_exceeds_threshold > 0.999
@@ -185,7 +185,7 @@ def test_ends_without_noise_that_differ_are_known_to(level) -> None:
 @pytest.mark.parametrize(
     "amounts", [(100.0,) * FIRST_RUNS, (0.0,) * FIRST_RUNS, (-4.0,) * FIRST_RUNS, (5e-324,) * FIRST_RUNS]
 )
-def test_ends_without_noise_that_are_the_same_are_known_to_be(amounts) -> None:
+def test_ends_without_noise_that_are_the_same_are_known_to_be(amounts: tuple[float, ...]) -> None:
     assert bisection.alike(ends(amounts, amounts), 120)
     assert bisection.alike(ends(amounts, amounts, smallest=0.0), 120)
 
@@ -196,7 +196,7 @@ def test_a_step_that_is_smaller_than_what_matters_is_none_however_sure() -> None
 
 
 @pytest.mark.parametrize(("good", "bad"), [(0.0, 7.0), (7.0, 0.0), (0.0, 1e-30), (-1.0, 1.0)])
-def test_amounts_of_nothing_differ_from_some(good, bad) -> None:
+def test_amounts_of_nothing_differ_from_some(good: float, bad: float) -> None:
     belief = ends((good,) * 3, (bad,) * 3)
     assert belief.gap is not None
     assert not belief.logarithmic
@@ -225,7 +225,7 @@ def test_two_versions_with_one_run_of_each_are_not_answered() -> None:
     ("good", "bad"),
     [((100.0, 100.0, 104.0), (104.0, 104.0, 100.0)), ((3.0, 4.0, 3.0), (4.0, 3.0, 4.0)), ((3.0,) * 3, (4.0, 3.0, 4.0))],
 )
-def test_a_coarse_clock_is_noise(good, bad) -> None:
+def test_a_coarse_clock_is_noise(good: tuple[float, ...], bad: tuple[float, ...]) -> None:
     """Most amounts are one number, the others tell how far the next is."""
     belief = ends(good, bad)
     assert belief.gap is not None
@@ -395,7 +395,9 @@ EVIDENCE = st.builds(Observation, st.integers(0, 5), AMOUNTS, st.sampled_from(("
     prior=st.one_of(st.just(()), st.tuples(*[st.floats(allow_nan=True, allow_infinity=True)] * 6)),
 )
 @settings(max_examples=120, deadline=None)
-def test_whatever_was_measured_the_belief_is_one(evidence, broken, alike, prior) -> None:
+def test_whatever_was_measured_the_belief_is_one(
+    evidence: list[Observation], broken: frozenset[int], alike: frozenset[tuple[int, int]], prior: tuple[float, ...]
+) -> None:
     question = Question(places=6, broken=broken, alike=alike, prior=prior)
     belief = bisection.believe(question, evidence)
     whole = math.fsum(belief.probabilities) + belief.nothing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from perfcore_command_run.contract import RunContract
@@ -12,7 +13,7 @@ from perfcore.errors import CommandFailedError, PluginError, UsageError
 from perfcore.library import History, open_repository
 from perfcore.plugins.registry import Plugins
 
-QUICK = {"repeat": 1, "warmup": 0}
+QUICK: dict[str, Any] = {"repeat": 1, "warmup": 0}
 
 
 @pytest.fixture

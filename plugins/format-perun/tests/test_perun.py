@@ -291,7 +291,7 @@ def said(table: Table) -> list[str]:
 
 @given(ROWS, st.sampled_from([("amount",), ("amount", "order"), ("amount", "order", "uid", "trace")]))
 def test_all_forms_of_rows_say_the_same(rows: list[dict[str, Any]], varying: tuple[str, ...]) -> None:
-    forms = [
+    forms: list[dict[str, Any]] = [
         {"resources": rows},
         {"global": {"resources": rows, "time": "0.0"}},
         {"global": rows},
@@ -349,7 +349,11 @@ def test_the_repetitions_of_the_collector_of_times_are_runs() -> None:
 
 
 def test_models_stand_in_a_table_of_their_own() -> None:
-    models = [{"uid": "f", "r_square": 0.5, "coeffs": [{"name": "b0", "value": 1}]}, {"uid": "g", "x": None}]
+    models: list[dict[str, Any]] = [
+        {"uid": "f", "r_square": 0.5, "coeffs": [{"name": "b0", "value": 1}]},
+        {"uid": "g", "x": None},
+    ]
+    form: dict[str, Any]
     for form in ({"models": models}, {"global": {"models": models, "resources": []}}):
         table = read(perun(**form)).tables["models"]
         assert list(table["r_square"]) == [0.5, None]

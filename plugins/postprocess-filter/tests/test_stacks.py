@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -17,7 +18,7 @@ from perfcore.profile.table import column, table
 if TYPE_CHECKING:
     from perfcore.model import Profile
 
-    Path = tuple[str | None, ...]
+    Path = tuple[int | str | None, ...]
 
 NAMES = ["main", "parse", "parse_header", "naïve 日本語", "<script>"]
 FILES = ["a.c", "b c.c", None]
@@ -90,9 +91,8 @@ def path(profile: Profile, stack: int | None) -> Path:
 def seen(profile: Profile) -> list[tuple[Any, Path]]:
     """The amount and the stack of every row."""
     resources = profile.tables["resources"]
-    return [
-        (amount, path(profile, stack)) for amount, stack in zip(resources["amount"], resources["stack"], strict=True)
-    ]
+    rows: Iterator[dict[str, Any]] = resources.iter_rows()
+    return [(row["amount"], path(profile, row["stack"])) for row in rows]
 
 
 def used(profile: Profile, source: str, name: str) -> set[Any]:
@@ -159,6 +159,7 @@ def test_what_other_tables_refer_to_stays() -> None:
     result = filtered(profile, expression="= 50")
     assert seen(result) == [(50, (1, "parse", "b c.c"))]
     (stack,) = result.tables["waits"]["stack"]
+    assert isinstance(stack, int)
     assert path(result, stack) == (2, "parse_header", None)
     assert result.tables["stacks"].rows == 2
 

@@ -49,11 +49,12 @@ def test_a_full_disk_is_named_and_changes_nothing(small_disk: Path) -> None:
     tag = storage.create("a/old", b"old")
     filler = storage.create("filler", b"x" * 700_000)
     before = list(storage.list(""))
-    for write in (
+    writes: tuple[Callable[[], object], ...] = (
         lambda: storage.create("a/new", b"y" * 900_000),
         lambda: storage.replace("a/new", b"y" * 900_000, None),
         lambda: storage.replace("a/old", b"y" * 900_000, tag),
-    ):
+    )
+    for write in writes:
         with pytest.raises(StorageError, match=r"place/a/(new|old): No space left on device") as raised:
             write()
         assert raised.value.hint

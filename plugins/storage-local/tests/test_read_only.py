@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,12 +58,13 @@ def test_a_read_only_place_is_read(read_only: Path) -> None:
 def test_writing_to_a_read_only_place_says_so(read_only: Path) -> None:
     storage = LocalStorage(read_only)
     tag, listed = storage.read("a/b").tag, next(storage.list("")).tag
-    for name, write in {
+    writes: dict[str, Callable[[], object]] = {
         "create": lambda: storage.create("a/c", b"2"),
         "replace": lambda: storage.replace("a/b", b"2", tag),
         "delete": lambda: storage.delete("a/b", listed),
         "touch": lambda: storage.touch("a/b"),
-    }.items():
+    }
+    for name, write in writes.items():
         with pytest.raises(StorageError, match=f"cannot {name} .*place/a/.: (Read-only|Permission)") as raised:
             write()
         assert raised.value.hint

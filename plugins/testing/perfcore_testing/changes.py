@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from perfcore.hookspecs import Check
     from perfcore.model import Change
 
 
@@ -28,7 +27,7 @@ def assert_told(change: Change) -> None:
     assert change.p_value is None or 0 <= change.p_value <= 1
 
 
-def assert_the_same_elsewhere(driver: Check, asked: str, builders: str) -> None:
+def assert_the_same_elsewhere(driver: object, asked: str, builders: str) -> None:
     """What is stored depends on nothing but the data and the settings: other processes, each with its own hashes, say
     the same. `asked` is what is asked of the driver, with names that the module `builders` has."""
     kind = type(driver)

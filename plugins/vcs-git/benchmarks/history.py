@@ -67,7 +67,8 @@ def walk_git(folder: Path, head: str, _: int, *order: str) -> int:
     env = {**os.environ, "GIT_FLUSH": "0"}
     with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, env=env) as process:
         assert process.stdout is not None
-        return sum(chunk.count(b"\0") for chunk in iter(lambda: os.read(process.stdout.fileno(), CHUNK), b"")) // 6
+        output = process.stdout.fileno()
+        return sum(chunk.count(b"\0") for chunk in iter(lambda: os.read(output, CHUNK), b"")) // 6
 
 
 def walk_git_sorted(folder: Path, head: str, _: int) -> int:
@@ -99,7 +100,7 @@ SUBJECTS: dict[str, Callable[[Path, str, int], int]] = {
 def measure(names: Sequence[str], folder: Path, head: str, count: int, repeat: int) -> list[tuple[float, ...]]:
     """(CPU seconds of our process and of git, peak MB of ours, peak MB of git, what was done) of each subject, in a
     process of its own, in turn."""
-    best = [(float("inf"),)] * len(names)
+    best: list[tuple[float, ...]] = [(float("inf"),)] * len(names)
     for _ in range(repeat):
         for index, name in enumerate(names):
             words = [sys.executable, __file__, "--subject", name, str(folder), head, str(count)]

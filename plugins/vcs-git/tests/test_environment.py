@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
 

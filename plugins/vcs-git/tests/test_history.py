@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable, Iterator
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
 

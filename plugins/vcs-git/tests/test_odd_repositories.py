@@ -16,7 +16,7 @@ from perfcore.errors import NotFoundError, PerfError, VersionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -428,12 +428,13 @@ def test_errors_are_ours(driver: Git, script: GitScript, tmp_path: Path) -> None
     """Paths that cannot be are no reason for a traceback."""
     (id,) = script.grow(1)
     (tmp_path / "file").write_bytes(b"")
-    for ask in (
+    questions: tuple[Callable[[], object], ...] = (
         lambda: driver.export(id, tmp_path / "file"),
         lambda: driver.export(id, tmp_path / "file" / "below"),
         lambda: driver.worktree(id, tmp_path / "file" / "below"),
         lambda: driver.worktree(id, tmp_path / ("x" * 300)),
         lambda: Git(tmp_path / "file" / "below").init(),
-    ):
+    )
+    for ask in questions:
         with pytest.raises(PerfError):
             ask()

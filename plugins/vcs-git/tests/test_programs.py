@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the canary is a shell script")
 

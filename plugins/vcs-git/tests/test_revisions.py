@@ -12,8 +12,7 @@ from perfcore.errors import PerfError, VersionError
 
 if TYPE_CHECKING:
     from perfcore_vcs_git import Git
-
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
 
 def refusal(driver: Git, text: str) -> str:

@@ -20,7 +20,7 @@ from perfcore.errors import VersionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
     Python = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -97,7 +97,7 @@ def test_all_kinds_of_changes_come_back(driver: Git, script: GitScript, ids: lis
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("first", range(4))
 def test_a_kill_at_any_step_is_made_good(script: GitScript, ids: list[str], first: int) -> None:
-    words = [sys.executable, "-W", "error", Path(__file__).with_name("killed_everywhere.py")]
+    words = [sys.executable, "-W", "error", str(Path(__file__).with_name("killed_everywhere.py"))]
     done = subprocess.run(
         [*words, script.root, str(first), "4", ids[0], ids[1]], capture_output=True, text=True, timeout=100, check=False
     )

@@ -21,7 +21,7 @@ from perfcore.errors import NotFoundError, VersionError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from conftest import GitScript
+    from perfcore_vcs_git.contract import GitScript
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX system")
 ways = pytest.mark.parametrize("way", ["export", "worktree"])

@@ -23,7 +23,9 @@ from perfcore_vcs_tagit import Tagit, archive
 from perfcore.errors import FormatError
 
 if TYPE_CHECKING:
-    from conftest import Snapshot, TagitScript
+    from perfcore_vcs_tagit.contract import TagitScript
+
+    from .conftest import Snapshot
 
 
 def _tar(path: Path, *members: tuple[tarfile.TarInfo, bytes], mode: str = "w:gz") -> Path:

@@ -20,7 +20,9 @@ from perfcore_vcs_tagit.revisions import Revisions
 from perfcore.errors import FormatError, UsageError, VersionError
 
 if TYPE_CHECKING:
-    from conftest import Snapshot, TagitScript
+    from perfcore_vcs_tagit.contract import TagitScript
+
+    from .conftest import Snapshot
 
 BAD_TAGS = [name for name in NAMES if name not in ("<script>alert('x')</script>", "=1+1")] + [
     *("HEAD", "a b", "a~1", "a:b", "a@i", ".hidden", "-x", "/a", "a/", "a//b", "a..b", "f" * 40, "F" * 40, "a\\b", "a*")

@@ -10,7 +10,9 @@ from perfcore_vcs_tagit import Tagit
 from perfcore.errors import VersionError
 
 if TYPE_CHECKING:
-    from conftest import Snapshot, TagitScript
+    from perfcore_vcs_tagit.contract import TagitScript
+
+    from .conftest import Snapshot
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ from perfcore_vcs_tagit.repository import Repository
 from perfcore_vcs_tagit.state import State
 
 if TYPE_CHECKING:
-    from conftest import Snapshot, TagitScript
+    from perfcore_vcs_tagit.contract import TagitScript
+
+    from .conftest import Snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the tests fork")
 _ENOUGH = 400

@@ -20,7 +20,7 @@ from perfcore_vcs_tagit.state import State
 from perfcore_vcs_tagit.tree import EMPTY
 
 if TYPE_CHECKING:
-    from conftest import Snapshot
+    from .conftest import Snapshot
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only here are names any bytes")
 

@@ -82,8 +82,8 @@ def nested(found: Graph) -> str:
 def peer(folder: Path) -> Callable[[Profile], bytes]:
     """Makes a page of d3-flame-graph."""
     packages = ("d3@7", "d3-flame-graph@5")
-    command = [shutil.which("npm") or "npm", "install", "--silent", "--ignore-scripts", "--prefix", folder, *packages]
-    subprocess.run(command, check=True, capture_output=True)
+    command = [shutil.which("npm") or "npm", "install", "--silent", "--ignore-scripts", "--prefix"]
+    subprocess.run([*command, folder, *packages], check=True, capture_output=True)
     modules = folder / "node_modules"
     texts = {
         "d3": (modules / "d3/dist/d3.min.js").read_text(),
@@ -134,8 +134,8 @@ def main() -> None:
             results[maker] = (len(data), cpu, opening(window, path))
     size, cpu, frames = results["ours"]
     print(f"ours: {size / 1e6:.2f} MB; until drawn / of a profile of 7 boxes: {frames / results['small'][2]:.1f}")
-    size, cpu, frames = (theirs / mine for theirs, mine in zip(results["d3"], results["ours"], strict=True))
-    print(f"d3-flame-graph / ours: size {size:.0f}, CPU time of making {cpu:.1f}, until drawn {frames:.1f}")
+    ratios = [theirs / mine for theirs, mine in zip(results["d3"], results["ours"], strict=True)]
+    print("d3-flame-graph / ours: size {:.0f}, CPU time of making {:.1f}, until drawn {:.1f}".format(*ratios))
     print(f"(ours: {results['ours'][1]:.2f} s of CPU, drawn after {results['ours'][2]:.0f} ms)", file=sys.stderr)
 
 

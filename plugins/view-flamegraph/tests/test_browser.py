@@ -356,6 +356,7 @@ def test_a_difference_is_said_in_signs_and_words(window: Any, opened: Opener) ->
 
 
 def test_a_difference_may_stand_beside_another_metric(window: Any, opened: Opener) -> None:
+    memory: dict[str, Any]
     memory = {"memory": [1, 2, 3, 4], "baseline memory": [2, 2, 0, 4], "target memory": [3, 4, 3, 8]}
     opened(of(PROGRAM, **memory), name="1@p -> 2@p")
     assert window.run("document.getElementById('legend').hidden") is True
@@ -449,8 +450,8 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if npm is None:
         pytest.skip("npm is not installed, from which axe-core comes")
     folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix", folder, "axe-core@4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
+    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
     return (folder / "node_modules/axe-core/axe.min.js").read_text()

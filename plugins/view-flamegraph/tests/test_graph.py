@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from perfcore_diff_amounts import Amounts
 from perfcore_testing import profiles
 from perfcore_view_flamegraph import palette
-from perfcore_view_flamegraph.graph import NO_STACK, ROOT, SMALLER, Graph, culled, graph
+from perfcore_view_flamegraph.calls import ROOT
+from perfcore_view_flamegraph.graph import NO_STACK, SMALLER, Graph, culled, graph
 from perfcore_view_flamegraph.layout import Box, boxes
 
 from perfcore.errors import NotFoundError, UsageError
@@ -162,7 +163,7 @@ def test_the_root_is_the_sum_and_a_parent_at_least_its_children(stacks: dict[Sta
     found = graph(of(stacks))
     total = found.totals(found.metrics[0].own)
     assert total[ROOT] == sum(stacks.values())
-    below = [0] * len(found)
+    below: list[float] = [0] * len(found)
     for node in range(1, len(found)):
         assert found.parent[node] < node
         below[found.parent[node]] += total[node]

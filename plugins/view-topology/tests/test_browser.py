@@ -293,8 +293,8 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     if npm is None:
         pytest.skip("npm is not installed, from which axe-core comes")
     folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix", folder, "axe-core@4"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
+    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
     return (folder / "node_modules/axe-core/axe.min.js").read_text()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing import hostile, laws
@@ -15,6 +16,9 @@ from perfcore_testing.project import Project
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import Plugins
 from perfcore.plugins.installed import HOOK
+
+if TYPE_CHECKING:
+    from .conftest import Generated
 
 OURS = {"perfcore-core", *(f"perfcore-{folder.name}" for folder in Path(__file__).parents[4].glob("plugins/*"))}
 SOURCE = '''
@@ -164,7 +168,7 @@ def test_two_of_one_name_are_told(empty_project: Project, acme: Site) -> None:
     assert "lacks diff" in empty_project.perf("plugins", "check", "diff:good", env=acme.env, code=5).err
 
 
-def test_a_generated_plugin_keeps_the_laws_that_it_names(generated) -> None:
+def test_a_generated_plugin_keeps_the_laws_that_it_names(generated: Generated) -> None:
     for kind in ("view", "notifier"):
         told = generated.perf("plugins", "check", f"{kind}:my-wall2", "--json").json
         states = [law["state"] for law in told["laws"]]

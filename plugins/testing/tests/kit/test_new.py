@@ -6,6 +6,7 @@ import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing.kit import scaffold
@@ -16,6 +17,9 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import KINDS
 from perfcore.plugins import Plugins
 from perfcore.plugins.installed import HOOK
+
+if TYPE_CHECKING:
+    from .conftest import Generated
 
 ALL = (*KINDS, HOOK)
 ROOT = Path(__file__).parents[4]
@@ -101,7 +105,7 @@ def test_the_folder_can_be_chosen_and_what_comes_next_is_told(empty_project: Pro
 
 
 @posix
-def test_all_are_found_and_work(generated) -> None:
+def test_all_are_found_and_work(generated: Generated) -> None:
     listed = generated.perf("plugins", "list", "--json").json["plugins"]
     mine = [row for row in listed if row["distribution"].endswith("-my-wall2")]
     assert {row["kind"] for row in mine} == set(ALL)
@@ -112,7 +116,7 @@ def test_all_are_found_and_work(generated) -> None:
 
 @posix
 @pytest.mark.parametrize("kind", ALL)
-def test_its_own_tests_pass(generated, kind: str, in_memory: Path) -> None:
+def test_its_own_tests_pass(generated: Generated, kind: str, in_memory: Path) -> None:
     # Those that kill writers of a storage and count up for a minute are left to the contract's own tests.
     calm = "not killed and not increment and not while and not add_up and not collected"
     done = generated.run(kind, "pytest", "-q", "-p", "no:cacheprovider", f"--basetemp={in_memory}/tests", "-k", calm)
@@ -120,7 +124,7 @@ def test_its_own_tests_pass(generated, kind: str, in_memory: Path) -> None:
 
 
 @posix
-def test_all_pass_a_strict_type_checker(generated) -> None:
+def test_all_pass_a_strict_type_checker(generated: Generated) -> None:
     if find_spec("mypy") is None:
         pytest.skip("mypy is not installed beside this interpreter")
     folders = [generated.folder(kind) for kind in ALL]

@@ -17,7 +17,7 @@ from perfcore.settings import option
 
 
 @attrs.frozen
-class Settings:
+class LineSettings:
     """What can be chosen."""
 
     stream: str = option(
@@ -38,10 +38,10 @@ class Lines:
     A command that prints more than before does more than before.
     """
 
-    Settings = Settings
+    Settings = LineSettings
     schedule = {"repeat": 2, "warmup": 0}  # noqa: RUF012  (what a command prints hardly changes)
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: LineSettings) -> None:
         self.settings = settings
 
     def before(self, job: Job) -> Session:
