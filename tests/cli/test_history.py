@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -14,11 +16,18 @@ from perfcore_view_history.result import HistoryResult
 from perfcore.library import History
 from perfcore.profile.table import column, table
 
+if TYPE_CHECKING:
+    from perfcore_testing.distributions import Site
+
+    from perfcore.model import Profile
+
+    from .conftest import Here
+
 STEP = 9
 
 
 @pytest.fixture(scope="module")
-def sixteen(made):
+def sixteen(made: Callable[..., Here]) -> Here:
     """Sixteen versions, slower from the tenth on, to be copied."""
     here = made()
     for number in range(16):
@@ -28,11 +37,11 @@ def sixteen(made):
 
 
 @pytest.fixture
-def history(sixteen, copied):
+def history(sixteen: Here, copied: Callable[[Here], Here]) -> Here:
     return copied(sixteen)
 
 
-def _profile(number: int, level: float):
+def _profile(number: int, level: float) -> Profile:
     draw = random.Random(number)
     amounts = [int(level * draw.lognormvariate(0, 0.01)) for _ in range(6)]
     columns = [
@@ -43,7 +52,7 @@ def _profile(number: int, level: float):
     return profiles.profile({"resources": table("resources", columns)})
 
 
-def test_the_metric_that_decides_is_drawn_with_its_changes(history) -> None:
+def test_the_metric_that_decides_is_drawn_with_its_changes(history: Here) -> None:
     done = history.perf("history")
     lines = done.lines
     assert lines[0] == "cpu of ./gzip -9 'big file.txt'"
@@ -57,7 +66,7 @@ def test_the_metric_that_decides_is_drawn_with_its_changes(history) -> None:
     assert len(lines) == 5
 
 
-def test_another_metric_can_be_named_and_the_end_chosen(history) -> None:
+def test_another_metric_can_be_named_and_the_end_chosen(history: Here) -> None:
     assert history.perf("history", "wall", "--last", "4").lines[0].startswith("wall of")
     lines = history.perf("history", "--last", "4").lines
     assert len(lines[1]) == 2 + 4
@@ -65,7 +74,7 @@ def test_another_metric_can_be_named_and_the_end_chosen(history) -> None:
     assert history.perf("history", "-v", "HEAD~8").lines[2].startswith("  8 versions")
 
 
-def test_csv_begins_no_formula_unless_the_raw_text_is_asked_for(slowed) -> None:
+def test_csv_begins_no_formula_unless_the_raw_text_is_asked_for(slowed: Here) -> None:
     slowed.commit("=HYPERLINK(1)")
     slowed.register(profiles.timed(runs=12, wall=200_000_000))
     subjects = [row["subject"] for row in csv.DictReader(io.StringIO(slowed.perf("history", "--csv").out))]
@@ -74,7 +83,7 @@ def test_csv_begins_no_formula_unless_the_raw_text_is_asked_for(slowed) -> None:
     assert [row["subject"] for row in raw][-1] == "=HYPERLINK(1)"
 
 
-def test_json_and_csv_have_every_run_and_change(history) -> None:
+def test_json_and_csv_have_every_run_and_change(history: Here) -> None:
     (one,) = history.perf("history", "--json").json["series"]
     assert [len(point["values"]) for point in one["points"]] == [6] * 16
     (change,) = one["changes"]
@@ -85,7 +94,9 @@ def test_json_and_csv_have_every_run_and_change(history) -> None:
     assert rows[STEP]["runs"] == "6"
 
 
-def test_json_follows_its_schema_and_is_what_the_library_gives(history, follow_schema) -> None:
+def test_json_follows_its_schema_and_is_what_the_library_gives(
+    history: Here, follow_schema: Callable[[str, Any], None]
+) -> None:
     document = history.perf("history", "wall", "--last", "9", "--json").json
     follow_schema("history", document)
     result = History(history.repository).history("wall", last=9)
@@ -93,13 +104,13 @@ def test_json_follows_its_schema_and_is_what_the_library_gives(history, follow_s
     assert "regression +" in result._repr_html_()
 
 
-def test_names_are_text_in_a_notebook(history) -> None:
+def test_names_are_text_in_a_notebook(history: Here) -> None:
     (series,) = History(history.repository).history().series
     page = HistoryResult(series=(attrs.evolve(series, command="<script>"),))._repr_html_()
     assert "<script>" not in page
 
 
-def test_a_history_goes_to_a_file_and_to_any_view_that_accepts_it(history, site) -> None:
+def test_a_history_goes_to_a_file_and_to_any_view_that_accepts_it(history: Here, site: Site) -> None:
     history.perf("history", "--csv", "-o", "cpu.csv")
     assert (history.path / "cpu.csv").read_text().startswith("command,")
     assert "--force" in history.perf("history", "-o", "cpu.csv", code=2).err
@@ -109,13 +120,13 @@ def test_a_history_goes_to_a_file_and_to_any_view_that_accepts_it(history, site)
     assert history.perf("history", "--view", "count").out == "1 1\n"
 
 
-def test_a_view_of_profiles_is_refused_and_those_of_histories_are_named(history) -> None:
+def test_a_view_of_profiles_is_refused_and_those_of_histories_are_named(history: Here) -> None:
     done = history.perf("history", "--view", "table", code=2)
     assert "the view table shows profiles, not histories" in done.err
     assert "history" in done.err.splitlines()[-1]
 
 
-def test_show_gives_the_history_and_the_stored_changes_of_a_profile(history, site) -> None:
+def test_show_gives_the_history_and_the_stored_changes_of_a_profile(history: Here, site: Site) -> None:
     assert history.perf("show", "0@i", "history").lines[0] == "cpu of ./gzip -9 'big file.txt'"
     views = "class Kinds:\n    accepts = ('changes',)\n    def render(self, subject, output):\n"
     views += "        output.write(' '.join(f'{c.kind}:{c.metric}' for c in subject.changes) + '\\n')\n"
@@ -126,7 +137,7 @@ def test_show_gives_the_history_and_the_stored_changes_of_a_profile(history, sit
     assert "degradation:cpu" in history.perf("show", f"{version}:0@i", "kinds").out
 
 
-def test_a_function_is_followed_where_there_are_stacks(here) -> None:
+def test_a_function_is_followed_where_there_are_stacks(here: Here) -> None:
     for number in range(3):
         here.commit(f"Change {number}")
         here.register(profiles.sampled(number + 1), created=profiles.CREATED + number)
@@ -144,20 +155,20 @@ def test_a_function_is_followed_where_there_are_stacks(here) -> None:
         (("--last", "0"), 2, "0"),
     ],
 )
-def test_what_cannot_be_drawn_is_an_error(history, words, code, says) -> None:
+def test_what_cannot_be_drawn_is_an_error(history: Here, words: tuple[str, ...], code: int, says: str) -> None:
     assert says in history.perf("history", *words, code=code).err
 
 
-def test_an_empty_history_says_what_to_do(here) -> None:
+def test_an_empty_history_says_what_to_do(here: Here) -> None:
     assert "perf collect" in here.perf("history", code=3).err
 
 
-def test_without_unicode_it_is_drawn_in_ascii(history) -> None:
+def test_without_unicode_it_is_drawn_in_ascii(history: Here) -> None:
     done = history.real.perf("history", env={"PYTHONIOENCODING": "ascii"})
     assert done.lines[1].isascii()
 
 
-def test_hostile_names_do_no_harm(here) -> None:
+def test_hostile_names_do_no_harm(here: Here) -> None:
     for number in range(3):
         here.commit(f"\x1b[31mred {number}")
         profile = _profile(number, 5e6)
@@ -167,7 +178,7 @@ def test_hostile_names_do_no_harm(here) -> None:
         assert not {"\x1b", "\x07"} & set(here.perf("history", *form).out)
 
 
-def test_check_all_tells_a_degradation_and_where_it_came(history) -> None:
+def test_check_all_tells_a_degradation_and_where_it_came(history: Here) -> None:
     version = history.git("rev-parse", f"HEAD~{15 - STEP}").out[:10]
     done = history.perf("check", "all", code=1)
     assert version in done.out
@@ -177,7 +188,7 @@ def test_check_all_tells_a_degradation_and_where_it_came(history) -> None:
     assert history.perf("check", "HEAD~4..", "--json").json["changes"] == []
 
 
-def test_a_degradation_that_was_undone_fails_nothing(history) -> None:
+def test_a_degradation_that_was_undone_fails_nothing(history: Here) -> None:
     for number in range(16, 22):
         history.commit(f"Change {number}")
         history.register(_profile(number, 5e6), created=profiles.CREATED + number)
@@ -186,7 +197,7 @@ def test_a_degradation_that_was_undone_fails_nothing(history) -> None:
     assert "1 reverted" in done.out
 
 
-def test_rules_choose_the_check(history) -> None:
+def test_rules_choose_the_check(history: Here) -> None:
     history.write("mine.yml", "")
     history.perf("config", "set", "check.rules", "[{collector: other, method: no-such}]")
     assert history.perf("check", "head").code == 0
@@ -194,7 +205,7 @@ def test_rules_choose_the_check(history) -> None:
     assert "no-such" in history.perf("check", "head", code=5).err
 
 
-def test_calibration_says_what_the_checks_see_and_status_shows_it(history) -> None:
+def test_calibration_says_what_the_checks_see_and_status_shows_it(history: Here) -> None:
     done = history.perf("check", "--calibrate")
     assert done.lines[0].split()[:2] == ["command", "metric"]
     assert "0 of 14" in done.lines[1]
@@ -204,7 +215,9 @@ def test_calibration_says_what_the_checks_see_and_status_shows_it(history) -> No
     assert "takes no version" in history.perf("check", "HEAD", "--calibrate", code=2).err
 
 
-def test_the_check_of_two_versions_is_tried_where_nothing_changed_and_its_result_replaces_no_other(history) -> None:
+def test_the_check_of_two_versions_is_tried_where_nothing_changed_and_its_result_replaces_no_other(
+    history: Here,
+) -> None:
     history.perf("check", "--calibrate")
     before = [line for line in history.perf("status").lines if "shows changes" in line]
     (cpu, _) = history.perf("check", "--calibrate", "--method", "pair", "--json").json["calibration"]
@@ -214,13 +227,13 @@ def test_the_check_of_two_versions_is_tried_where_nothing_changed_and_its_result
     assert [line for line in status if "shows changes" in line][: len(before)] == before
 
 
-def test_calibration_says_what_it_did_not_try(history) -> None:
+def test_calibration_says_what_it_did_not_try(history: Here) -> None:
     done = history.perf("check", "--calibrate", "--method", "pair", "--no-store")
     assert "not tried" in done.lines[1]
     assert "real changes" not in done.err
 
 
-def test_calibration_of_a_short_history_says_that_it_cannot_know_what_is_real(here) -> None:
+def test_calibration_of_a_short_history_says_that_it_cannot_know_what_is_real(here: Here) -> None:
     for number, level in enumerate((5e6, 5e6, 9e6)):
         here.commit(f"Change {number}")
         here.register(_profile(number, level))
@@ -229,12 +242,12 @@ def test_calibration_of_a_short_history_says_that_it_cannot_know_what_is_real(he
     assert "the history of 1 command is too short to know where it changed" in done.err
 
 
-def test_calibration_of_one_version_says_what_lacks(here) -> None:
+def test_calibration_of_one_version_says_what_lacks(here: Here) -> None:
     here.register(_profile(1, 5e6))
     assert "no command was measured for two versions" in here.perf("check", "--calibrate", code=3).err
 
 
-def test_log_shows_only_what_checks_found_changed(history) -> None:
+def test_log_shows_only_what_checks_found_changed(history: Here) -> None:
     assert "no check has found a change" in history.perf("log", "--changes").err
     history.perf("check", "all", code=1)
     lines = history.perf("log", "--changes", "--short").lines
@@ -243,7 +256,7 @@ def test_log_shows_only_what_checks_found_changed(history) -> None:
     assert "slower" in lines[0]
 
 
-def test_a_change_says_between_which_versions_it_may_have_come(here) -> None:
+def test_a_change_says_between_which_versions_it_may_have_come(here: Here) -> None:
     """The version halfway between the two levels may be of either."""
     for number in range(16):
         here.commit(f"Change {number}")
@@ -256,14 +269,14 @@ def test_a_change_says_between_which_versions_it_may_have_come(here) -> None:
     assert words in here.perf("check", "all", "--verbose", code=1).out
 
 
-def test_a_change_of_one_version_says_nothing_of_others(history) -> None:
+def test_a_change_of_one_version_says_nothing_of_others(history: Here) -> None:
     (change,) = history.perf("history", "--json").json["series"][0]["changes"]
     assert change["earliest"] == change["latest"]
     assert "between" not in history.perf("history").out
 
 
 @pytest.fixture(scope="module")
-def machine(made):
+def machine(made: Callable[..., Here]) -> Here:
     """Seven commands in sixteen versions on a machine that becomes slower, and one that was measured in two."""
     here = made()
     for number in range(16):
@@ -276,7 +289,9 @@ def machine(made):
 
 
 @pytest.mark.parametrize("what", [(), ("wall",)], ids=["cpu", "wall"])
-def test_which_commands_are_shown_decides_nothing(machine, copied, what) -> None:
+def test_which_commands_are_shown_decides_nothing(
+    machine: Here, copied: Callable[[Here], Here], what: tuple[str, ...]
+) -> None:
     here = copied(machine)
     found = here.perf("history", *what, "--json").json["series"]
     every = {one["command"].split()[0]: one["changes"] for one in found}

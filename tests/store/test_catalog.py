@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
@@ -17,8 +17,16 @@ from perfcore.store.catalog import Catalog
 from perfcore.store.store import Store, object_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from perfcore.hookspecs import Listed, Stored
+    from perfcore.model import Entry, Profile
+
+    Ask = Callable[..., list[str]]
+    Everything = Callable[[], list[tuple[str, list[str]]]]
+    Make = Callable[..., Profile]
+    Register = Callable[..., Entry]
 
 A, B, C = "aa" * 20, "ab" * 20, "aa" * 19 + "cc"
 
@@ -30,11 +38,11 @@ class Counting(MemoryStorage):
         super().__init__()
         self.work = 0
 
-    def read(self, key):
+    def read(self, key: str) -> Stored:
         self.work += 1
         return super().read(key)
 
-    def list(self, prefix):
+    def list(self, prefix: str) -> Iterator[Listed]:
         self.work += 1
         return super().list(prefix)
 
@@ -42,7 +50,7 @@ class Counting(MemoryStorage):
 class Stampless(Counting):
     """A storage without the optional method."""
 
-    def __getattribute__(self, name):
+    def __getattribute__(self, name: str) -> Any:
         if name == "stamps":
             raise AttributeError(name)
         return super().__getattribute__(name)
@@ -59,7 +67,7 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def ask(store: Store, place: Path) -> Callable[..., list[str]]:
+def ask(store: Store, place: Path) -> Ask:
     """The names of the profiles of a version, sorted, from a new catalog whose findings are kept."""
 
     def asked(version: str = A) -> list[str]:
@@ -72,7 +80,7 @@ def ask(store: Store, place: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def everything(store: Store, place: Path) -> Callable[[], list[tuple[str, list[str]]]]:
+def everything(store: Store, place: Path) -> Everything:
     def listed() -> list[tuple[str, list[str]]]:
         catalog = Catalog(store, place)
         found = [row for row in catalog.everywhere() if not isinstance(row, FormatError)]
@@ -82,7 +90,7 @@ def everything(store: Store, place: Path) -> Callable[[], list[tuple[str, list[s
     return listed
 
 
-def _resealed(path: Path, change: Callable[[list], object]) -> None:
+def _resealed(path: Path, change: Callable[[list[Any]], object]) -> None:
     """Change what a file says and make its checksum fit."""
     data = files.cached(path)
     assert data is not None
@@ -92,7 +100,7 @@ def _resealed(path: Path, change: Callable[[list], object]) -> None:
     files.cache(path, head + msgspec.msgpack.encode(kept))
 
 
-def test_it_says_what_the_indexes_say(register, make, store, ask) -> None:
+def test_it_says_what_the_indexes_say(register: Register, make: Make, store: Store, ask: Ask) -> None:
     register(make(1), A, name="first", tags=("x", "schön"), collector="time", config_id="c")
     register(make(2), A, name="second", postprocessors=("filter",), cmd="sort", args="-n", workload="big")
     for _ in range(2):
@@ -100,7 +108,14 @@ def test_it_says_what_the_indexes_say(register, make, store, ask) -> None:
     assert Catalog(store, None).entries("git", A) == store.read_index("git", A).live
 
 
-def test_what_was_kept_is_the_same_entry_for_entry(register, make, store, ask, place, storage) -> None:
+def test_what_was_kept_is_the_same_entry_for_entry(
+    register: Register,
+    make: Make,
+    store: Store,
+    ask: Ask,
+    place: Path,
+    storage: Stampless,
+) -> None:
     register(make(1), A, tags=("x", "schön"), collector="time", config_id="c", environment_id="e")
     register(make(2), A, postprocessors=("filter", "sum"), cmd="sort", args="-n", workload="big\n\x1b")
     ask()
@@ -110,7 +125,13 @@ def test_what_was_kept_is_the_same_entry_for_entry(register, make, store, ask, p
     assert again == store.read_index("git", A).live
 
 
-def test_nothing_is_read_again_while_nothing_changes(register, make, ask, everything, storage) -> None:
+def test_nothing_is_read_again_while_nothing_changes(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    everything: Everything,
+    storage: Stampless,
+) -> None:
     register(make(1), A)
     register(make(2), B)
     for asked in (lambda: ask(A), lambda: ask(C), everything):
@@ -121,7 +142,7 @@ def test_nothing_is_read_again_while_nothing_changes(register, make, ask, everyt
         assert again == asked()
 
 
-def test_a_version_without_profiles_has_none(register, make, ask) -> None:
+def test_a_version_without_profiles_has_none(register: Register, make: Make, ask: Ask) -> None:
     register(make(1), A)
     for _ in range(2):
         assert ask(B) == []
@@ -129,8 +150,16 @@ def test_a_version_without_profiles_has_none(register, make, ask) -> None:
 
 
 @pytest.mark.parametrize("first", ["ask", "everything", "nothing"])
-def test_every_change_is_seen(register, make, store, ask, everything, first) -> None:
-    look = {"ask": ask, "everything": everything, "nothing": lambda: None}[first]
+def test_every_change_is_seen(
+    register: Register,
+    make: Make,
+    store: Store,
+    ask: Ask,
+    everything: Everything,
+    first: str,
+) -> None:
+    looks: dict[str, Callable[[], object]] = {"ask": ask, "everything": everything, "nothing": lambda: None}
+    look = looks[first]
     look()
     one = register(make(1), A, name="one")
     assert ask() == ["one"]
@@ -147,7 +176,12 @@ def test_every_change_is_seen(register, make, store, ask, everything, first) -> 
     assert everything() == []
 
 
-def test_everywhere_gives_what_was_asked_for_and_what_was_not(register, make, ask, everything) -> None:
+def test_everywhere_gives_what_was_asked_for_and_what_was_not(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    everything: Everything,
+) -> None:
     for number, version in enumerate((C, B, A)):
         register(make(number), version, name=f"of {number}")
     ask(A)
@@ -155,7 +189,13 @@ def test_everywhere_gives_what_was_asked_for_and_what_was_not(register, make, as
         assert everything() == [(A, ["of 2"]), (C, ["of 0"]), (B, ["of 1"])]
 
 
-def test_a_change_while_it_is_read_is_not_lost(register, make, store, place, ask) -> None:
+def test_a_change_while_it_is_read_is_not_lost(
+    register: Register,
+    make: Make,
+    store: Store,
+    place: Path,
+    ask: Ask,
+) -> None:
     """What was read before and after a change is kept under the stamp from before."""
     register(make(1), A, name="old")
     catalog = Catalog(store, place)
@@ -167,7 +207,14 @@ def test_a_change_while_it_is_read_is_not_lost(register, make, store, place, ask
     assert ask() == ["new", "newer", "old"]
 
 
-def test_a_damaged_index_stays_damaged_until_it_is_mended(register, make, store, storage, place, everything) -> None:
+def test_a_damaged_index_stays_damaged_until_it_is_mended(
+    register: Register,
+    make: Make,
+    store: Store,
+    storage: Stampless,
+    place: Path,
+    everything: Everything,
+) -> None:
     register(make(1), A, name="one")
     register(make(2), C, name="two")
     key = object_key(A)
@@ -184,7 +231,14 @@ def test_a_damaged_index_stays_damaged_until_it_is_mended(register, make, store,
     assert everything() == [(A, ["one"]), (C, ["two"])]
 
 
-def test_the_index_of_another_version_is_no_answer(register, make, store, storage, place, everything) -> None:
+def test_the_index_of_another_version_is_no_answer(
+    register: Register,
+    make: Make,
+    store: Store,
+    storage: Stampless,
+    place: Path,
+    everything: Everything,
+) -> None:
     register(make(1), A)
     storage.create(object_key(C), storage.read(object_key(A)).data)
     everything()
@@ -194,7 +248,13 @@ def test_the_index_of_another_version_is_no_answer(register, make, store, storag
         Catalog(store, place).entries("hg", A)
 
 
-def test_without_the_files_only_time_is_lost(register, make, ask, place, storage) -> None:
+def test_without_the_files_only_time_is_lost(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    place: Path,
+    storage: Stampless,
+) -> None:
     register(make(1), A, name="one")
     ask()
     for path in place.iterdir():
@@ -204,7 +264,9 @@ def test_without_the_files_only_time_is_lost(register, make, ask, place, storage
     assert [path.name for path in place.iterdir()] == ["aa"]
 
 
-def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(register, make, ask, place) -> None:
+def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(
+    register: Register, make: Make, ask: Ask, place: Path
+) -> None:
     register(make(1), A, name="one", cmd="sort")
     ask()
     path = place / "aa"
@@ -234,7 +296,14 @@ def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(register, make, 
         lambda kept: kept[1].__setitem__(A[2:], None),
     ],
 )
-def test_a_forged_file_is_not_believed_and_breaks_nothing(register, make, ask, everything, place, change) -> None:
+def test_a_forged_file_is_not_believed_and_breaks_nothing(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    everything: Everything,
+    place: Path,
+    change: Callable[[list[Any]], object],
+) -> None:
     register(make(1), A, name="one")
     ask()
     _resealed(place / "aa", change)
@@ -243,7 +312,7 @@ def test_a_forged_file_is_not_believed_and_breaks_nothing(register, make, ask, e
     assert everything() == [(A, ["one"])]
 
 
-def test_a_file_of_another_perfcore_is_not_believed(register, make, ask, place) -> None:
+def test_a_file_of_another_perfcore_is_not_believed(register: Register, make: Make, ask: Ask, place: Path) -> None:
     register(make(1), A, name="one")
     ask()
     data = (place / "aa").read_bytes()
@@ -251,7 +320,13 @@ def test_a_file_of_another_perfcore_is_not_believed(register, make, ask, place) 
     assert ask() == ["one"]
 
 
-def test_what_stands_in_the_way_is_left_alone(register, make, ask, place, tmp_path) -> None:
+def test_what_stands_in_the_way_is_left_alone(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    place: Path,
+    tmp_path: Path,
+) -> None:
     register(make(1), A, name="one")
     place.mkdir(parents=True)
     (place / "aa").mkdir()
@@ -263,7 +338,13 @@ def test_what_stands_in_the_way_is_left_alone(register, make, ask, place, tmp_pa
     assert ask() == ["one"]
 
 
-def test_a_link_is_not_followed_to_write_elsewhere(register, make, ask, place, tmp_path) -> None:
+def test_a_link_is_not_followed_to_write_elsewhere(
+    register: Register,
+    make: Make,
+    ask: Ask,
+    place: Path,
+    tmp_path: Path,
+) -> None:
     register(make(1), A, name="one")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
@@ -284,7 +365,14 @@ class TestWithoutStamps:
     def storage(self) -> Stampless:
         return Stampless()
 
-    def test_everything_is_read_as_it_is(self, register, make, ask, everything, place) -> None:
+    def test_everything_is_read_as_it_is(
+        self,
+        register: Register,
+        make: Make,
+        ask: Ask,
+        everything: Everything,
+        place: Path,
+    ) -> None:
         for number, version in enumerate((A, B)):
             register(make(number), version, name=f"of {number}")
         assert ask(A) == ["of 0"]
