@@ -14,7 +14,7 @@ Polars or pandas by `to_polars()` and `to_pandas()`. `History.repository` has ev
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import COMMAND
 from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
-from perfcore.measure.collect_result import SavedProfile, Summary, summarize
+from perfcore.measure.collect_result import CollectResult, SavedProfile, Summary, summarize
 from perfcore.model import Entry, MinorVersion, Profile, Sample
 from perfcore.model.listener import SilentListener
 from perfcore.plugins.drivers import guard
@@ -243,6 +243,13 @@ class History(MeasureCalls):
         """How small a change the checks detect in this history, as `perf check --calibrate` tries it. With `keep` the
         result is stored, for `perf status`. PluginError if perfcore-check-calibration is not installed."""
         return judges.calibrate(self.repository, method, store=keep, listener=listener or SilentListener())
+
+    def run(self, matrix: str | Path | Mapping[str, Any] | None = None, **options: Any) -> CollectResult:
+        """Measure every job of a matrix: a file, a mapping such as `{"bins": ["./sort"], "workloads": ["a", "b"]}`, or
+        the configuration, as `perf run matrix` does. The other options are those of `collect`, from `version` to
+        `listener`, and of the schedule. PluginError if perfcore-command-run is not installed."""
+        result: CollectResult = self.command("run", matrix=matrix, **options)
+        return result
 
     def compare(self, first: Command | None = None, second: Command | None = None, **options: Any) -> Any:
         """Whether one program is slower than another, as `perf compare` measures it: interleaved, until it is decided
