@@ -19,9 +19,10 @@ from perfcore_testing.strategies import profiles, tables
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec, pieces
-from perfcore.profile.pieces import MAX_CELLS, PIECE_ROWS
+from perfcore.profile.pieces import PIECE_ROWS
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import Table, column, table
+from perfcore.profile.wire import MAX_CELLS
 
 ID = "ab" * 20
 
