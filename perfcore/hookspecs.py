@@ -38,7 +38,7 @@ that fails is a warning; what it observed goes on.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -357,6 +357,23 @@ class Storage(Protocol):
         sorted; nothing for one that is not there, StorageError for one that no key can begin with. The tag of
         a listed key also changes with `touch`. A key that is there all the time is listed once, whatever else
         changes meanwhile; what was listed may be gone by the time it is asked for."""
+        ...
+
+    @optional
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        """The bytes from an offset on, as many as asked for; fewer where the key ends, none beyond its end. There is no
+        tag, which would need all bytes. KeyMissingError where there is nothing."""
+        ...
+
+    @optional
+    def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Those keys that are there with their bytes, in any order. `keys` may be endless: some are asked for at a
+        time, and no more than a few contents are in memory at once. A key that comes twice may be given twice."""
+        ...
+
+    @optional
+    def missing(self, keys: Iterable[str]) -> Iterator[str]:
+        """Those keys that are not there, in any order, streamed in the same way."""
         ...
 
     @optional

@@ -6,6 +6,7 @@ what the main line has, do not alternate with its own; what a side line brought 
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -15,7 +16,7 @@ import attrs
 from perfcore.analysis import run_values
 from perfcore.analysis.run_values import MetricValues, Sessions, ValueCache
 from perfcore.errors import FormatError, NotFoundError
-from perfcore.model import Entry, MinorVersion, Series
+from perfcore.model import Entry, MinorVersion, Profile, Series
 from perfcore.repository.repository import Repository
 
 _ALL = "metrics"
@@ -123,6 +124,11 @@ def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[s
     """The values of each version of a line, its profiles joined. Profiles are read only once, because their values are
     cached. An unreadable profile is skipped with a warning."""
     value_cache = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
+    profiles = (id for measured in line.versions for id in measured.profiles)
+    uncached = [id for id in dict.fromkeys(profiles) if value_cache.get(id) is None]
+    for id, profile in repository.store.load_many(uncached):
+        with contextlib.suppress(FormatError, NotFoundError):  # `_one` warns of those that cannot be read
+            value_cache.put(id, _values(profile, what))
     values = [
         _joined([_one(repository, value_cache, id, what) for id in measured.profiles]) for measured in line.versions
     ]
@@ -138,17 +144,18 @@ def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[s
     cached = kept.get(id)
     if cached is None:
         try:
-            profile = repository.store.load(id)
-            cached = (
-                run_values.of_profile(profile)
-                if what == _ALL
-                else run_values.of_functions(profile, what.removeprefix("functions of "))
-            )
+            cached = _values(repository.store.load(id), what)
         except (FormatError, NotFoundError) as error:
             repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
             return {}
         kept.put(id, cached)
     return cached
+
+
+def _values(profile: Profile, what: str) -> dict[str, MetricValues]:
+    if what == _ALL:
+        return run_values.of_profile(profile)
+    return run_values.of_functions(profile, what.removeprefix("functions of "))
 
 
 def _joined(parts: Sequence[dict[str, MetricValues]]) -> dict[str, MetricValues]:

@@ -14,7 +14,7 @@ from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
 from perfcore.store.pending import Pending
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, table_object
+from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object, too_large
 
 
 @attrs.frozen(kw_only=True)
@@ -65,26 +65,25 @@ def examine(store: Store) -> Iterator[Finding]:
     seems to be missing is looked for once more, and so is the reference to it."""
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
-    for row in store.storage.list(OBJECTS):
-        if not is_object_key(row.key):
-            yield _foreign(row.key)
-            continue
+    refused: list[Finding] = []
+    for key, data in store.read_many(_readable(store, refused)):
         try:
-            data = store.read_listed(row)
-            if data is not None:
-                present[key_id(row.key)] = _kind(row.key, data)
-                references += [(id, kind, row.key) for id, kind in _references(row.key, data)]
+            if isinstance(data, PerfError):
+                raise data
+            present[key_id(key)] = _kind(key, data)
+            references += [(id, kind, key) for id, kind in _references(key, data)]
         except PerfError as error:
-            present.pop(key_id(row.key), None)
-            yield Finding(key=row.key, level="error", text=error.message)
+            present.pop(key_id(key), None)
+            yield Finding(key=key, level="error", text=error.message)
+    yield from refused
     for waiting in pending.walk(store):
         if damage := waiting.damage or _damage(waiting):
             yield Finding(key=waiting.key, level="error", text=damage)
         if waiting.profile is None:
             continue
-        data = store.read_key(waiting.key)
-        if data is not None:
-            references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, data)]
+        content = store.read_key(waiting.key)
+        if content is not None:
+            references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
     held = {id for id, _, by in references if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(references):
         actual = present.get(id) or _kind_now(store, id)
@@ -95,6 +94,17 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="error", text=wrong)
         else:
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
+
+
+def _readable(store: Store, refused: list[Finding]) -> Iterator[str]:
+    """The keys of objects. What is none, or too large to be one, goes to `refused`."""
+    for row in store.storage.list(OBJECTS):
+        if not is_object_key(row.key):
+            refused.append(_foreign(row.key))
+        elif text := too_large(row):
+            refused.append(Finding(key=row.key, level="error", text=text))
+        else:
+            yield row.key
 
 
 def _damage(waiting: Pending) -> str:
@@ -174,7 +184,7 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
     lists: set[str] = set()
     profiles: set[str] = set()
     for row in store.storage.list(OBJECTS):
-        data = None if _passed_over(row.key) else store.read_listed(row)
+        data = None if _passed_over(row.key) else store.read_beginning(row)
         if data is None:
             continue
         if indexes.is_index(data):
@@ -195,8 +205,11 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
         with contextlib.suppress(KeyMissingError):
             reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
-    for id in profiles:
-        reachable.update(_pieces_of(store, id))
+    for key, stored in store.read_many(map(object_key, profiles)):
+        if isinstance(stored, PerfError):
+            raise stored
+        profile = opened(key_id(key), stored, "profile")
+        reachable.update(codec.piece_ids(profile.content, f"profile {key_id(key)}"))
     return reachable | profiles, lists
 
 
@@ -230,13 +243,6 @@ def _held_by(store: Store, waiting: Pending) -> set[str]:
     content, pieces = codec.for_object(data, keep, where=waiting.key)
     assert waiting.profile is not None
     return {*tables, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
-
-
-def _pieces_of(store: Store, id: str) -> tuple[str, ...]:
-    try:
-        return codec.piece_ids(store.get(id, "profile").content, f"profile {id}")
-    except NotFoundError:
-        return ()
 
 
 def _remove(store: Store, row: Listed) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from perfcore.errors import (
     KeyExistsError,
     KeyMissingError,
     NotFoundError,
+    PerfError,
     StorageError,
 )
 from perfcore.store import index as indexes
@@ -28,10 +30,13 @@ if TYPE_CHECKING:
     from perfcore.profile import codec
     from perfcore.store.stack_base import StackBases
 
+_ReadMany = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
 OBJECTS = "objects/"
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
+_BATCH = 256  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
+_LARGE = 1 << 16  # bytes: what is smaller is read as quickly as its beginning
 _SLACK = 1 << 20  # bytes by which zlib may lengthen an object, and a header
 _LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
 
@@ -89,7 +94,7 @@ class Store:
 
     def get(self, id: str, kind: str | None = None) -> objects.Object:
         """NotFoundError where there is none, FormatError where it is damaged or of another kind."""
-        return _opened(id, self.read_stored(id), kind)
+        return opened(id, self.read_stored(id), kind)
 
     def read_stored(self, id: str) -> bytes:
         """An object as it is stored, unverified. NotFoundError where there is none."""
@@ -128,8 +133,17 @@ class Store:
 
     def load(self, id: str) -> Profile:
         """The profile of this id."""
-        item = self.get(id, "profile")
-        return self.decode_profile(item.content, f"profile {id}")
+        return self._profile(id, self.read_stored(id))
+
+    def load_many(self, ids: Iterable[str]) -> Iterator[tuple[str, Profile]]:
+        """The profiles of these ids that are there and whole, in any order."""
+        for key, data in self.read_many(map(object_key, ids)):
+            with contextlib.suppress(FormatError):
+                if not isinstance(data, PerfError):
+                    yield key_id(key), self._profile(key_id(key), data)
+
+    def _profile(self, id: str, data: bytes) -> Profile:
+        return self.decode_profile(opened(id, data, "profile").content, f"profile {id}")
 
     def read_index(self, vcs: str, version: str) -> Index:
         """The index of a version, empty where there is none yet."""
@@ -211,7 +225,7 @@ class Store:
     def index_at(self, row: Listed) -> Index | None:
         """The index under a listed key; None where something else is there, or nothing any more. FormatError where
         it is damaged."""
-        data = self.read_listed(row)
+        data = self.read_beginning(row)
         if data is None or not indexes.is_index(data):
             return None
         return indexes.decode(data, where=f"index {row.key}")
@@ -223,10 +237,46 @@ class Store:
         except KeyMissingError:
             return None
 
+    def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes | PerfError]]:
+        """Keys with their bytes, in any order; those that went are left out, and an error stands for what cannot be
+        read. A storage without `read_many` reads one by one."""
+        read: _ReadMany = getattr(self.storage, "read_many", self._read_each)
+        remaining = iter(keys)
+        while batch := dict.fromkeys(itertools.islice(remaining, _BATCH)):
+            try:
+                for key, data in read(tuple(batch)):
+                    batch.pop(key, None)
+                    yield key, data
+            except PerfError:  # of one key, which ended the others
+                for key in batch:
+                    try:
+                        yield from self._read_each((key,))
+                    except PerfError as error:
+                        yield key, error
+
+    def _read_each(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        return ((key, data) for key in keys if (data := self.read_key(key)) is not None)
+
+    def missing(self, ids: Iterable[str]) -> Iterator[str]:
+        """The ids of objects that are not there. A storage without `missing` looks for them one by one."""
+        keys = map(object_key, ids)
+        if hasattr(self.storage, "missing"):
+            return map(key_id, self.storage.missing(keys))
+        return (key_id(key) for key in keys if not any(row.key == key for row in self.storage.list(key)))
+
+    def read_beginning(self, row: Listed) -> bytes | None:
+        """The bytes under a listed key. Of a large object only the beginning, where the storage reads ranges."""
+        if row.size > _LARGE and not too_large(row) and hasattr(self.storage, "read_range"):
+            with contextlib.suppress(KeyMissingError):
+                beginning = self.storage.read_range(row.key, 0, 2)
+                if objects.is_compressed(beginning):
+                    return beginning
+        return self.read_listed(row)
+
     def read_listed(self, row: Listed) -> bytes | None:
         """The same for a listed row. FormatError where it is larger than anything that is ever written there."""
-        if row.size > objects.MAX_BYTES + _SLACK:
-            raise FormatError(f"{row.key} is damaged: nothing that is kept has {row.size:,} bytes")
+        if text := too_large(row):
+            raise FormatError(text)
         return self.read_key(row.key)
 
     def _secure(self, tables: tuple[str, ...], restore: Callable[[], object] | None) -> None:
@@ -283,7 +333,7 @@ class PieceBuffer:
 
     def get_piece(self, id: str) -> bytes:
         data = self._stored[id] if id in self._stored else self._store.read_stored(id)
-        piece = _opened(id, data, "table").content
+        piece = opened(id, data, "table").content
         self._stored[id] = data
         return piece
 
@@ -294,12 +344,18 @@ class PieceBuffer:
         return id
 
     def restore(self) -> None:
-        """Put all of them again."""
-        for id, data in self._stored.items():
-            self._store.put_stored(id, data)
+        """Put again those that went."""
+        for id in self._store.missing(tuple(self._stored)):
+            self._store.put_stored(id, self._stored[id])
 
 
-def _opened(id: str, data: bytes, kind: str | None) -> objects.Object:
+def too_large(row: Listed) -> str:
+    """What to say of a key with more bytes than anything has that is written there; else nothing."""
+    is_large = row.size > objects.MAX_BYTES + _SLACK
+    return f"{row.key} is damaged: nothing that is kept has {row.size:,} bytes" if is_large else ""
+
+
+def opened(id: str, data: bytes, kind: str | None) -> objects.Object:
     """The object in stored bytes, verified."""
     if indexes.is_index(data):
         raise FormatError(f"{id} is the index of a version, not an object")

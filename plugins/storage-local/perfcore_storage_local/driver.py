@@ -24,10 +24,11 @@ from perfcore.locks import Lock
 from perfcore.text import printable
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.files import explained
+from perfcore_storage_local.keys import check_key
 from perfcore_storage_local.listing import stamps, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from contextlib import AbstractContextManager
 
     from perfcore.hookspecs import Listed
@@ -57,15 +58,29 @@ class LocalStorage:
 
     def read(self, key: str) -> Stored:
         """Takes no lock: a file is never changed, only replaced."""
-        keys.check_key(key)
-        path = self._path(key)
-        with explained("read", path):
-            try:
-                self._check_folders(key)
-                data = files.read(path)
-            except files.MISSING as error:
-                raise self._missing(key) from error
+        data = self._read(key, set())
         return Stored(data, keys.content_tag(data))
+
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        """Reads no more than that of the file, and makes no tag, which needs all bytes."""
+        return self._read(key, set(), offset, length)
+
+    def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """In the order of the keys. Each folder is looked at once, and no tags are made."""
+        folders: set[str] = set()
+        for key in keys:
+            with suppress(KeyMissingError):
+                yield key, self._read(key, folders)
+
+    def missing(self, keys: Iterable[str]) -> Iterator[str]:
+        """Reads no content."""
+        for key in keys:
+            check_key(key)
+            with explained("read", self._path(key)):
+                try:
+                    self._status(key)
+                except KeyMissingError:
+                    yield key
 
     def create(self, key: str, data: bytes) -> str:
         """Of several processes, the one whose link is made first wins."""
@@ -140,6 +155,20 @@ class LocalStorage:
 
     def _path(self, key: str) -> str:
         return os.path.join(self._root, *key.split("/"))
+
+    def _read(self, key: str, folders: set[str], offset: int = 0, length: int | None = None) -> bytes:
+        """A part of a file, or all of it. `folders` are those that were looked at before."""
+        check_key(key)
+        path = self._path(key)
+        with explained("read", path):
+            try:
+                folder = os.path.dirname(path)
+                if folder not in folders:
+                    self._check_folders(key)
+                    folders.add(folder)
+                return files.read(path, offset, length)
+            except files.MISSING as error:
+                raise self._missing(key) from error
 
     def _swap(self, key: str, data: bytes, tag: str) -> str:
         keys.check_writable(key)

@@ -17,6 +17,7 @@ from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from io import RawIOBase
 
 T = TypeVar("T")
 
@@ -69,15 +70,16 @@ def failure(doing: str, path: str, error: OSError | MemoryError) -> StorageError
     return StorageError(f"cannot {doing} {_shown(path)}: {_shown(cause)}", hint=_HINTS.get(error.errno or 0))
 
 
-def read(path: str) -> bytes:
-    """All bytes of a regular file. Never follows a link, never waits at a pipe."""
+def read(path: str, offset: int = 0, length: int | None = None) -> bytes:
+    """The bytes of a regular file, or those of a range of it. Never follows a link, never waits at a pipe."""
     fd = _patiently(_open_to_read, path)
     try:
         status = os.fstat(fd)
         check_regular(status, path)
         check_size(status.st_size, path)
         with open(fd, "rb", buffering=0, closefd=False) as file:
-            return file.read()
+            file.seek(offset)
+            return file.read() if length is None else _exactly(file, min(length, max(0, status.st_size - offset)))
     finally:
         os.close(fd)
 
@@ -160,6 +162,15 @@ def check_folder(path: str) -> None:
 
 def _shown(text: str) -> str:
     return clip(printable(text), 500)
+
+
+def _exactly(file: RawIOBase, length: int) -> bytes:
+    """So many bytes, fewer only at the end of the file: a single call may give fewer for no reason."""
+    parts = []
+    while length > 0 and (part := file.read(length)):
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
 
 
 def _open_to_read(path: str) -> int:

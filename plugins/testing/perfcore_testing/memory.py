@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -52,6 +53,19 @@ class MemoryStorage:
         with self._lock:
             held = self._get(key)
             return Stored(held.data, held.tag)
+
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        return self.read(key).data[offset : offset + length]
+
+    def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        for key in keys:
+            with contextlib.suppress(KeyMissingError):
+                yield key, self.read(key).data
+
+    def missing(self, keys: Iterable[str]) -> Iterator[str]:
+        for key in keys:
+            if _checked(key) not in self._held:
+                yield key
 
     def create(self, key: str, data: bytes) -> str:
         with self._lock:

@@ -24,6 +24,7 @@ import pytest
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore_testing import storage_children as children
+from perfcore_testing.storage_batch import BatchLaws
 from perfcore_testing.storage_children import Child, number_key, payload, payload_number
 
 if TYPE_CHECKING:
@@ -133,7 +134,7 @@ KEYS_IN_ORDER = (
 FAR_FROM_NOW = 24 * 3600 * 10**9
 
 
-class StorageContract:
+class StorageContract(BatchLaws):
     """The laws of `perfcore.hookspecs.Storage`.
 
     `processes`: other processes can open the place at the same time. `kills`: how many writers are killed.
