@@ -546,8 +546,8 @@ class Workload(Protocol):
 class Executor(Protocol):
     """Measures plans: here, in a queue, on other machines.
 
-    A plan is plain data: it pickles, and `perfcore.measure.plan_format` writes it as bytes. It holds everything that a
-    worker needs; `perfcore.measure.worker` is one that speaks through pipes.
+    A plan is plain data, with everything that a worker needs: it pickles. perfcore-executor-kit writes it as bytes, and
+    has a worker that speaks through pipes.
 
     class Alone:
         def submit(self, plan, listener=None):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from perfcore.errors import PerfError, UsageError, VersionError
+from perfcore.errors import FormatError, PerfError, UsageError, VersionError
 from perfcore.repository.scratch import LockedDirs, directory_of
 
 if TYPE_CHECKING:
@@ -53,13 +53,25 @@ class BundleExporter:
         self._bundles = bundles
 
     def export(self, version: str, directory: Path) -> None:
-        from perfcore.measure import bundle
-
         if version not in self._bundles:
             raise VersionError(f"the plan brings no tree of version {version[:10]}")
-        bundle.unpack(self._bundles[version], directory)
+        unpack(self._bundles[version], directory)
 
     def remove(self, directory: Path) -> None: ...
+
+
+def unpack(bundle: bytes, directory: Path) -> None:
+    """Unpack a tree, a tar archive compressed by gzip, into a new directory. FormatError for an invalid bundle, or one
+    with paths outside of the directory."""
+    import io
+    import tarfile
+
+    directory.mkdir(parents=True)
+    try:
+        with tarfile.open(fileobj=io.BytesIO(bundle), mode="r:gz") as archive:
+            archive.extractall(directory, filter="data")
+    except (tarfile.TarError, OSError, EOFError, ValueError) as error:
+        raise FormatError(f"the bundle of a tree cannot be unpacked: {error}") from error
 
 
 def exporter_of(source: Source, plugins: Plugins, directory: Path) -> Exporter:

@@ -73,8 +73,7 @@ class Source:
     """Where an executor takes the trees of a plan from.
 
     `vcs`: the driver `vcs` around the working tree `root` exports them. `path`: `root` is the tree, as it is, of every
-    job. `bundle`: `bundles` holds a packed tree for each version (`perfcore.measure.bundle`), and nothing else is
-    needed.
+    job. `bundle`: `bundles` holds a tree for each version, packed by perfcore-executor-kit, and nothing else is needed.
     """
 
     kind: Literal["vcs", "path", "bundle"]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 SOURCE = '''
 import pathlib
 from perfcore.errors import PerfError
-from perfcore.measure import plan_format
+from perfcore_executor_kit import plan_format
 from perfcore.model import Measured
 from perfcore.plugins import Plugins
 

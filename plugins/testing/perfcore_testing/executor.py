@@ -57,7 +57,7 @@ while not os.path.exists(place + '.go'):
 """
 CHILD = """
 import pickle, sys
-from perfcore.measure import plan_format
+from perfcore_executor_kit import plan_format
 with open(sys.argv[1], 'rb') as file:
     driver, plan = pickle.load(file)
 answers = list(driver.submit(plan_format.decode_plan(plan)))
@@ -234,7 +234,7 @@ class ExecutorContract:
 
     def _bundled(self, directory: Path, *argvs: tuple[str, ...]) -> Plan:
         """Jobs in the subdirectory of a tree that only the plan holds, each in a session of its own."""
-        from perfcore.measure import bundle
+        from perfcore_executor_kit import bundle
 
         tree = directory / "tree"
         (tree / "sub").mkdir(parents=True)
@@ -261,7 +261,7 @@ def _refused(one: Measured) -> bool:
 def _answers_elsewhere(driver: Executor, plan: Plan, directory: Path) -> list[Measured]:
     """What a child process in another directory gets, which it hands back by pickle and as bytes. A driver that does
     not pickle, because it holds a connection, is asked here."""
-    from perfcore.measure import plan_format
+    from perfcore_executor_kit import plan_format
 
     directory_elsewhere = directory / "elsewhere"
     directory_elsewhere.mkdir()

@@ -12,10 +12,10 @@ from typing import IO, Any
 
 import attrs
 import pytest
+from perfcore_executor_kit import plan_format, worker
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore.errors import PerfError
-from perfcore.measure import plan_format, worker
 from perfcore.model import Measured, Plan
 
 dask = pytest.importorskip("dask", reason="dask cannot be imported", exc_type=ImportError)
@@ -30,7 +30,7 @@ SETTINGS = {"distributed.scheduler.allowed-failures": 0, "distributed.comm.timeo
 def answers_of(plan: bytes, cancellation: str) -> list[bytes]:
     """A task of the cluster: one session, measured by a process that ends with the task."""
     cancelled = distributed.Event(cancellation, client=distributed.get_client())
-    command = [sys.executable, "-m", "perfcore.measure.worker"]
+    command = [sys.executable, "-m", "perfcore_executor_kit.worker"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -1,6 +1,7 @@
 """A tree packed as bytes, for workers that cannot reach the repository: a tar archive, compressed by gzip.
 
-Equal trees have equal bytes: names are sorted, and owners and times left out.
+Equal trees have equal bytes: names are sorted, and owners and times left out. `perfcore.measure.trees.unpack` is the
+other way.
 """
 
 from __future__ import annotations
@@ -11,10 +12,9 @@ import os
 import tarfile
 from pathlib import Path
 
-from perfcore.errors import FormatError, StorageError
+from perfcore.errors import StorageError
 
 _LEVEL = 6  # gzip's own default: the trees of source code are packed once and unpacked once
-_UNREADABLE = (tarfile.TarError, OSError, EOFError, ValueError)
 
 
 def pack(tree: Path) -> bytes:
@@ -30,16 +30,6 @@ def pack(tree: Path) -> bytes:
     except OSError as error:
         raise StorageError(f"cannot pack {tree}: {error.strerror or error}") from error
     return packed.getvalue()
-
-
-def unpack(data: bytes, directory: Path) -> None:
-    """Unpack the tree into a new directory. FormatError for an invalid bundle, or one with paths outside of it."""
-    directory.mkdir(parents=True)
-    try:
-        with tarfile.open(fileobj=io.BytesIO(data), mode="r:gz") as archive:
-            archive.extractall(directory, filter="data")
-    except _UNREADABLE as error:
-        raise FormatError(f"the bundle of a tree cannot be unpacked: {error}") from error
 
 
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -1,5 +1,5 @@
-"""A worker: `python -m perfcore.measure.worker` reads a plan from standard input, measures it by the executor
-`local`, and streams answers and progress to standard output, as `perfcore.measure.plan_format` writes them.
+"""A worker: `python -m perfcore_executor_kit.worker` reads a plan from standard input, measures it by the executor
+`local`, and streams answers and progress to standard output, as `perfcore_executor_kit.plan_format` writes them.
 
 An executor starts it wherever it likes (a container, `ssh HOST`), sends the plan, which is one line, and reads records
 to the end of the stream. A stream that ends without an answer to every job says that the worker died. The worker ends
@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
 from perfcore.errors import PerfError
-from perfcore.measure import plan_format
 from perfcore.measure.local import LocalExecutor
-from perfcore.measure.plan_format import Report
 from perfcore.model import Job, Measured, Plan
+from perfcore_executor_kit import plan_format
+from perfcore_executor_kit.plan_format import Report
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener

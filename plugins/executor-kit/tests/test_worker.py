@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from perfcore_executor_kit import plan_format, worker
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
-from perfcore.measure import plan_format, worker
 from perfcore.measure.local import LocalExecutor
 from perfcore.model import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
 from perfcore.model.listener import SilentListener
@@ -22,7 +22,7 @@ class Pipes:
     """Measures each plan in a process of its own."""
 
     def submit(self, plan: Plan, listener: object = None) -> Iterator[Measured]:
-        command = [sys.executable, "-m", "perfcore.measure.worker"]
+        command = [sys.executable, "-m", "perfcore_executor_kit.worker"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
             assert process.stdin is not None
             assert process.stdout is not None
@@ -48,6 +48,7 @@ PLAN = Plan(
             argv=("./prog", "a b", "caf\udce9", "\n"),
             cmd="./prog",
             cwd=Path("sub"),
+            workload_file=Path("/tmp/lines/1"),
             env={"A": "1"},
             collector=Step(name="time", params={"repeat": 3, "budget": None}),
             postprocessors=(Step(name="filter"),),
