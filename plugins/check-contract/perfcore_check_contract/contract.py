@@ -22,13 +22,13 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import attrs
+from perfcore_table_kit import units
 
 from perfcore.analysis.run_values import primary
 from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes
 from perfcore.errors import UsageError
-from perfcore.profile import units
 from perfcore.text import brief
 
 FILE = ".perfcontract.yml"

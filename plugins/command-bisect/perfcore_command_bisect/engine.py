@@ -9,6 +9,8 @@ from typing import Any
 
 import attrs
 import msgspec
+from perfcore_command_compare.identity import state_key
+from perfcore_command_compare.run_errors import named_error, run_error
 
 from perfcore import environment
 from perfcore.analysis.fail_on import thresholds_of
@@ -16,11 +18,8 @@ from perfcore.errors import CommandFailedError, NotFoundError, PerfError, UsageE
 from perfcore.locks import Lock
 from perfcore.measure import commands
 from perfcore.measure.execution import runner_context, submit
-from perfcore.measure.identity import state_key
 from perfcore.measure.request import configured_build, tree_directory
-from perfcore.measure.run_errors import named_error, run_error
 from perfcore.measure.runner import Context
-from perfcore.measure.versions import Versions
 from perfcore.model import Build, Job, MinorVersion, Plan, Profile
 from perfcore.model.listener import Listener
 from perfcore.repository import Repository
@@ -35,6 +34,7 @@ from perfcore_command_bisect.options import BisectOptions
 from perfcore_command_bisect.request import new_journal
 from perfcore_command_bisect.result import BisectResult, Status, Step, Stopped
 from perfcore_command_bisect.search import Belief, Measurement, Question, Search, answer
+from perfcore_command_bisect.versions import Versions
 
 # Runs that the preparation of a version may count for: a slow build is no reason to run one version for ever.
 _MAX_SETUP = 10.0

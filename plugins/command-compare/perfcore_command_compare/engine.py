@@ -13,7 +13,6 @@ import attrs
 from perfcore.analysis import pairing, target
 from perfcore.errors import UsageError
 from perfcore.measure.execution import submit
-from perfcore.measure.run_errors import run_error
 from perfcore.measure.runner import Context, metrics
 from perfcore.model import Job, Measured, Plan, Profile, Sample
 from perfcore.model.listener import Listener
@@ -26,6 +25,7 @@ from perfcore_command_compare.judge import Judge
 from perfcore_command_compare.programs import PreparedProgram, prepare, programs_are_identical
 from perfcore_command_compare.request import Budget, CompareRequest, Program
 from perfcore_command_compare.result import ComparisonResult, Side, interval
+from perfcore_command_compare.run_errors import run_error
 
 
 def compare(host: Host, request: CompareRequest, listener: Listener) -> ComparisonResult:

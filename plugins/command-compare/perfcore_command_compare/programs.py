@@ -11,15 +11,15 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
-from perfcore.measure.identity import is_identical
 from perfcore.measure.request import configured_build, tree_directory, tree_state
-from perfcore.measure.run_errors import named_error
 from perfcore.measure.trees import Trees
 from perfcore.model import Build, Job
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore_command_compare.host import Host
+from perfcore_command_compare.identity import is_identical
 from perfcore_command_compare.request import CompareRequest, Program
+from perfcore_command_compare.run_errors import named_error
 
 
 @attrs.frozen(kw_only=True)

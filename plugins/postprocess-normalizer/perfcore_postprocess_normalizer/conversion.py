@@ -10,9 +10,9 @@ from operator import mul, truediv
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_table_kit import units
 
 from perfcore.errors import UsageError
-from perfcore.profile import units
 from perfcore.profile.table import CODES, from_buffer
 from perfcore.text import printable
 

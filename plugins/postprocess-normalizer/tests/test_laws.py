@@ -10,10 +10,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
+from perfcore_table_kit import units
 from perfcore_testing import profiles
 
 from perfcore.model import Profile
-from perfcore.profile import units
 from perfcore.profile.table import column, table
 
 ODD = [math.nan, math.inf, -math.inf, 5e-324, 1e308, -0.0]

@@ -34,8 +34,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import attrs
 
 from perfcore.errors import nearest
-from perfcore.profile import bitmap, units
+from perfcore.profile import bitmap
 from perfcore.text import printable
+from perfcore_table_kit import units
 from perfcore_table_kit.grammar import (
     Among,
     And,

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_table_kit import units
 from perfcore_table_kit.expression import main_value, matching, parse
 from perfcore_table_kit.wildcards import matcher
 
 from perfcore.errors import UsageError
-from perfcore.profile import units
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:

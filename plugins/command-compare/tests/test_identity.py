@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from perfcore_command_compare.identity import inputs_hash, is_identical, same_tree, state_key
 from perfcore_testing.project import Project
 
 from perfcore.errors import UsageError
-from perfcore.measure.identity import inputs_hash, is_identical, same_tree, state_key
 from perfcore.repository.repository import Repository
 
 
