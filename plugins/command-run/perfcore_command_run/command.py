@@ -198,6 +198,7 @@ def _measure(
     as_json: bool,
 ) -> None:
     repository = console.history.repository
+    # Before the plan is made: a workload counts for the configuration by its content, and no run waits for a file.
     with generated(repository, chosen.generators, console) as files:
         request = matrix_request(
             repository,

@@ -136,8 +136,9 @@ def _commands(values: Mapping[str, Any], where: Source) -> Iterator[Command]:
                         f"{where.at(name)}: bins: unknown key {brief(str(name))}",
                         hint=nearest(str(name), _BIN_KEYS) or f"known keys: {', '.join(_BIN_KEYS)}",
                     )
-            own = "workloads" in entry
-            loads = reader.read(entry.get("workloads"), (key, position, "workloads")) if own else workloads
+            loads = workloads
+            if "workloads" in entry:  # also an empty list, for a command that takes none of those of the matrix
+                loads = reader.read(entry["workloads"], (key, position, "workloads"))
             yield from _of_bin(entry, everywhere, loads, where)
 
 
@@ -167,6 +168,7 @@ def _with_words(words: list[str], load: _Load) -> Iterator[str]:
         yield from (*words, *load.words)
         return
     for word in words:
+        # A workload of several words stays several words where it stands alone, as behind the command.
         if word == WORKLOAD and load.words:
             yield from load.words
         else:
@@ -207,35 +209,36 @@ class _Workloads:
         return loads
 
     def _generator(self, entry: Mapping[str, Any], path: tuple[str | int, ...]) -> Generator:
-        place = self._place(path)
+        location = self._location(path)
         name = entry.get("generator")
         if not isinstance(name, str) or not name:
             raise UsageError(
-                f"{place}: a workload is text, or keys and values with `generator`, got {brief(entry)}",
+                f"{location}: a workload is text, or keys and values with `generator`, got {brief(entry)}",
                 hint="- {generator: lines, lines: [1000, 10000]}",
             )
         for key in entry:
             if not isinstance(key, str):
-                raise UsageError(f"{place}: the keys of a generator are text, got {brief(key)}")
+                raise UsageError(f"{location}: the keys of a generator are text, got {brief(key)}")
         options = entry.get("options")
         if options is not None and not isinstance(options, Mapping):
-            raise UsageError(f"{place}: options of a generator should hold keys and values, got {brief(options)}")
+            raise UsageError(f"{location}: options of a generator should hold keys and values, got {brief(options)}")
         return Generator(
             name=name,
             spec={key: value for key, value in entry.items() if key not in ("generator", "options")},
             options=dict(options or {}),
-            place=place,
+            location=location,
             folder=self._folder(name),
         )
 
-    def _place(self, path: tuple[str | int, ...]) -> str:
+    def _location(self, path: tuple[str | int, ...]) -> str:
         line = documents.lines(self.where.data).get(path) if self.where.data else None
         return f"{self.where}, line {line}" if line else f"{self.where}: {_dotted(path)}"
 
     def _folder(self, name: str) -> str:
         """The name of the generator, with a number from the second one on. It begins the label of each file."""
+        # The name of a driver in full has a colon, and labels are words of a command line.
         stem = re.sub(r"[^A-Za-z0-9_.-]", "_", name).strip(".") or "workload"
-        names = itertools.chain([stem], (f"{stem}-{number}" for number in itertools.count(2)))
+        names = itertools.chain([stem], (f"{stem}-{count}" for count in itertools.count(2)))
         folder = next(name for name in names if name not in self.folders)
         self.folders.add(folder)
         return folder

@@ -23,13 +23,13 @@ MAX_FILES = 1_000
 
 @attrs.frozen(kw_only=True)
 class Generator:
-    """One entry of a matrix that says `generator`: the plugin with the spec and options, the place of the entry in the
+    """One entry of a matrix that says `generator`: the plugin with the spec and options, the entry's location in the
     matrix, and the folder of its files, which no other entry has."""
 
     name: str
     spec: Mapping[str, Any]
     options: Mapping[str, Any]
-    place: str
+    location: str
     folder: str
 
     @property
@@ -53,7 +53,7 @@ Files = Mapping[str, Sequence[GeneratedFile]]
 @contextlib.contextmanager
 def generated(repository: Repository, generators: Sequence[Generator], listener: Listener) -> Iterator[Files]:
     """The files of all generators, as long as the context lasts. A directory that a killed command left is removed by
-    the next one. The error of a generator begins with its place in the matrix."""
+    the next one. The error of a generator begins with its location in the matrix."""
     if not generators:
         yield {}
         return
@@ -76,6 +76,7 @@ def _generate(repository: Repository, generator: Generator, directory: Path) -> 
     try:
         info, driver = repository.plugins.make(WORKLOAD, generator.name, options)
         with guard(info, "generate"):
+            # One more than allowed, to tell a generator without an end from one with exactly so many.
             for path in itertools.islice(driver.generate(generator.spec, directory), MAX_FILES + 1):
                 _check(path, paths, directory, str(info))
                 paths.add(path)
@@ -83,7 +84,7 @@ def _generate(repository: Repository, generator: Generator, directory: Path) -> 
         if not paths:
             raise PluginError("it generated no file", plugin=str(info), phase="generate")
     except PerfError as error:
-        error.message = f"{generator.place}: {error.message}"
+        error.message = f"{generator.location}: {error.message}"
         raise
 
 
@@ -92,5 +93,6 @@ def _check(path: object, paths: set[Path], directory: Path, plugin: str) -> None
         raise UsageError(f"the generator makes more than {MAX_FILES:,} files", hint="take a part at a time")
     if not isinstance(path, Path) or directory not in path.parents or not path.is_file():
         raise PluginError("it gave no file below its directory", plugin=plugin, phase="generate")
+    # A link out of the directory would be measured and not removed.
     if path in paths or directory.resolve() not in path.resolve().parents:
         raise PluginError(f"{path.name} is given twice or lies elsewhere", plugin=plugin, phase="generate")

@@ -125,7 +125,7 @@ def test_a_generator_is_one_workload_until_its_files_exist() -> None:
     ]
     (first, second) = parsed.generators
     assert (first.name, first.spec, first.options) == ("lines", {"lines": [1, 2]}, {"max_size": 9})
-    assert second.place == "the matrix: workloads[2]"
+    assert second.location == "the matrix: workloads[2]"
 
 
 def test_generated_files_multiply_the_jobs() -> None:
