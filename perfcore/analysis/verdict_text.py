@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfcore.model import Change
-from perfcore.text import percent, plural, printable
+from perfcore.text import plural, printable
 
 _ENVIRONMENT = 12  # characters of an id, `1:` and ten digits: as many as short version ids have
 _WORDS = {
@@ -35,15 +35,6 @@ def metric(change: Change) -> str:
     if change.contract:
         return printable(change.contract)
     return printable(change.metric + (f" of {change.resource}" if change.resource else ""))
-
-
-def in_words(change: Change) -> str:
-    """`slower +5.2 % cpu sort big.txt at 1a2b3c4d5e`, as an acceptance keeps it. Names in it are as they are given."""
-    if change.contract:
-        return f"{word(change)} {change.contract} {change.label} at {change.target}"
-    size = f" {percent(change.ratio)}" if change.ratio is not None else ""
-    measured = change.metric + (f" of {change.resource}" if change.resource else "")
-    return f"{word(change)}{size} {measured} {change.label} at {change.target}"
 
 
 def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:

@@ -4,7 +4,6 @@ command behind `--`."""
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Optional
 
@@ -34,14 +33,6 @@ class WithCommand(TyperCommand):
             separator = args.index("--")
             ctx.meta[COMMAND], args = args[separator + 1 :], args[:separator]
         return super().parse_args(ctx, args)
-
-
-def check_threshold(threshold: float | None) -> None:
-    """UsageError for one that is no size."""
-    if threshold is not None and not math.isfinite(threshold):
-        raise UsageError(
-            f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
-        )
 
 
 def variables(settings: Sequence[str]) -> dict[str, str]:

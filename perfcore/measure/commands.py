@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -102,20 +102,6 @@ def label(job: Job) -> str:
     """The command as people call it, with the real one where that is another."""
     called = printable(job.label)
     return called if _is_real(job) else f"{called} (which runs {words(job)})"
-
-
-def effects(job: Job) -> Iterator[str]:
-    """The command, directory, variables, collector and options of a stored job, a line each."""
-    yield f"command: {words(job)}" + (" (run by a shell)" if job.shell else "")
-    if str(job.cwd) != ".":
-        yield f"folder: {printable(str(job.cwd))}"
-    for name, value in sorted(job.env.items()):
-        yield f"variable: {printable(f'{name}={value}')}"
-    yield f"collector: {printable(job.collector.name)}"
-    _, options = split_options(job.collector.params)
-    for name, value in sorted(options.items()):
-        if value not in (None, False, "", [], ()):
-            yield f"option of the collector: {printable(f'{name}={value}')}"
 
 
 def _operators(text: str, words: list[str]) -> list[str]:

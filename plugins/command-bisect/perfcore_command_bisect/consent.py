@@ -7,11 +7,12 @@ or confirms it after seeing all that runs.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from perfcore.errors import StorageError, UntrustedError
 from perfcore.measure import commands
+from perfcore.measure.schedule import split_options
 from perfcore.model import Job
 from perfcore.repository import Repository
 from perfcore.text import printable
@@ -31,7 +32,7 @@ def require(repository: Repository, confirm: Confirm, digest: str, job: Job, *, 
     if repository.commands.hold(digest):
         return
     heading = f"{source} holds a command that was not measured by you on this machine:"
-    if not confirm([heading, *(f"  {line}" for line in commands.effects(job))]):
+    if not confirm([heading, *(f"  {line}" for line in _effects(job))]):
         raise UntrustedError(
             f"nothing was run: {source} holds a command that you have not measured on this machine",
             hint=f"read the command above; to run it, type it yourself: {typed}",
@@ -54,3 +55,17 @@ def command_line(job: Job, good: str, bad: str, *, reset: bool = False) -> str:
     if job.shell:
         options += "--shell "
     return f"perf bisect {options}{good[:10]} {bad[:10]} -- {commands.words(job)}"
+
+
+def _effects(job: Job) -> Iterator[str]:
+    """The command, directory, variables, collector and options of a stored job, a line each."""
+    yield f"command: {commands.words(job)}" + (" (run by a shell)" if job.shell else "")
+    if str(job.cwd) != ".":
+        yield f"folder: {printable(str(job.cwd))}"
+    for name, value in sorted(job.env.items()):
+        yield f"variable: {printable(f'{name}={value}')}"
+    yield f"collector: {printable(job.collector.name)}"
+    _, options = split_options(job.collector.params)
+    for name, value in sorted(options.items()):
+        if value not in (None, False, "", [], ()):
+            yield f"option of the collector: {printable(f'{name}={value}')}"

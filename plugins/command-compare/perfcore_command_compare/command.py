@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -13,7 +14,7 @@ import typer
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, WithCommand, check_threshold, variables
+from perfcore.cli.options import COMMAND, WithCommand, variables
 from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
@@ -123,7 +124,7 @@ def compare(
     """
     console: Console = ctx.obj
     words, argv, texts = operands or [], ctx.meta.get(COMMAND), command or []
-    check_threshold(threshold)
+    _check_threshold(threshold)
     outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
     limits = Budget(pairs=most, seconds=_seconds(budget))
     if argv is None and not texts:
@@ -149,6 +150,14 @@ def compare(
     _print(console, result, outputs, verbose=verbose)
     if result.kind in ("degradation", "cannot tell"):
         raise typer.Exit(SLOWER if result.kind == "degradation" else UNDECIDED)
+
+
+def _check_threshold(threshold: float | None) -> None:
+    """UsageError for one that is no size."""
+    if threshold is not None and not math.isfinite(threshold):
+        raise UsageError(
+            f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
+        )
 
 
 def _seconds(text: str) -> float:
