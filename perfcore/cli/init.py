@@ -7,6 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.errors import UsageError
 from perfcore.repository.repository import Repository
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -18,6 +19,12 @@ def init(
     vcs: Annotated[
         Optional[str], typer.Option("--vcs", metavar="NAME", help="Use this VCS, not the one found.")
     ] = None,
+    storage: Annotated[
+        Optional[str], typer.Option("--storage", metavar="NAME", help="Keep profiles there: `.perf` remembers it.")
+    ] = None,
+    storage_option: Annotated[
+        Optional[list[str]], typer.Option("--storage-option", metavar="KEY=VALUE", help="An option of the storage.")
+    ] = None,
     init_vcs: Annotated[bool, typer.Option("--init-vcs", help="Make a repository too where there is none.")] = False,
 ) -> None:
     """Make a performance history (.perf) beside the repository of this folder.
@@ -26,7 +33,20 @@ def init(
     """
     console: Console = ctx.obj
     repository = Repository.init(
-        console.directory, vcs=vcs, init_vcs=init_vcs, plugins=console.plugins, places=console.places
+        console.directory,
+        vcs=vcs,
+        init_vcs=init_vcs,
+        storage=storage,
+        storage_options=dict(map(_pair, storage_option or ())),
+        plugins=console.plugins,
+        places=console.places,
     )
     console.say(f"made {repository.perf} for the {repository.vcs_name} repository {repository.root}")
     console.say("next: perf collect time -- COMMAND")
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"--storage-option wants KEY=VALUE, got {text!r}")
+    return key, value

@@ -301,6 +301,9 @@ def _unknown(kind: str, name: str, known: Sequence[str]) -> PluginError:
     if kind == "command" and name in installed.COMMANDS:
         return PluginError(f"the command {name} is not installed", hint=f"pip install {installed.COMMANDS[name]}")
     hint = nearest(name, known) or (f"there are {', '.join(known)}" if known else f"no {kind} is installed")
+    distribution, _, _ = name.rpartition(":")
+    if distribution:
+        return PluginError(f"there is no {kind} {name!r}", hint=f"install its distribution: pip install {distribution}")
     usual = {"collector": "collect", "postprocessor": "postprocess", "notifier": "notify"}.get(kind, kind)
     return PluginError(
         f"there is no {kind} {name!r}",

@@ -10,24 +10,39 @@ from pathlib import Path
 from typing import Any
 
 from perfcore import files
-from perfcore.config.layers import LOCAL_FILE, set_value
+from perfcore.config.layers import KEYS, LOCAL_FILE, Config, read_layer, set_value
+from perfcore.config.trust import Trust
 from perfcore.errors import NotFoundError, PerfError, PluginError, StorageError, UsageError
 from perfcore.hookspecs import VCS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
-from perfcore.repository.location import DIRECTORY, LAYOUT, detected_root, home_of
+from perfcore.repository.location import DIRECTORY, LAYOUT, UserPlaces, detected_root, home_of, load_config
 
+EMPTY: Mapping[str, Any] = {}
 _UNFINISHED = f"{DIRECTORY}-unfinished-"
 _FOLDERS = ("jobs", "logs", "objects", "cache", "tmp")
 
 
-def create(directory: Path, vcs: str | None, init_vcs: bool, options: Mapping[str, Any], plugins: Plugins) -> None:
-    """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one."""
+def create(
+    directory: Path,
+    vcs: str | None,
+    init_vcs: bool,
+    options: Mapping[str, Any],
+    plugins: Plugins,
+    places: UserPlaces,
+    storage: str | None = None,
+    storage_options: Mapping[str, Any] = EMPTY,
+) -> None:
+    """Make a `.perf` beside the VCS that is found, or that `init_vcs` makes. PerfError where there is one. Its own
+    configuration keeps the storage, so that whoever opens it later finds the profiles."""
     if not directory.is_dir():
         raise NotFoundError(f"{directory} is not a folder")
     name, root = _choose_vcs(directory, vcs, init_vcs, options, plugins)
     perf = home_of(plugins, name, root) / DIRECTORY
-    _make_folder(perf, name)
+    chosen = _storage(plugins, load_config(root, places), storage, storage_options)
+    _make_folder(perf, {"vcs.name": name, **chosen})
+    if storage or storage_options or chosen.get("storage.name") != KEYS["storage.name"].default:
+        Trust(places.trust).add(read_layer("local", perf / LOCAL_FILE).digest)
     found, driver = plugins.make(VCS, name, options if name == vcs else {}, place=root)
     if hasattr(driver, "ignore"):
         with guard(found, "ignore"):
@@ -63,7 +78,24 @@ def _choose_vcs(
     return name, directory
 
 
-def _make_folder(perf: Path, vcs: str) -> None:
+def _storage(plugins: Plugins, config: Config, name: str | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The keys of the storage: its name, in full where a distribution has it, and the options of the user. Empty if the
+    versioned file of the project chooses it. PluginError where it is not installed or does not take the options."""
+    origin = config.origin("storage.name")
+    if name is None and origin is not None and origin.name == "project":
+        return {}
+    name = name or str(config.get("storage.name"))
+    user = Config(tuple(layer for layer in config.layers if layer.name == "user"))
+    short = name.rpartition(":")[2]
+    options = {**user.plugin_options("storage", short), **options}
+    if name != KEYS["storage.name"].default or options:
+        plugins.settings("storage", name, options)
+        info = plugins.find("storage", name)
+        name = name if plugins.is_local(info) else info.full_name
+    return {"storage.name": name, **{f"storage.{short}.{key}": value for key, value in options.items()}}
+
+
+def _make_folder(perf: Path, settings: Mapping[str, Any]) -> None:
     """Make `.perf` under another name and rename it, so that a killed init leaves nothing that looks made."""
     _refuse_existing(perf)
     try:
@@ -72,7 +104,8 @@ def _make_folder(perf: Path, vcs: str) -> None:
             (temporary / folder).mkdir()
         (temporary / ".gitignore").write_text("*\n")
         set_value(temporary / LOCAL_FILE, "format", LAYOUT)
-        set_value(temporary / LOCAL_FILE, "vcs.name", vcs)
+        for key, value in settings.items():
+            set_value(temporary / LOCAL_FILE, key, value)
         (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)
         temporary.chmod(files.default_mode(0o777))
         temporary.rename(perf)

@@ -73,6 +73,8 @@ class Repository:
         vcs: str | None = None,
         init_vcs: bool = False,
         options: Mapping[str, Any] | None = None,
+        storage: str | None = None,
+        storage_options: Mapping[str, Any] | None = None,
         plugins: Plugins | None = None,
         places: UserPlaces | None = None,
     ) -> Repository:
@@ -81,7 +83,7 @@ class Repository:
 
         user = places or UserPlaces.default()
         plugins, directory = plugins or Plugins(memory=lambda: user.installed), directory.resolve()
-        create(directory, vcs, init_vcs, options or {}, plugins)
+        create(directory, vcs, init_vcs, options or {}, plugins, user, storage, storage_options or {})
         return cls.open(directory, plugins=plugins, places=user)
 
     @property

@@ -12,6 +12,7 @@ from perfcore_testing import profiles
 from perfcore_testing.distributions import Site
 from perfcore_testing.project import Project
 
+from perfcore.config.layers import set_value
 from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
 from perfcore.model import Profile
 from perfcore.profile import codec
@@ -208,6 +209,7 @@ def test_what_a_versioned_file_chooses_to_run_needs_trust(project: Project, plac
         ".perfcore.yml", "storage: {name: other}\ncollector: {time: {setup: x}}\nview: {table: {raw: true}}\n"
     )
     warnings: list[str] = []
+    set_value(project.path / ".perf/local.yml", "storage.name", None)
     opened = Repository.open(project.path, places=places)
     opened.plugins.warn = warnings.append
     with pytest.raises(UntrustedError, match="storage"):
