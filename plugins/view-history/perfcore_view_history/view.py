@@ -9,7 +9,6 @@ import attrs
 
 from perfcore.errors import NotFoundError
 from perfcore.settings import option
-from perfcore_view_history import drawing, separated
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output
@@ -37,6 +36,8 @@ class HistoryView:
 
     def render(self, subject: ViewData, output: Output) -> None:
         """Draw every series."""
+        from perfcore_view_history import drawing, separated  # `perf --help` imports this package for its verb
+
         if not subject.series:
             raise NotFoundError("there is no history to show")
         if self.settings.csv:
