@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -248,7 +249,9 @@ def test_a_table_becomes_a_frame_of_pandas() -> None:
     assert table("resources", []).to_pandas().empty
 
 
-def test_several_versions_are_measured_by_one_call(history: History, project: Project, follow_schema: Any) -> None:
+def test_several_versions_are_measured_by_one_call(
+    history: History, project: Project, follow_schema: Callable[[str, Any], None]
+) -> None:
     project.commit("Second")
     result = history.collect("time", "true", version=["HEAD~1", "HEAD"], register=True, **QUICK)
     assert [saved.job.version for saved in result] == [history.version("HEAD~1"), history.version()]
@@ -256,7 +259,9 @@ def test_several_versions_are_measured_by_one_call(history: History, project: Pr
     follow_schema("collect", json.loads(json.dumps(result.as_json())))
 
 
-def test_failures_are_in_the_result_where_they_are_not_raised(history: History, follow_schema: Any) -> None:
+def test_failures_are_in_the_result_where_they_are_not_raised(
+    history: History, follow_schema: Callable[[str, Any], None]
+) -> None:
     result = history.collect("time", "true", "false", strict=False, **QUICK)
     assert [saved.profile.header.cmd for saved in result] == ["true"]
     assert [failure.subject for failure in result.failures] == [f"false at {history.version()[:10]}"]
@@ -268,7 +273,9 @@ def test_a_matrix_is_run(history: History) -> None:
     assert [saved.job.workload for saved in history.run(matrix, **QUICK)] == ["a", "b"]
 
 
-def test_garbage_is_collected_and_the_store_verified(history: History, follow_schema: Any) -> None:
+def test_garbage_is_collected_and_the_store_verified(
+    history: History, follow_schema: Callable[[str, Any], None]
+) -> None:
     timed(history, 100)
     history.remove("0@i")
     (removed,) = history.gc(0, dry_run=True).removed

@@ -18,6 +18,8 @@ from perfcore.model import Profile, Tool
 from perfcore.profile.table import column, table
 from perfcore.store.lookup import Ref
 
+from .conftest import Here
+
 VERSIONS, STEP = 16, 9
 NAN, INFINITE = math.nan, math.inf
 Amounts = Callable[[int], Sequence[float | None]]
@@ -26,8 +28,6 @@ Amounts = Callable[[int], Sequence[float | None]]
 @pytest.fixture(scope="module")
 def branch(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository of sixteen versions, to be copied."""
-    from tests.cli.conftest import Here
-
     folder = tmp_path_factory.mktemp("branch")
     made = Here(shutil.copytree(template, folder / "project", symlinks=True), folder / "home")
     for number in range(1, VERSIONS):
@@ -36,9 +36,7 @@ def branch(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def here(branch: Path, tmp_path: Path) -> Any:
-    from tests.cli.conftest import Here
-
+def here(branch: Path, tmp_path: Path) -> Here:
     return Here(shutil.copytree(branch, tmp_path / "project", symlinks=True), tmp_path / "home")
 
 
@@ -58,14 +56,14 @@ def noisy(number: int, level: float = 5e6, runs: int = 5) -> list[float]:
     return [level * draw.lognormvariate(0, 0.01) for _ in range(runs)]
 
 
-def store(here: Any, profile_of: Callable[[int], Profile], versions: int = VERSIONS) -> None:
+def store(here: Here, profile_of: Callable[[int], Profile], versions: int = VERSIONS) -> None:
     repository = here.repository
     for number, version in enumerate(here.git("rev-list", "--reverse", "HEAD").out.split()[-versions:]):
         saved = repository.save(attrs.evolve(profile_of(number), origin=version))
         repository.register(Ref(kind="pending", pending=saved), version)
 
 
-def levels(here: Any, code: int | None = 0) -> list[tuple[str, str, int]]:
+def levels(here: Here, code: int | None = 0) -> list[tuple[str, str, int]]:
     """(metric, kind, number of the version) of every change of a level that `check all` tells."""
     told = here.perf("check", "all", "--json", code=code).json
     ids = here.git("rev-list", "--reverse", "HEAD").out.split()
@@ -94,7 +92,7 @@ NOTHING_CHANGED: dict[str, Amounts] = {
 
 
 @pytest.mark.parametrize("name", NOTHING_CHANGED)
-def test_where_nothing_changed_nothing_is_told(here: Any, name: str) -> None:
+def test_where_nothing_changed_nothing_is_told(here: Here, name: str) -> None:
     store(here, lambda number: measured(number, NOTHING_CHANGED[name](number)))
     assert levels(here) == []
     done = here.perf("history")
@@ -108,7 +106,7 @@ def test_where_nothing_changed_nothing_is_told(here: Any, name: str) -> None:
     [(5e6, 6e6, "degradation"), (-5e6, -6e6, "optimization"), (0.0, 6e6, "degradation"), (-5e6, 5e6, "degradation")],
     ids=["positive", "negative", "from zero", "over zero"],
 )
-def test_a_step_is_found_whatever_the_sign(here: Any, before: float, after: float, kind: str) -> None:
+def test_a_step_is_found_whatever_the_sign(here: Here, before: float, after: float, kind: str) -> None:
     store(here, lambda number: measured(number, noisy(number, after if number >= STEP else before)))
     assert levels(here, code=1 if kind == "degradation" else 0) == [("cpu", kind, STEP)]
     assert "Version 9" in here.perf("history").out
@@ -117,20 +115,20 @@ def test_a_step_is_found_whatever_the_sign(here: Any, before: float, after: floa
 @pytest.mark.parametrize(
     "values", [[5e6], noisy(1), [NAN], [None], []], ids=["one run", "runs", "NaN", "none", "empty"]
 )
-def test_a_history_of_one_version_is_no_change(here: Any, values: list[Any]) -> None:
+def test_a_history_of_one_version_is_no_change(here: Here, values: list[Any]) -> None:
     store(here, lambda number: measured(number, values), versions=1)
     assert levels(here) == []
     assert ("1 version" if any(math.isfinite(v or NAN) for v in values) else "nothing") in here.perf("history").out
 
 
 @pytest.mark.parametrize("amount", [NAN, None, INFINITE], ids=["NaN", "missing", "infinite"])
-def test_where_nothing_was_measured_that_is_said(here: Any, amount: Any) -> None:
+def test_where_nothing_was_measured_that_is_said(here: Here, amount: Any) -> None:
     store(here, lambda number: measured(number, [amount] * 3))
     assert levels(here) == []
     assert "nothing was measured" in here.perf("history").out
 
 
-def test_amounts_of_another_unit_are_not_compared(here: Any) -> None:
+def test_amounts_of_another_unit_are_not_compared(here: Here) -> None:
     """Nanoseconds, then the same as seconds: a thousand million times less would be no improvement."""
 
     def profile(number: int) -> Profile:
@@ -141,7 +139,7 @@ def test_amounts_of_another_unit_are_not_compared(here: Any) -> None:
     assert "7 of 16 versions" in here.perf("history").out
 
 
-def test_a_metric_that_vanishes_ends_and_the_others_go_on(here: Any) -> None:
+def test_a_metric_that_vanishes_ends_and_the_others_go_on(here: Here) -> None:
     def profile(number: int) -> Profile:
         columns = [
             column("run", list(range(5)), dtype="i64", role="order"),
@@ -159,7 +157,7 @@ def test_a_metric_that_vanishes_ends_and_the_others_go_on(here: Any) -> None:
     assert f"cpu was last measured at {last}; no later version" in here.perf("check", "all", code=None).err
 
 
-def test_profiles_of_other_collectors_are_histories_of_their_own(here: Any) -> None:
+def test_profiles_of_other_collectors_are_histories_of_their_own(here: Here) -> None:
     def profile(number: int) -> Profile:
         name = "time" if number % 2 else "trace"
         amounts = noisy(number, 5e6 if number % 2 else 9e6)
@@ -172,7 +170,7 @@ def test_profiles_of_other_collectors_are_histories_of_their_own(here: Any) -> N
     assert all(len(one["points"]) == VERSIONS // 2 for one in told)
 
 
-def test_the_library_says_the_same(here: Any) -> None:
+def test_the_library_says_the_same(here: Here) -> None:
     store(here, lambda number: measured(number, noisy(number) if number != 4 else [NAN, None]))
     repository = here.repository
     (one,) = history.select_series(repository, series.config_histories(repository))

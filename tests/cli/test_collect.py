@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing.distributions import Site
@@ -223,12 +223,12 @@ def test_what_an_interrupt_left_out_is_measured_with_missing(here: Here) -> None
     assert "nothing to measure" in here.perf(*FAST, "--all", "--missing", "--", "true").err
 
 
-def _by_session(here: Any) -> dict[str, list[str]]:
+def _by_session(here: Here) -> dict[str, list[str]]:
     """The versions of each session of what is pending."""
     found: dict[str, list[str]] = {}
     for row in here.perf("status", "--json").json["pending"]:
         profile = here.repository.load(here.repository.find(row["name"])[0])
-        found.setdefault(profile.tables["runs"]["session"][0], []).append(profile.origin)
+        found.setdefault(str(profile.tables["runs"]["session"][0]), []).append(str(profile.origin))
     return found
 
 

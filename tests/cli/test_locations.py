@@ -19,13 +19,13 @@ MS = 1_000_000
 SLOW = {"words.py": "one\n", "sort.py": "first\nsecond\nthird\n", "README": "now\nlonger\nthan\nall\nothers\n"}
 
 
-def _register(here: Any, wall: int, argv: tuple[str, ...] = ("python3", "sort.py")) -> None:
+def _register(here: Here, wall: int, argv: tuple[str, ...] = ("python3", "sort.py")) -> None:
     made = profiles.timed(runs=12, wall=wall * MS)
     header = attrs.evolve(made.header, argv=argv, cmd=argv[0], args=" ".join(argv[1:]), workload="")
     here.register(made, header=header)
 
 
-def _slowed(here: Any, before: dict[str, str], after: dict[str, str], **how: Any) -> Any:
+def _slowed(here: Here, before: dict[str, str], after: dict[str, str], **how: Any) -> Here:
     for folder in {os.path.dirname(name) for name in (*before, *after)} - {""}:
         (here.path / folder).mkdir(parents=True, exist_ok=True)
     here.commit("Before", **before)
@@ -35,7 +35,7 @@ def _slowed(here: Any, before: dict[str, str], after: dict[str, str], **how: Any
     return here
 
 
-def _places(here: Any, *words: str) -> list[tuple[str, int, int]]:
+def _places(here: Here, *words: str) -> list[tuple[str, int, int]]:
     """(file, line, the column after the line) of every result, each once, in order."""
     found = []
     for result in _results(here, *words):
@@ -45,7 +45,7 @@ def _places(here: Any, *words: str) -> list[tuple[str, int, int]]:
     return list(dict.fromkeys(found))
 
 
-def _results(here: Any, *words: str) -> list[dict[str, Any]]:
+def _results(here: Here, *words: str) -> list[dict[str, Any]]:
     done = here.perf("check", *words, "--format", "sarif", code=None)
     results: list[dict[str, Any]] = json.loads(done.out)["runs"][0]["results"]
     assert results, done

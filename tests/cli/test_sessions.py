@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    from .conftest import Here
 
 COUNT, STEP = 60, 32
 PLUGIN = '''
@@ -50,7 +53,7 @@ plugins:
 
 
 @pytest.fixture
-def versions(here: Any) -> list[str]:
+def versions(here: Here) -> list[str]:
     """Versions whose trees are so large that 16 of them share a session; from one on they are 4 % slower."""
     here.write("plugin.py", PLUGIN)
     here.write(".perfcore.yml", NAMED)
@@ -60,7 +63,7 @@ def versions(here: Any) -> list[str]:
     return made
 
 
-def test_the_code_is_blamed_for_what_the_code_did(here: Any, versions: list[str]) -> None:
+def test_the_code_is_blamed_for_what_the_code_did(here: Here, versions: list[str]) -> None:
     rows = here.perf("collect", "machine", "--json", "--add", "--since", "main~60", "--", "true").json["profiles"]
     assert len(rows) > COUNT
     assert list(dict.fromkeys(row["version"] for row in rows)) == versions
@@ -70,7 +73,7 @@ def test_the_code_is_blamed_for_what_the_code_did(here: Any, versions: list[str]
     assert change["ratio"] == pytest.approx(1.04, abs=0.01)
 
 
-def test_every_version_is_a_pair_with_the_one_before_it(here: Any, versions: list[str]) -> None:
+def test_every_version_is_a_pair_with_the_one_before_it(here: Here, versions: list[str]) -> None:
     here.perf("collect", "machine", "--add", "--since", "main~60", "--", "true")
     for number in (3, 4, 5, 8, 9, STEP, COUNT - 1):
         (change,) = here.perf("check", versions[number], "--json", code=None).json["changes"]

@@ -51,7 +51,9 @@ class Hashed:
         return hash("what a process makes of it")
 
 
-def test_a_check_that_depends_on_the_process_is_found_out(monkeypatch: pytest.MonkeyPatch, request: Any) -> None:
+def test_a_check_that_depends_on_the_process_is_found_out(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     monkeypatch.setenv("PYTHONPATH", str(request.path.parent))
     for driver in (Constant(), Hashed()):
         type(driver).__module__ = request.path.stem
