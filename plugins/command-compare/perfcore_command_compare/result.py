@@ -44,6 +44,14 @@ class ComparisonResult:
         """`degradation`, `optimization`, `same` or `cannot tell`."""
         return self.changes[0].kind if self.changes else "same" if self.identical else "cannot tell"
 
+    def _repr_html_(self) -> str:
+        """The changes as a table for notebooks, below the names of both sides."""
+        from perfcore.html_table import html_table
+        from perfcore_command_compare import table
+
+        sides = html_table(("", "program"), zip("AB", map(table.title, self.sides), strict=True))
+        return sides + html_table(table.HEAD, map(table.row, self.changes), len(self.changes))
+
     def _answer(self) -> str:
         # Tables say `inconclusive`; the document keeps the word that scripts read.
         if not self.changes or self.kind == "cannot tell":

@@ -9,20 +9,21 @@ from perfcore.model import Change
 from perfcore.text import align, percent, plural, printable, quantity
 from perfcore_command_compare.result import ComparisonResult, Side, interval
 
+HEAD = ("", "metric", "A", "B", "change", "interval")
 _ALWAYS = ("cpu", "wall")  # the metrics that users expect in every table
 _CHANGED = ("degradation", "optimization")
 
 
 def lines(result: ComparisonResult, *, everything: bool) -> list[str]:
     """Both sides, and a table: the metric that decides, CPU and wall time, and the other metrics that changed."""
-    text = [f"{letter}  {_title(side)}" for letter, side in zip("AB", result.sides, strict=True)]
+    text = [f"{letter}  {title(side)}" for letter, side in zip("AB", result.sides, strict=True)]
     selected = [
         change
         for index, change in enumerate(result.changes)
         if everything or index == 0 or change.metric in _ALWAYS or change.kind in _CHANGED
     ]
     if selected:
-        rows = [("", "metric", "A", "B", "change", "interval"), *map(_row, selected)]
+        rows = [HEAD, *map(row, selected)]
         text += ["", *align(rows, right=(2, 3, 4))]
     return text
 
@@ -70,11 +71,11 @@ def _needed(result: ComparisonResult, first: Change) -> str:
     return f"{estimate}, in about {quantity(seconds, 's', 2)}: --max-pairs {first.needed}"
 
 
-def _title(side: Side) -> str:
+def title(side: Side) -> str:
     return f"{printable(side.name)}: {printable(side.command)}" if side.name != side.command else printable(side.name)
 
 
-def _row(change: Change) -> tuple[str, ...]:
+def row(change: Change) -> tuple[str, ...]:
     bounds = ""
     if change.low is not None and change.high is not None:
         bounds = f"{percent(change.low)} to {percent(change.high)}"

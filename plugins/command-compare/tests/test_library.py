@@ -53,6 +53,13 @@ def test_the_document_of_measured_runs_follows_the_schema(project: Project, foll
     assert document["changes"]
 
 
+def test_a_notebook_shows_both_programs_and_each_metric(history: History) -> None:
+    page = history.compare("true", "true '<b>'", max_pairs=2)._repr_html_()
+    assert "<td>A</td><td>true</td>" in page
+    assert "<td>wall</td>" in page
+    assert "<b>" not in page
+
+
 def test_the_document_of_identical_programs_follows_the_schema(project: Project, follow: Follow) -> None:
     document = project.perf("compare", "--json", "-c", "true", "-c", "true").json
     follow(document)
