@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-ID_VERSION = 1
+ID_VERSION = 1  # in front of every id, so that ids of other rules are never compared
 _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
 
 

@@ -23,8 +23,8 @@ _FLAGS = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN
 # What network and FUSE file systems answer that cannot wait for their disk.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
-_CHECKSUM = 20
-_LARGEST_CACHE = 1 << 28
+_CHECKSUM = 20  # bytes of a SHA-1
+_LARGEST_CACHE = 1 << 28  # bytes: a larger file is none of ours
 _KINDS = {
     stat.S_IFDIR: "a folder",
     stat.S_IFIFO: "a pipe",

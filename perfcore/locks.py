@@ -16,7 +16,7 @@ from pathlib import Path
 from perfcore.errors import PerfError, StorageError
 from perfcore.text import printable
 
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02
+_FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02  # seconds: it doubles between tries, and 20 ms are not noticed
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 if sys.platform == "win32":

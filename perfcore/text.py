@@ -12,7 +12,7 @@ _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")),
 }
 _LONG = 1e12  # where digits that nobody counts give way to an exponent
-_PLAIN = 10_000
+_PLAIN = 10_000  # counts below it are written out: 9,731 says more than 9.73 k
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # with what a cell begins that a spreadsheet runs
 
 

@@ -8,7 +8,7 @@ from perfcore.store.store import Store
 
 CALIBRATION = "calibration"
 ACCEPTED = "accepted changes"
-BUCKETS = tuple(f"{index:02x}" for index in range(256))
+BUCKETS = tuple(f"{index:02x}" for index in range(256))  # by the first byte of a version's id
 
 
 def bucket(vcs: str, version: str) -> str:

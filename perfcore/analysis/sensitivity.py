@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.repository.repository import Repository
 
-FORMAT = 1
+FORMAT = 1  # of the stored note; a newer one is refused
 SUBJECT, TYPE = CALIBRATION, "calibration"
 LABEL = 50  # characters of a command in a table of six columns
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from perfcore.store.lookup import Ref
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
-_PATIENCE = 1.0
+_PATIENCE = 1.0  # seconds before a line of progress appears: short commands stay quiet
 _BLOCK = 256
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from perfcore.model import Entry
     from perfcore.store.pending import Pending
 
-_LABEL = 60
+_LABEL = 60  # columns of a command in a line of 80
 
 
 def entry_cells(entry: Entry) -> tuple[str, ...]:

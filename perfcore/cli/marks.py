@@ -14,7 +14,7 @@ from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.text import align, clip, percent, printable
 
-_LABEL = 60
+_LABEL = 60  # columns of a command in a line of 80
 _SHOWN = (
     *("id", "kind", "metric", "resource", "contract", "config_id", "label"),
     *("baseline", "ratio", "low", "high", "primary"),

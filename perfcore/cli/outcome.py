@@ -16,8 +16,8 @@ import typer
 from perfcore.errors import OutputClosedError, PerfError, UsageError
 from perfcore.text import printable, printable_lines
 
-INTERNAL = 70
-SIGNALLED = 128
+INTERNAL = 70  # EX_SOFTWARE of sysexits.h
+SIGNALLED = 128  # to which shells add the number of the signal
 _NUMBERS = {"a valid int range": "a whole number", "a valid float range": "a number"}
 
 

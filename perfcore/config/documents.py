@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from perfcore.errors import UsageError
 
-MAX_VALUES = 100_000
+MAX_VALUES = 100_000  # aliases of YAML can name as many in a file of a hundred lines
 _LINE = re.compile(r"( {2})?([a-z_]+):(?: (?:(0|[1-9][0-9]{0,17})|([A-Za-z][A-Za-z0-9_-]*)))?")
 _SPECIAL = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
 

@@ -25,7 +25,7 @@ from perfcore.text import brief, printable
 LayerName = Literal["defaults", "user", "project", "local", "command line"]
 PROJECT_FILE = ".perfcore.yml"
 LOCAL_FILE = "local.yml"
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 20  # of a file of the configuration, which people write by hand
 _PATIENCE = 10.0  # seconds to wait for who changes the same file
 
 

@@ -27,8 +27,8 @@ from perfcore.text import encodable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FORMAT = 1
-PIECE_ROWS = 65_536
+FORMAT = 1  # of a piece; a newer one is refused
+PIECE_ROWS = 65_536  # more compress hardly better, and a reader holds a piece at a time
 _LENGTH = struct.Struct("<I")
 
 

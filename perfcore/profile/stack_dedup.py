@@ -15,7 +15,7 @@ from perfcore.errors import FormatError
 from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
 from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
 
-MAX_PIECES = 64
+MAX_PIECES = 64  # of a chain, which readers join: a longer one begins anew
 _SPARE_ROWS = 65_536
 _COLUMNS = {"frames": ("function", "offset"), "stacks": ("parent", "frame")}
 _BESIDE = {"functions": ("line",)}

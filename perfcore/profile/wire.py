@@ -95,7 +95,7 @@ SEAL = "sha1"
 _SEAL_END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
 _SEAL_LENGTH = len(',"sha1":""}') + 40
 _SEAL_SPACE = 16  # white space that an editor may leave at the end
-_PART = 16_384
+_PART = 16_384  # values that are Python objects at a time
 _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "i64": msgspec.json.Decoder(list[int | None]),
     "u64": msgspec.json.Decoder(list[int | None]),

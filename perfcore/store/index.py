@@ -20,7 +20,7 @@ from perfcore.store.objects import ID
 from perfcore.text import encodable
 
 MAGIC = b"pidx"
-VERSIONS = (1, 3)
+VERSIONS = (1, 3)  # of the format that are read: that of Perun, and our own
 _HEAD = struct.Struct("<4sII")
 _V1 = struct.Struct("<I20s")
 _ENTRY = struct.Struct("<Bq20sI")

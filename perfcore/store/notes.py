@@ -14,7 +14,7 @@ from perfcore.store import objects
 from perfcore.store.store import Store, object_key
 
 MAGIC = b"nidx"
-VERSION = 1
+VERSION = 1  # of the format; a newer one is refused
 _HEAD = struct.Struct("<4sII")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 

@@ -23,8 +23,8 @@ from perfcore_collect_papi.names import PERF_EVENT
 
 LONGEST = 500  # bytes of an event's name
 _VERSION = 0x06000000
-_OPT_DOMAIN, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 27, 28
-_USER, _KERNEL = 1, 2
+_OPT_DOMAIN, _OPT_CPU_ATTACH, _OPT_INHERIT = 5, 27, 28  # options of PAPI_set_opt in papi.h
+_USER, _KERNEL = 1, 2  # PAPI_DOM_USER and PAPI_DOM_KERNEL
 _PRESET, _PRESETS = -(1 << 31), 128  # the code of the first, and how many there can be
 _NATIVE, _FIRST, _NEXT = 1 << 30, 1, 0
 

@@ -34,7 +34,7 @@ GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 SAMPLING = 0.01  # seconds between two looks where a thread is, for counters that do not say it themselves
 KEPT = 8 * 1024  # bytes of a command's last words
 OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
-_PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 
 
 class Command:

@@ -31,12 +31,12 @@ UNITS = {"task-clock": "ns"}
 USUAL = ("task-clock", "page-faults", "context-switches", "cpu-migrations")
 
 _CALLS = {"x86_64": 298, "aarch64": 241, "riscv64": 241, "ppc64le": 319, "s390x": 331, "i686": 336, "armv7l": 364}
-_SOFTWARE = 1
+_SOFTWARE = 1  # PERF_TYPE_SOFTWARE of <linux/perf_event.h>
 _SIZE = 112
 _TIMES = 1 | 2  # read_format: time enabled, time running
 _DISABLED, _INHERIT, _NO_KERNEL, _NO_HYPERVISOR, _ON_EXEC = 1 << 0, 1 << 1, 1 << 5, 1 << 6, 1 << 12
-_CLOSE_ON_EXEC = 8
-_ENABLE, _DISABLE = 0x2400, 0x2401
+_CLOSE_ON_EXEC = 8  # PERF_FLAG_FD_CLOEXEC
+_ENABLE, _DISABLE = 0x2400, 0x2401  # PERF_EVENT_IOC_ENABLE and _DISABLE
 
 
 class SoftwareSet:

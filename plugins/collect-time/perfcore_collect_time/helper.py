@@ -29,8 +29,8 @@ NULL = b"/dev/null"
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
 TICK = 0.1  # seconds between two looks at the socket while a command runs
 
-_PR_SET_CHILD_SUBREAPER = 36
-_SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8
+_PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
+_SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8  # <spawn.h> of glibc and musl
 _ALL_CPU_TIME = 2  # clock_gettime takes (~pid << 3) | 2 for the CPU time of all threads of a process
 
 TYPE_CHECKING = False

@@ -33,7 +33,7 @@ from perfcore_command_bisect.search import Belief, Measurement, Observation, Que
 FIRST_RUNS = 4
 MORE_RUNS = 2  # at least, of each end, when the ends are run again
 SMALLEST = 0.01  # the smallest relative change that matters: the default of `check.threshold`
-SURE = 0.95
+SURE = 0.95  # as the confidence of every interval that perfcore prints
 # Versions that are on one side with this doubt or less tell the levels: with more, a wrong side would shift a level
 _DOUBT = 0.05
 # The probability of a drift below which its account is not computed. It takes as long as the account without one, and

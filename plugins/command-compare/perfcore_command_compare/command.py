@@ -29,7 +29,7 @@ from perfcore_command_compare.host import Host
 from perfcore_command_compare.request import Budget, CompareRequest, Program
 from perfcore_command_compare.result import ComparisonResult
 
-SLOWER, UNDECIDED = 1, 8
+SLOWER, UNDECIDED = 1, 8  # exit codes, those of `perf check`
 
 
 def new_app() -> typer.Typer:

@@ -30,7 +30,7 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _READ = os.O_RDONLY | _PLAIN | _NO_LINK | getattr(os, "O_NONBLOCK", 0)
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN | _NO_LINK
 _TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
-_JUNCTION = 0xA0000003
+_JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of Windows
 _BUSY_SECONDS = 2.0
 # Objects have at most half of it. A larger file came from elsewhere, and reading it could take all memory.
 LIMIT = 1 << 29

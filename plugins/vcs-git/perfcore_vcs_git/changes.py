@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
 
 OURS = (".perf", ".tagit")
-_GITLINK = b"160000"
+_GITLINK = b"160000"  # the mode of a submodule in a tree of git
 _LISTED = 5
 
 

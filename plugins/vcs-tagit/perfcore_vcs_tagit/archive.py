@@ -36,8 +36,8 @@ _READ = 16 << 20
 _HEADER = 1 << 20
 _HOLES = 100_000
 _OVERHEAD = 1 << 30
-_FOLLOWED = 40
-_BLOCK = 512
+_FOLLOWED = 40  # links, as Linux follows (MAXSYMLINKS)
+_BLOCK = 512  # bytes of a block of tar (POSIX.1)
 _READABLE = 0o400
 # What zipfile and tarfile let out where they are lost, such as an IndexError for a member without a name.
 _DAMAGE = (

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from perfcore_view_flamegraph.graph import Graph
 
 FORMAT = 1
-_EXACT = 2**53
+_EXACT = 2**53  # the integers that JavaScript numbers hold exactly
 _LEVEL = 6
 
 
