@@ -23,6 +23,10 @@ RUSAGE = ("cpu-time", "minor-faults", "major-faults", "context-switches")
 _UNITS = {**software.UNITS, "cpu-time": "ns"}
 _SHOWN = 60  # columns of a name in a message
 _ALIKE = 0.75
+_ESTIMATES = (
+    "the values are estimates for all CPUs together: the events took turns on the counters, which would invent counts "
+    "for a CPU that was idle meanwhile"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -61,12 +65,21 @@ def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Prob
         return _software(wanted, machine, probed, kernels)
     for event in hardware:
         _check_spelling(event, probed)
-    why = diagnosis.cause(machine, probed, hardware)
+    misread = _misread(wanted, probed, hardware)
+    why = diagnosis.of_forced(wanted.force, misread) if misread else diagnosis.cause(machine, probed, hardware)
     if why is None:
         return _papi(wanted, machine, probed, hardware, kernels)
     if not settings.fallback or not why.whole:
         raise PluginError(why.text, hint=why.hint)
     return next(_next_best(why, wanted, machine, probe, probed, hardware, kernels))
+
+
+def _misread(wanted: Wanted, probed: Probed, hardware: Sequence[str]) -> tuple[str, ...]:
+    """The events whose codes may mean something else, since PAPI was told to take the CPU for another one."""
+    if not wanted.force:
+        return ()
+    processor = [index for index, component in enumerate(probed.components) if component["name"] == PERF_EVENT]
+    return tuple(e for e in hardware if e not in ARCHITECTURAL and probed.component.get(e) in processor)
 
 
 def _check_spelling(event: str, probed: Probed) -> None:
@@ -86,16 +99,15 @@ def _next_best(
     kernels: Sequence[str],
 ) -> Iterator[Choice]:
     """The other sources that can be had, in order."""
-    forced = FORCED.get(machine.vendor)
+    forced = wanted.force or FORCED.get(machine.vendor)
     architectural = [event for event in hardware if event in ARCHITECTURAL]
-    if machine.units and forced and architectural and probed.papi and not wanted.force:
+    untried = not wanted.force or why.id == "forced"
+    if machine.units and forced and architectural and probed.papi and untried:
         retried = attrs.evolve(wanted, force=forced)
         probed_again = probed_of(probe(retried, architectural), retried)
         if diagnosis.cause(machine, probed_again, architectural) is None:
-            rusage_choice = _papi(retried, machine, probed_again, architectural, kernels)
-            yield _noted(
-                attrs.evolve(rusage_choice, source=f"papi-forced:{forced}"), why, "counted as on a CPU that PAPI knows"
-            )
+            choice = _papi(retried, machine, probed_again, architectural, kernels)
+            yield _noted(choice, why, "counted as on a CPU that PAPI knows")
     if any(probed.software.get(event) == 0 for event in software.USUAL):
         events = tuple(dict.fromkeys((*kernels, *software.USUAL)))
         explanation = f"{_instead(hardware)}these are the kernel's own counters"
@@ -119,13 +131,14 @@ def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[s
     groups = tuple(_by_component(probed, hardware))
     extra = _software(wanted, machine, probed, kernels).groups if kernels else ()
     counted = [group.source for group in groups]
-    source = "papi" if "papi" in counted else "component"
+    papi = f"papi-forced:{wanted.force}" if wanted.force else "papi"
+    source = papi if "papi" in counted else "component"
     return Choice(
         wanted=wanted,
         groups=(*groups, *extra),
         source=source + ("+software" if extra else ""),
         attribution=_attribution(wanted, (*groups, *extra)),
-        notes=("the values are estimates: the events took turns on the CPU's counters",) if wanted.multiplex else (),
+        notes=(_ESTIMATES,) if wanted.multiplex else (),
         papi=probed.papi,
     )
 

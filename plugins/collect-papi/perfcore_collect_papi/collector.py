@@ -57,7 +57,9 @@ class PapiSettings:
         None, help="Take a reading every so often while the command runs.", unit="s", minimum=0.001
     )
     multiplex: bool = option(
-        False, help="Let more events than the CPU has counters take turns: estimates.", identity=True
+        False,
+        help="Let more events than the CPU has counters take turns: estimates, for all CPUs together.",
+        identity=True,
     )
     domain: str = option(
         "user", help="Count user space only, or the kernel too.", choices=("user", "all"), identity=True
@@ -166,7 +168,8 @@ class PapiCollector:
         if settings.pid is not None:
             _check_pid(settings.pid)
         return Wanted(
-            per_cpu=settings.per_cpu,
+            # An event that waits for its turn on an idle CPU is extrapolated to counts that nobody made there.
+            per_cpu=settings.per_cpu and not settings.multiplex,
             cpus=online(),
             domain=settings.domain,
             multiplex=settings.multiplex,
@@ -176,7 +179,7 @@ class PapiCollector:
 
     def _columns(self, choice: Choice) -> list[ColumnSpec]:
         order = [ColumnSpec("snapshot", "i64", role="order")] if self.settings.every else []
-        cpu_columns = [ColumnSpec("cpu", "i64")] if self.settings.per_cpu and choice.attribution != "none" else []
+        cpu_columns = [ColumnSpec("cpu", "i64")] if choice.wanted.per_cpu and choice.attribution != "none" else []
         return [
             *order,
             *cpu_columns,

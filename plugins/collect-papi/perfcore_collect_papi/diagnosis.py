@@ -12,7 +12,7 @@ import attrs
 
 from perfcore.text import clip, printable
 from perfcore_collect_papi import failure
-from perfcore_collect_papi.names import FORCED, PERF_EVENT
+from perfcore_collect_papi.names import ARCHITECTURAL, FORCED, PERF_EVENT
 
 _UNITS = ("cpu", "cpu_core", "cpu_atom", "cpum_cf")
 _ALLOWED = 2
@@ -115,6 +115,13 @@ def of_software(machine: Machine, probed: Probed, number: int, events: Sequence[
     if refused:
         return _refused(machine, probed)
     return Cause("software", f"the kernel does not open its counters: {os.strerror(number)}", "use another collector")
+
+
+def of_forced(pmu: str, events: Sequence[str]) -> Cause:
+    """Why events are not counted that have other codes on the CPU that PAPI was told to take this one for."""
+    cpu = f"PAPI takes this CPU for {printable(pmu)}, whose codes may mean something else here"
+    text = f"{', '.join(events)} cannot be counted: {cpu}"
+    return Cause("forced", text, f"count {', '.join(ARCHITECTURAL)}, or unset LIBPFM_FORCE_PMU")
 
 
 def _of_all(machine: Machine, probed: Probed, codes: Mapping[str, int]) -> Cause | None:

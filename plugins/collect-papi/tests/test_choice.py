@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,8 @@ NEWER = Machine(kernel="6", paranoid=2, units=("cpu",), vendor="GenuineIntel", f
 
 def chosen(machine: Machine, **options: object) -> Choice:
     settings = PapiSettings(**options)  # type: ignore[arg-type]
-    wanted = launcher.Wanted(per_cpu=settings.per_cpu, cpus=launcher.online(), domain=settings.domain)
+    force = os.environ.get("LIBPFM_FORCE_PMU", "")
+    wanted = launcher.Wanted(per_cpu=settings.per_cpu, cpus=launcher.online(), domain=settings.domain, force=force)
     return choice.choose(settings, wanted, machine, launcher.probe)
 
 
@@ -34,7 +36,11 @@ class TestCpuThatPapiDoesNotKnow:
     def test_a_fallback_takes_it_for_one_that_is_known(self, preload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("LD_PRELOAD", str(preload))
         found = chosen(NEWER, fallback=True, event=(*DEFAULT_EVENTS, "task-clock"))
-        assert (found.source, found.profile_type, found.wanted.force) == ("papi-forced:skl", "papi.forced", "skl")
+        assert (found.source, found.profile_type, found.wanted.force) == (
+            "papi-forced:skl+software",
+            "papi.forced",
+            "skl",
+        )
         assert found.events == (*DEFAULT_EVENTS, "task-clock")
         assert found.notes[0].endswith("counted as on a CPU that PAPI knows")
 
@@ -45,6 +51,20 @@ class TestCpuThatPapiDoesNotKnow:
         monkeypatch.setenv("LD_PRELOAD", str(preload))
         assert chosen(NEWER, fallback=True, event=("PAPI_TOT_INS", "PAPI_L1_DCM")).events == ("PAPI_TOT_INS",)
         assert chosen(NEWER, fallback=True, event=("PAPI_L1_DCM",)).source == "software"
+
+    def test_a_unit_that_the_environment_forces_is_told_and_counts_events_of_the_architecture_only(
+        self, preload: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("LD_PRELOAD", str(preload))
+        monkeypatch.setenv("LIBPFM_FORCE_PMU", "skl")
+        assert chosen(NEWER).source == "papi-forced:skl"
+        assert chosen(NEWER).profile_type == "papi.forced"
+        with pytest.raises(PluginError, match="PAPI_L1_DCM cannot be counted: PAPI takes this CPU for skl") as caught:
+            chosen(NEWER, event=("PAPI_TOT_INS", "PAPI_L1_DCM"))
+        assert "unset LIBPFM_FORCE_PMU" in (caught.value.hint or "")
+        fallen = chosen(NEWER, event=("PAPI_TOT_INS", "PAPI_L1_DCM"), fallback=True)
+        assert (fallen.events, fallen.source) == (("PAPI_TOT_INS",), "papi-forced:skl")
+        assert fallen.notes[0].startswith("PAPI_L1_DCM cannot be counted: PAPI takes this CPU for skl")
 
     def test_where_that_fails_too_the_kernels_counters_are_next(self) -> None:
         assert chosen(NEWER, fallback=True).source == "software"

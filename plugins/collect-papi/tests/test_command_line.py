@@ -78,7 +78,7 @@ def test_profiles_of_different_sources_are_not_compared(project: Project, preloa
     project.perf("collect", "papi", "--repeat", "2", "--fallback", "--add", "--", "true")
     done = project.perf("log", "--json")
     entries = [entry for line in done.lines for entry in json.loads(line)["profiles"]]
-    assert {entry["type"] for entry in entries} == {"papi", "papi.software"}
+    assert {entry["type"] for entry in entries} == {"papi.forced", "papi.software"}
     assert len({entry["config_id"] for entry in entries}) == 2
     words: tuple[str, ...]
     for words in (("check", "0@i", "1@i"), ("diff", "0@i", "1@i"), ("compare", "0@i", "1@i")):
