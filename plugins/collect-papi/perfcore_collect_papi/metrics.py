@@ -115,10 +115,9 @@ class Metrics:
         return metrics
 
     def start(self, *, event_set: Hashable = 0, timestamp: int = 0) -> None:
-        """The set counts from 0. What it has is left until its first READ."""
+        """The set counts from 0. What it has is left until its first READ. A set that is running here was stopped without
+        this store, or PAPI would not have started it."""
         state = self._sets.setdefault(event_set, _Set())
-        if state.running:
-            raise PapiFailure(failure.EISRUN, f"event set {event_set!r} cannot be started")
         state.running, state.fresh, state.events = True, True, frozenset()
         state.started = max(timestamp, self._last)
         self._note(Reading(op="start", event_set=event_set, timestamp=state.started))

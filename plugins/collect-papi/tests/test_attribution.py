@@ -60,6 +60,21 @@ def test_a_thread_that_moves_is_split(clock: SoftwareSet) -> None:
     assert metrics.elapsed(latest, clock) >= first + second - 1_000_000
 
 
+def test_a_set_that_was_stopped_by_the_plain_call_starts_again(clock: SoftwareSet) -> None:
+    """With the same store, whose READ then replaces what was counted before."""
+    metrics = PapiMetrics.start(clock)
+    burn(0.2)
+    clock.stop()
+    assert PapiMetrics.start(clock, metrics) is metrics
+    burn(0.02)
+    metrics.stop(clock)
+    assert 0.02e9 <= (metrics.value("task-clock") or 0) < 0.2e9
+    PapiMetrics.start(clock, metrics)
+    with pytest.raises(PapiFailure, match="PAPI_EISRUN"):
+        PapiMetrics.start(clock, metrics)
+    metrics.stop(clock)
+
+
 def test_accumulating_zeroes_the_counters(clock: SoftwareSet) -> None:
     metrics = PapiMetrics.start(clock)
     burn(0.02)
