@@ -115,8 +115,8 @@ class Metrics:
         return metrics
 
     def start(self, *, event_set: Hashable = 0, timestamp: int = 0) -> None:
-        """The set counts from 0. What it has is left until its first READ. A set that is running here was stopped without
-        this store, or PAPI would not have started it."""
+        """The set counts from 0. What it has is left until its first READ. A set that is running here was stopped
+        without this store, or PAPI would not have started it."""
         state = self._sets.setdefault(event_set, _Set())
         state.running, state.fresh, state.events = True, True, frozenset()
         state.started = max(timestamp, self._last)
