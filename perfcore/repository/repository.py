@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perfcore import environment
-from perfcore.config.layers import LOCAL_FILE, Config
+from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PluginError, UsageError
 from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
@@ -124,9 +124,12 @@ class Repository:
         return Store(driver, self.perf / "cache" / "stacks")
 
     def trusted(self, key: str) -> Any:
-        """The value of a configuration key that makes something run. UntrustedError unless the user trusted it."""
-        self.trust.require(self.config.origin(key))
-        return self.config.get(key)
+        """The value of a configuration key that makes something run. UntrustedError unless the user trusted it; a file
+        that only repeats the default needs no trust for that."""
+        value = self.config.get(key)
+        if value != KEYS[key].default:
+            self.trust.require(self.config.origin(key))
+        return value
 
     def plugin_options(self, kind: str, name: str) -> dict[str, Any]:
         """The configured options of a plugin. UntrustedError for options in an untrusted layer. A view only shows

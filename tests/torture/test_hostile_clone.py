@@ -106,9 +106,9 @@ def test_a_perf_folder_of_somebody_else_runs_nothing(project: Project, bait: Pat
     theirs = project.path.with_name("theirs")
     shutil.copytree(project.path, theirs)
     local = theirs / ".perf/local.yml"
-    local.write_text(
-        local.read_text() + f"execute: {{pre_run: ['{bait}']}}\nstorage: {{name: evil}}\nbins: ['{bait}']\n"
-    )
+    text = local.read_text().replace("storage:\n  name: local\n", "storage: {name: evil}\n")
+    assert "evil" in text
+    local.write_text(f"{text}execute: {{pre_run: ['{bait}']}}\nbins: ['{bait}']\n")
     hooks = theirs / ".perf/hooks"
     hooks.mkdir()
     for name in ("post-add", "profile_registered"):

@@ -10,6 +10,9 @@ import struct
 import sys
 from collections.abc import Sequence
 
+from perfcore_collect_papi import failure
+from perfcore_collect_papi.failure import PapiFailure
+
 # Numbers of the kernel's interface, from linux/perf_event.h. (config, whether it happens in the kernel only)
 EVENTS = {
     "task-clock": (1, False),
@@ -58,6 +61,7 @@ class SoftwareSet:
         self.pid = pid
         self._on_exec = on_exec
         self._process = os.getpid()
+        self._running = False
         self._files: list[int] = []
         self._base = [0] * len(self.events)
         flags = _DISABLED | (_INHERIT if inherit else 0) | (_ON_EXEC if on_exec else 0)
@@ -72,9 +76,12 @@ class SoftwareSet:
 
     def start(self) -> None:
         """The set counts from 0. (The kernel zeroes what a thread counted, and not what its children did.)"""
+        if self._running:
+            raise PapiFailure(failure.EISRUN, f"the counters {', '.join(self.events)} cannot be started")
         if not self._on_exec:
             self._tell(_ENABLE)
             self.reset()
+            self._running = True
 
     def read(self) -> list[int]:
         return [value - base for value, base in zip(self._raw(), self._base, strict=True)]
@@ -83,6 +90,7 @@ class SoftwareSet:
         """The last reading."""
         values = self.read()
         self._tell(_DISABLE)
+        self._running = False
         return values
 
     def reset(self) -> None:

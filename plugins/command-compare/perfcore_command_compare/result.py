@@ -8,9 +8,10 @@ import attrs
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
-from perfcore.text import percent
+from perfcore.text import percent, printable, quantity
 
 SCHEMA = 1
+COLUMNS = ("", "metric", "A", "B", "change", "interval")
 
 Reason = Literal["decided", "hopeless", "pairs", "budget"]
 
@@ -47,10 +48,9 @@ class ComparisonResult:
     def _repr_html_(self) -> str:
         """The changes as a table for notebooks, below the names of both sides."""
         from perfcore.html_table import html_table
-        from perfcore_command_compare import table
 
-        sides = html_table(("", "program"), zip("AB", map(table.title, self.sides), strict=True))
-        return sides + html_table(table.HEAD, map(table.row, self.changes), len(self.changes))
+        sides = html_table(("", "program"), zip("AB", map(title, self.sides), strict=True))
+        return sides + html_table(COLUMNS, map(cells, self.changes), len(self.changes))
 
     def _answer(self) -> str:
         # Tables say `inconclusive`; the document keeps the word that scripts read.
@@ -85,3 +85,23 @@ def interval(change: Change) -> str:
     if change.low is None or change.high is None:
         return percent(change.ratio)
     return f"{percent(change.ratio)} ({percent(change.low)} to {percent(change.high)})"
+
+
+def title(side: Side) -> str:
+    """A program in one line."""
+    return f"{printable(side.name)}: {printable(side.command)}" if side.name != side.command else printable(side.name)
+
+
+def cells(change: Change) -> tuple[str, ...]:
+    """The row of a metric, a text for each of `COLUMNS`."""
+    bounds = ""
+    if change.low is not None and change.high is not None:
+        bounds = f"{percent(change.low)} to {percent(change.high)}"
+    return (
+        verdict_text.word(change),
+        printable(change.metric),
+        quantity(change.baseline_value, change.unit),
+        quantity(change.target_value, change.unit),
+        percent(change.ratio) if change.ratio is not None else "-",
+        bounds,
+    )

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
-from perfcore.text import align, percent, plural, printable, quantity
-from perfcore_command_compare.result import ComparisonResult, Side, interval
+from perfcore.text import align, plural, printable, quantity
+from perfcore_command_compare.result import COLUMNS, ComparisonResult, cells, interval, title
 
-HEAD = ("", "metric", "A", "B", "change", "interval")
 _ALWAYS = ("cpu", "wall")  # the metrics that users expect in every table
 _CHANGED = ("degradation", "optimization")
 
@@ -23,7 +22,7 @@ def lines(result: ComparisonResult, *, everything: bool) -> list[str]:
         if everything or index == 0 or change.metric in _ALWAYS or change.kind in _CHANGED
     ]
     if selected:
-        rows = [HEAD, *map(row, selected)]
+        rows = [COLUMNS, *map(cells, selected)]
         text += ["", *align(rows, right=(2, 3, 4))]
     return text
 
@@ -69,21 +68,3 @@ def _needed(result: ComparisonResult, first: Change) -> str:
     if result.stopped == "budget":
         return f"{estimate}: --budget {max(1, round(1.2 * seconds))}"
     return f"{estimate}, in about {quantity(seconds, 's', 2)}: --max-pairs {first.needed}"
-
-
-def title(side: Side) -> str:
-    return f"{printable(side.name)}: {printable(side.command)}" if side.name != side.command else printable(side.name)
-
-
-def row(change: Change) -> tuple[str, ...]:
-    bounds = ""
-    if change.low is not None and change.high is not None:
-        bounds = f"{percent(change.low)} to {percent(change.high)}"
-    return (
-        verdict_text.word(change),
-        printable(change.metric),
-        quantity(change.baseline_value, change.unit),
-        quantity(change.target_value, change.unit),
-        percent(change.ratio) if change.ratio is not None else "-",
-        bounds,
-    )

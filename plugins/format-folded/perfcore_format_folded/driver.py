@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
+import math
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -20,7 +23,7 @@ from perfcore_format_folded import frames
 
 _HEAD = 4096
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
-_COUNT = re.compile(r"-?[0-9]{1,300}(\.[0-9]{1,300})?", re.ASCII)
+_COUNT = re.compile(r"-?[0-9]{1,310}(\.[0-9]{1,400})?", re.ASCII)  # the largest and the smallest float fit
 _SUFFIXES = (".folded", ".collapsed", ".austin")
 _UNKNOWN = "[unknown]"
 _SHOWN = 60
@@ -81,7 +84,7 @@ class FoldedFormat:
 
     def write(self, profile: Profile, path: Path) -> None:
         """Write the stacks that have an amount; NotFoundError where there are none."""
-        lines = "".join(f"{stack} {amount}\n" for stack, amount in self._lines(profile))
+        lines = "".join(f"{stack} {_written(amount)}\n" for stack, amount in self._lines(profile))
         try:
             files.write_whole(path, encodable(lines).encode())
         except OSError as error:
@@ -155,8 +158,23 @@ def _counts(text: str, shown: str) -> tuple[dict[str, str], dict[str, int | floa
         if not blank or not _COUNT.fullmatch(count):
             excerpt = printable(clip(line, _SHOWN))
             raise FormatError(f"{shown}, line {line_number}: no stack with a count at its end: {excerpt}")
-        counts[stack] = counts.get(stack, 0) + (float(count) if "." in count else int(count))
+        amount = float(count) if "." in count else int(count)
+        if abs(amount) <= sys.float_info.max:  # compared exactly: an integer beyond it cannot be added to a float
+            amount += counts.get(stack, 0)
+        if abs(amount) > sys.float_info.max:
+            raise FormatError(f"{shown}, line {line_number}: the count is larger than numbers are stored")
+        counts[stack] = amount
     return facts, counts
+
+
+def _written(amount: int | float) -> str:
+    """The digits of a count: readers of folded stacks know no exponent."""
+    if isinstance(amount, int):
+        return str(amount)
+    if not math.isfinite(amount):
+        raise FormatError(f"a stack has the amount {amount}, and folded stacks hold finite numbers only")
+    digits = format(decimal.Decimal(repr(amount)), "f")
+    return digits if "." in digits else f"{digits}.0"
 
 
 def _amounts(facts: dict[str, str], values: list[int | float]) -> Column:

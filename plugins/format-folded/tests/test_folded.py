@@ -20,6 +20,7 @@ from perfcore_testing.project import Project
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import Frame, Stacks
+from perfcore.profile.table import column
 
 PROGRAM = """
 def inner(n):
@@ -100,6 +101,14 @@ def test_a_line_without_a_count_is_named(tmp_path: Path, text: str, line: int) -
         read(tmp_path, text)
 
 
+@pytest.mark.parametrize(
+    "text", [f"main {'9' * 310}.0\n", f"main 1{'0' * 308}.0\n" * 2, f"main {'9' * 310}\nmain 1.5\n"]
+)
+def test_counts_beyond_the_largest_float_are_refused(tmp_path: Path, text: str) -> None:
+    with pytest.raises(FormatError, match="larger than numbers are stored"):
+        read(tmp_path, text)
+
+
 def test_counts_beyond_64_bits_are_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="64 bits"):
         read(tmp_path, f"main {2**70}\n")
@@ -129,6 +138,28 @@ def test_what_was_written_is_read_back(tmp_path_factory: pytest.TempPathFactory,
     )
     FoldedFormat().write(profile, folder / "again.folded")
     assert said(FoldedFormat().read(folder / "again.folded")) == said(profile)
+
+
+@pytest.mark.parametrize("amount", [2.888888888888889e89, 1.7976931348623157e308, 5e-324, -1e-7, 0.5, 3.0])
+def test_amounts_are_written_with_digits_only(tmp_path: Path, amount: float) -> None:
+    """Readers of folded stacks know no exponent."""
+    path = tmp_path / "a.folded"
+    path.write_text(f"main {amount:.400f}\n" if amount < 1 else f"main {amount:.1f}\n")
+    profile = FoldedFormat().read(path)
+    FoldedFormat().write(profile, path)
+    assert "e" not in path.read_text()
+    assert list(FoldedFormat().read(path).tables["resources"]["samples"]) == [amount]
+
+
+@pytest.mark.parametrize("amount", [float("nan"), float("inf")])
+def test_amounts_that_are_no_numbers_are_refused(tmp_path: Path, amount: float) -> None:
+    path = tmp_path / "a.folded"
+    path.write_text("main 1.5\n")
+    profile = FoldedFormat().read(path)
+    odd = profile.tables["resources"].with_columns(column("samples", [amount], role="value"))
+    with pytest.raises(FormatError, match="finite numbers only"):
+        FoldedFormat().write(profile.replace_tables(resources=odd), tmp_path / "b.folded")
+    assert not (tmp_path / "b.folded").exists()
 
 
 def test_files_and_lines_can_be_left_out(tmp_path: Path) -> None:
