@@ -126,7 +126,9 @@ class Plugins:
                 with contextlib.suppress(PluginError):  # the metadata may say something else by now
                     return self._take(self.find(kind, name), name)
                 self._forget()
-            info = (None if asked_directly else _cached_by_stevedore(kind, name)) or self.find(kind, name)
+            from perfcore.plugins.stevedore_driver import find_driver
+
+            info = (None if asked_directly else find_driver(kind, name)) or self.find(kind, name)
             loaded = self._take(info, name)
             self._remember()
         return loaded
@@ -269,12 +271,6 @@ class Plugins:
                 self.warn(f"{error} (left out{'; ' + error.hint if error.hint else ''})")
             else:
                 yield info, observer
-
-
-def _cached_by_stevedore(kind: str, name: str) -> PluginInfo | None:
-    from perfcore.plugins.stevedore_driver import find_driver
-
-    return find_driver(kind, name)
 
 
 def _answer(answer: Any) -> Mapping[str, Any]:
