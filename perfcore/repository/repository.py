@@ -124,7 +124,7 @@ class Repository:
         return Store(driver, self.perf / "cache" / "stacks")
 
     def trusted(self, key: str) -> Any:
-        """The value of a key that makes something run. UntrustedError unless it is the default, or the user trusted it."""
+        """The value of a key that makes something run. UntrustedError unless it is the default, or trusted."""
         value = self.config.get(key)
         if value != KEYS[key].default:
             self.trust.require(self.config.origin(key))
