@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import attrs
@@ -11,7 +10,20 @@ import typer
 from typer.core import TyperGroup
 
 from perfcore.cli.console import Console, named
-from perfcore.cli.options import variables, with_options
+from perfcore.cli.options import (
+    Add,
+    AsJson,
+    Continue,
+    Cwd,
+    Every,
+    ExecutorName,
+    Missing,
+    NoBuild,
+    Since,
+    Version,
+    variables,
+    with_options,
+)
 from perfcore.cli.summary_table import measure
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
@@ -92,35 +104,14 @@ def _collect(collector: str) -> Any:
                 help="Added to each command as its last argument; each in turn.",
             ),
         ] = None,
-        version: Annotated[
-            Optional[list[str]],
-            typer.Option(
-                "--version",
-                "-v",
-                metavar="REV",
-                help="Measure this version, in a tree of its own; several are interleaved.",
-            ),
-        ] = None,
-        since: Annotated[
-            Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")
-        ] = None,
-        every: Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")] = False,
-        missing: Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")] = False,
-        resume: Annotated[
-            bool,
-            typer.Option("--continue", help="Only the runs that an interrupted command did not measure."),
-        ] = False,
-        executor: Annotated[
-            Optional[str],
-            typer.Option(
-                "--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."
-            ),
-        ] = None,
+        version: Version = None,
+        since: Since = None,
+        every: Every = False,
+        missing: Missing = False,
+        resume: Continue = False,
+        executor: ExecutorName = None,
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
-        cwd: Annotated[
-            Optional[Path],
-            typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in."),
-        ] = None,
+        cwd: Cwd = None,
         env: Annotated[
             Optional[list[str]],
             typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
@@ -134,9 +125,9 @@ def _collect(collector: str) -> Any:
                 help="Apply this postprocessor, with its configured options.",
             ),
         ] = None,
-        register: Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")] = False,
-        no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
-        as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+        register: Add = False,
+        no_build: NoBuild = False,
+        as_json: AsJson = False,
         *,
         values: dict[str, Any],
     ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
@@ -21,6 +22,30 @@ from perfcore.text import printable
 COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`
 HANDS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_interspersed_args": False}
 """Settings of a verb that hands what it does not know on to a plugin, as it is."""
+# Options of the verbs that measure.
+Version = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--version",
+        "-v",
+        metavar="REV",
+        help="Measure this version, in a tree of its own; several are interleaved.",
+    ),
+]
+Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
+Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
+Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
+Continue = Annotated[
+    bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
+]
+ExecutorName = Annotated[
+    Optional[str],
+    typer.Option("--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."),
+]
+Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
+Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]
+NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 
 

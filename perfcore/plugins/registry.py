@@ -189,9 +189,12 @@ class Plugins:
     def emit(self, event: str, **arguments: Any) -> list[Mapping[str, Any]]:
         """Tell an event to everybody who listens, and give the answers; failures are warnings."""
         answers: list[Mapping[str, Any]] = []
-        for info, listener in self.observing(event):
-            from perfcore.plugins.observers import accepted, harmless
+        observers = self.observing(event)
+        if not observers:  # the usual case, which needs nothing of observers
+            return answers
+        from perfcore.plugins.observers import accepted, harmless
 
+        for info, listener in observers:
             with harmless(info, self.warn):
                 answer = listener(**accepted(listener, arguments))
                 if answer is not None:
@@ -259,9 +262,12 @@ class Plugins:
                 yield info
 
     def _load_observers(self, target: str) -> Iterator[tuple[PluginInfo, Observer]]:
-        for info in self.infos(HOOK):
-            from perfcore.plugins.observers import check_observer, is_known, target_of
+        hooks = self.infos(HOOK)
+        if not hooks:
+            return
+        from perfcore.plugins.observers import check_observer, is_known, target_of
 
+        for info in hooks:
             if target_of(info) != target and is_known(target_of(info)):
                 continue
             try:
