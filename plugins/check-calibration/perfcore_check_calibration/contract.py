@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from perfcore_testing.project import Project
+from perfcore_testing.project import new_repository
 
 from perfcore.analysis.sensitivity import CalibrationTask
 from perfcore.errors import NotFoundError
@@ -17,11 +17,8 @@ from perfcore_check_calibration import CalibrationCheck
 class CalibrationContract:
     def test_without_measured_versions_there_is_nothing_to_try(self, tmp_path: Path) -> None:
         """The error says how to measure some."""
-        project = Project(tmp_path / "project", tmp_path / "home")
-        project.path.mkdir()
-        project.git("init", "--quiet")
+        project = new_repository(tmp_path)
         project.commit("First")
-        project.perf("init")
         repository = open_repository(project.path).repository
         task = CalibrationTask(repository=repository, method=None, store=True, listener=SilentListener())
         with pytest.raises(NotFoundError, match="nothing to try") as error:

@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from perfcore_testing.command import CommandContract
-from perfcore_testing.project import Project
+from perfcore_testing.command import CommandInRepositoryContract
 
 from perfcore_command_ack.driver import Acknowledge
 
 
-class AcknowledgeContract(CommandContract):
+class AcknowledgeContract(CommandInRepositoryContract):
     examples = (["--list"], ["0123456789abcdef0123", "--why", "it is safer", "--author", "Ann"], ["--json"])
-
-    @pytest.fixture(autouse=True)
-    def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """An empty one, in which the command is tried."""
-        project = Project(tmp_path / "project", tmp_path / "home")
-        project.path.mkdir()
-        project.git("init", "--quiet")
-        project.perf("init")
-        monkeypatch.chdir(project.path)
 
     @pytest.fixture
     def driver(self) -> Acknowledge:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
-from perfcore.cli.options import COMMAND, WithCommand, variables
+from perfcore.cli.options import COMMAND, Cwd, NoBuild, WithCommand, variables
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import UsageError
 from perfcore_command_bisect import engine, report
@@ -85,14 +84,12 @@ def bisect(
     register: Annotated[bool, typer.Option("--add", "-a", help="Register what is measured.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Forget the bisection that is under way.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
-    cwd: Annotated[
-        Path | None, typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
-    ] = None,
+    cwd: Cwd = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
     ] = None,
-    no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+    no_build: NoBuild = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end.")] = False,
 ) -> None:
     """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.

@@ -47,9 +47,7 @@ class Counted:
 @pytest.fixture
 def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:  # noqa: F811
     """Nine versions, the sixth of which does 10 % more work."""
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        if name in project.env:
-            monkeypatch.setenv(name, project.env[name])
+    project.use_home(monkeypatch)
     project.write("counted.py", COUNTER)
     project.write(".perfcore.yml", "plugins: {own: {collector: {counted: 'counted.py:Counted'}}}\n")
     for number in range(9):

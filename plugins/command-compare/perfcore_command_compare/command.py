@@ -14,7 +14,7 @@ import typer
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, WithCommand, variables
+from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, WithCommand, variables
 from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
@@ -94,14 +94,12 @@ def compare(
     again: Annotated[bool, typer.Option("--again", help="Measure even if both sides are in the same state.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the runs as pending profiles.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
-    cwd: Annotated[
-        Path | None, typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")
-    ] = None,
+    cwd: Cwd = None,
     env: Annotated[
         list[str] | None,
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
     ] = None,
-    no_build: Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")] = False,
+    no_build: NoBuild = False,
     verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
     format: Annotated[
         str | None,
@@ -111,7 +109,7 @@ def compare(
             help="Print json or a report (junit, sarif, github, markdown) instead of the table.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: AsJson = False,
     reports: Annotated[
         list[str] | None,
         typer.Option("--report", metavar="NAME=FILE", help="Also write a report to FILE (-: stdout). Repeatable."),

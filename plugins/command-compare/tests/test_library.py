@@ -26,9 +26,7 @@ Follow = Callable[[Any], None]
 
 @pytest.fixture
 def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        if name in project.env:
-            monkeypatch.setenv(name, project.env[name])
+    project.use_home(monkeypatch)
     return open_repository(project.path)
 
 

@@ -10,6 +10,7 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
+from perfcore.cli.options import Add, AsJson, Continue, Every, ExecutorName, Missing, NoBuild, Since, Version
 from perfcore.cli.summary_table import measure
 from perfcore.config.documents import Source
 from perfcore.config.settings import parse_seconds
@@ -22,27 +23,6 @@ from perfcore_command_run.matrix import Matrix
 from perfcore_command_run.request import matrix_of_config, matrix_of_file, matrix_request
 from perfcore_command_run.workloads import generated
 
-Version = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--version",
-        "-v",
-        metavar="REV",
-        help="Measure this version, in a tree of its own; several are interleaved.",
-    ),
-]
-Since = Annotated[str | None, typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
-Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
-Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
-Continue = Annotated[
-    bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
-]
-ExecutorName = Annotated[
-    str | None,
-    typer.Option("--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."),
-]
-Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
-NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
 Repeat = Annotated[
     int | None,
     typer.Option("--repeat", "-r", min=1, metavar="N", help="How many runs, whatever the matrix says."),
@@ -55,7 +35,6 @@ Budget = Annotated[
     str | None,
     typer.Option("--budget", "-t", metavar="SECONDS", help="Measure for this long instead of a number of runs."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def new_app() -> typer.Typer:

@@ -18,9 +18,7 @@ QUICK: dict[str, Any] = {"repeat": 1, "warmup": 0}
 
 @pytest.fixture
 def history(project: Project, monkeypatch: pytest.MonkeyPatch) -> History:
-    for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"):
-        if name in project.env:
-            monkeypatch.setenv(name, project.env[name])
+    project.use_home(monkeypatch)
     return open_repository(project.path)
 
 

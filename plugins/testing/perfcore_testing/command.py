@@ -19,9 +19,11 @@ from perfcore.errors import PerfError
 from perfcore_testing import hostile
 from perfcore_testing.kinds import misfits
 from perfcore_testing.output import FakeContext, FakeOutput
+from perfcore_testing.project import Project, new_repository
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from perfcore.hookspecs import Command
 
@@ -74,6 +76,22 @@ class CommandContract:
         assert driver.app() is not driver.app()
         for arguments in self.examples:
             assert _run(driver, arguments, output) == (0, "")
+
+
+class CommandInRepositoryContract(CommandContract):
+    """The same for a command that works in a repository: an empty one, with what `prepare` puts there."""
+
+    @pytest.fixture(autouse=True)
+    def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+        """The repository, in which the command is tried."""
+        made = new_repository(tmp_path)
+        made.use_home(monkeypatch)
+        monkeypatch.chdir(made.path)
+        self.prepare(made)
+        return made
+
+    def prepare(self, project: Project) -> None:
+        """Put there the files and profiles of the examples."""
 
 
 def _run(driver: Command, arguments: Sequence[str], output: FakeOutput) -> tuple[int, str]:

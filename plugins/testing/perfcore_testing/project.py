@@ -18,6 +18,9 @@ import pytest
 
 from perfcore_testing import command_line
 
+_HOME = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache"}
+"""The variables that say where a user's files are, and the folder below the home for each."""
+
 
 @attrs.frozen(kw_only=True)
 class Done:
@@ -122,6 +125,20 @@ class Project:
         """Measure a command quickly."""
         return self.perf("collect", "time", "--repeat", str(repeat), "--warmup", "0", "--", *command, **options)
 
+    def use_home(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Give this process the home of the project, so that calls of the library know no other configuration."""
+        for name in _HOME:
+            monkeypatch.setenv(name, self.env[name])
+
+
+def new_repository(folder: Path) -> Project:
+    """`folder/project`, an empty git repository with a performance history, and a home beside it."""
+    made = Project(folder / "project", folder / "home")
+    made.path.mkdir()
+    made.git("init", "--quiet")
+    made.perf("init")
+    return made
+
 
 @pytest.fixture
 def empty_project(tmp_path: Path, request: pytest.FixtureRequest) -> Project:
@@ -156,10 +173,7 @@ def _environment(home: Path) -> dict[str, str]:
     for role in ("AUTHOR", "COMMITTER"):
         variables |= {f"GIT_{role}_NAME": "Tester", f"GIT_{role}_EMAIL": "tester@example.org"}
     return variables | {
-        "HOME": str(home),
-        "XDG_CONFIG_HOME": str(home / "config"),
-        "XDG_DATA_HOME": str(home / "data"),
-        "XDG_CACHE_HOME": str(home / "cache"),
+        **{name: str(home / folder) for name, folder in _HOME.items()},
         "GIT_CONFIG_GLOBAL": os.devnull,
         "GIT_CONFIG_NOSYSTEM": "1",
         "NO_COLOR": "1",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import attrs
 import pytest
-from perfcore_testing.command import CommandContract
+from perfcore_testing.command import CommandInRepositoryContract
 from perfcore_testing.profiles import CREATED, timed
 from perfcore_testing.project import Project
 from perfcore_testing.view import ViewContract
@@ -24,22 +22,15 @@ class HistoryContract(ViewContract):
         return HistoryView()
 
 
-class HistoryCommandContract(CommandContract):
+class HistoryCommandContract(CommandInRepositoryContract):
     examples = ([], ["wall", "--json"], ["--csv"])
 
-    @pytest.fixture(autouse=True)
-    def repository(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        """One with two measured versions, in which the command is tried."""
-        project = Project(tmp_path / "project", tmp_path / "home")
-        project.path.mkdir()
-        project.git("init", "--quiet")
-        project.commit("First")
-        project.perf("init")
+    def prepare(self, project: Project) -> None:
+        """Two measured versions."""
         history = open_repository(project.path)
         for number in range(2):
             pending = history.save(attrs.evolve(timed(), created=CREATED + number))
             history.register(pending, project.commit(f"Change {number}"))
-        monkeypatch.chdir(project.path)
 
     @pytest.fixture
     def driver(self) -> HistoryCommand:
