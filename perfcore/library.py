@@ -34,8 +34,6 @@ from perfcore.model.listener import SilentListener
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.registry import Plugins
 from perfcore.profile.table import Table
-from perfcore.repository.importer import ImportResult, import_profiles
-from perfcore.repository.imports import write_profile
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
@@ -138,32 +136,20 @@ class History(MeasureCalls):
 
     def import_(
         self, path: str | Path, format: str = "", *, version: str | None = None, register: bool = False, **options: Any
-    ) -> ImportResult:
+    ) -> Any:
         """Import the profiles of a file, or of a directory in the format that is named, as `perf import` does.
 
         They become pending, or are registered with `register` or where the other tool had registered them. `version`
-        is for profiles whose file names none."""
-        target = None if version is None else self.version(version)
-        source = self.repository.cwd / path
-        return ImportResult.of(
-            import_profiles(self.repository, source, format, version=target, register=register, options=options)
-        )
+        is for profiles whose file names none. PluginError if perfcore-command-exchange is not installed."""
+        return self.command("import", path=path, format=format, version=version, register=register, options=options)
 
     def export(
-        self,
-        name: Name,
-        path: str | Path,
-        *,
-        format: str = "perf",
-        force: bool = False,
-        **options: Any,
+        self, name: Name, path: str | Path, *, format: str = "perf", force: bool = False, **options: Any
     ) -> Path:
-        """Write a profile to a file; gives its path. `force` replaces a file that exists."""
-        target = self.repository.cwd / path
-        if target.exists() and not force:
-            raise UsageError(f"{path} is there already", hint="--force replaces it")
-        write_profile(self.repository, self.profile(name), target, format, options)
-        return target
+        """Write a profile to a file; gives its path. `force` replaces a file that exists. PluginError if
+        perfcore-command-exchange is not installed."""
+        written: Path = self.command("export", name=name, path=path, format=format, force=force, options=options)
+        return written
 
     def save(self, profile: Profile) -> Pending:
         """Keep a profile, made by whatever means, as a pending one."""

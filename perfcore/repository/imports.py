@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore import files
-from perfcore.errors import FormatError, NotFoundError, PluginError, UsageError
-from perfcore.hookspecs import FORMAT, VersionedProfile
+from perfcore.errors import FormatError, NotFoundError, PluginError
+from perfcore.hookspecs import FORMAT
 from perfcore.model import EMPTY
 from perfcore.profile import codec
 from perfcore.text import printable
@@ -32,12 +32,12 @@ class ProfileFile(NamedTuple):
 
 def read_profile_file(repository: Repository, path: Path, format: str | None, get: codec.GetPiece) -> ProfileFile:
     """The profile in a file of any format that a plugin knows, complete and verified; its tables are got by `get`."""
-    content = _read_bounded(repository, path)
-    if format in (None, "perf") and _is_native(content.data):
-        return ProfileFile(_read_native(path, content.data, get), content.data, content.stamp)
+    content = read_bounded(repository, path)
+    if format in (None, "perf") and is_native(content.data):
+        return ProfileFile(read_native(path, content.data, get), content.data, content.stamp)
     head, stamp = content.data[:SNIFFED], content.stamp
     del content  # the plugin reads the file itself
-    return ProfileFile(_read_one(_reader(repository, path, head, format), path), b"", stamp)
+    return ProfileFile(_read_one(reader(repository, path, head, format), path), b"", stamp)
 
 
 def verify(profile: Profile, name: str) -> None:
@@ -48,59 +48,19 @@ def verify(profile: Profile, name: str) -> None:
         raise FormatError(f"{printable(name)}: {error.message}", hint=error.hint) from error
 
 
-def read_profiles(
-    repository: Repository, path: Path, format: str | None, options: Mapping[str, Any] = EMPTY
-) -> Iterator[VersionedProfile | FormatError]:
-    """Every profile of a file of any format, or of a directory in the format that is named."""
-    if path.is_dir():
-        driver = _directory_reader(repository, path, format, options)
-    else:
-        content = _read_bounded(repository, path)
-        if not options and format in (None, "perf") and _is_native(content.data):
-            yield VersionedProfile(_read_native(path, content.data, repository.store.get_piece))
-            return
-        driver = _reader(repository, path, content.data[:SNIFFED], format, options)
-        del content  # the plugin reads the file itself
-    if hasattr(driver, "read_all"):
-        yield from driver.read_all(path)
-    else:
-        yield VersionedProfile(driver.read(path))
-
-
-def write_profile(
-    repository: Repository, profile: Profile, path: Path, format: str, options: Mapping[str, Any] = EMPTY
-) -> None:
-    """Write a profile to a file. PluginError where the format only reads."""
-    driver = _make(repository, format, options)
-    if not hasattr(driver, "write"):
-        raise PluginError(f"{repository.plugins.find('format', format)} can only read")
-    driver.write(profile, path)
-
-
-def _make(repository: Repository, format: str, options: Mapping[str, Any] = EMPTY) -> Format:
+def make_format(repository: Repository, format: str, options: Mapping[str, Any] = EMPTY) -> Format:
+    """The format of this name. PluginError where it is not installed."""
     _, driver = repository.plugins.make(FORMAT, format, {**repository.plugin_options("format", format), **options})
     return driver
 
 
-def _directory_reader(repository: Repository, path: Path, format: str | None, options: Mapping[str, Any]) -> Format:
-    """Nothing is detected in a directory: reading all of it may be long, and it may hold files of several formats."""
-    directory = printable(str(path))
-    if format is None:
-        formats = ", ".join(repository.plugins.names("format"))
-        raise UsageError(f"{directory} is a directory", hint=f"name its format: perf import FORMAT DIR ({formats})")
-    driver = _make(repository, format, options)
-    if not hasattr(driver, "read_all"):
-        raise UsageError(f"{directory} is a directory, and the format {format} reads only files")
-    return driver
-
-
-def _reader(
+def reader(
     repository: Repository, path: Path, head: bytes, format: str | None, options: Mapping[str, Any] = EMPTY
 ) -> Format:
     """The format that is named, or the first that recognises the beginning of the file."""
     for name in [format] if format else repository.plugins.names("format"):
         try:
-            driver = _make(repository, name, options)
+            driver = make_format(repository, name, options)
         except PluginError as error:
             if format:
                 raise
@@ -126,12 +86,14 @@ def _read_one(driver: Format, path: Path) -> Profile:
     return profiles[0].profile
 
 
-def _read_bounded(repository: Repository, path: Path) -> files.Content:
+def read_bounded(repository: Repository, path: Path) -> files.Content:
+    """The bytes of a file, unless it exceeds `limits.profile_bytes`."""
     limit = int(repository.config.get("limits.profile_bytes"))
     return files.read(path, limit, hint="raise `limits.profile_bytes` if it really is a profile")
 
 
-def _read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
+def read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
+    """The profile in a file of our own format, complete and verified."""
     profile = codec.decode(data, get, where=str(path))
     try:
         verify(profile, str(path))
@@ -143,5 +105,6 @@ def _read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
     return profile
 
 
-def _is_native(data: bytes) -> bool:
+def is_native(data: bytes) -> bool:
+    """Whether a file begins as one of our own format does."""
     return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[: 1 << 20] and b'"format"' in data[:64]

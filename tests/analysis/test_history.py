@@ -9,12 +9,12 @@ from pathlib import Path
 import attrs
 import pytest
 from perfcore_command_bisect import auto_range
+from perfcore_command_check import check_table
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.analysis import findings, history, series
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
-from perfcore.cli import check_table
 from perfcore.model import Profile
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository

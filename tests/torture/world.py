@@ -269,9 +269,10 @@ def warm() -> None:
     """Import what commands import, so that children need not."""
     for verb in VERBS.values():
         importlib.import_module(f"perfcore.cli.{verb.module}")
-    for name in ("collect_time", "storage_local", "vcs_git", "view_table", "check_pair"):
+    for name in ("collect_time", "command_exchange", "executor_local", "storage_local", "vcs_git", "view_table"):
         importlib.import_module(f"perfcore_{name}")
-    for name in ("measure.local", "measure.runner", "measure.trees", "environment", "profile.native"):
+    importlib.import_module("perfcore_check_pair")
+    for name in ("measure.runner", "measure.trees", "environment"):
         importlib.import_module(f"perfcore.{name}")
     for name in ("helper", "launcher", "machine"):
         importlib.import_module(f"perfcore_collect_time.{name}")

@@ -10,12 +10,12 @@ from typing import Annotated
 
 import attrs
 import typer
+from perfcore_command_check.reporting import TABLE, Reports, send
 
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.cli.console import Console
 from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, WithCommand, variables
-from perfcore.cli.reporting import TABLE, Reports, send
 from perfcore.config.settings import parse_seconds
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands

@@ -15,8 +15,9 @@ import threading
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING
 
+from perfcore_executor_local import LocalExecutor
+
 from perfcore.errors import PerfError
-from perfcore.measure.local import LocalExecutor
 from perfcore.model import Job, Measured, Plan
 from perfcore_executor_kit import plan_format
 from perfcore_executor_kit.plan_format import Report

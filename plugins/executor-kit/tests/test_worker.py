@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 from perfcore_executor_kit import plan_format, worker
+from perfcore_executor_local import LocalExecutor
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
-from perfcore.measure.local import LocalExecutor
 from perfcore.model import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
 from perfcore.model.listener import SilentListener
 

@@ -20,16 +20,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from perfcore_command_exchange.native import PerfFormat
 from perfcore_format_perun import index as perun_index
 from perfcore_format_perun.contract import PerunContract
 from perfcore_format_perun.reader import PerunFormat, decode, read_instance
 from perfcore_format_perun.rows import amount
 from perfcore_testing import hostile
-from perfcore_testing.own import PerfContract
 
 from perfcore.errors import FormatError
 from perfcore.hookspecs import VersionedProfile
-from perfcore.profile.native import PerfFormat
 from perfcore.profile.stacks import Stacks
 
 if TYPE_CHECKING:
@@ -72,10 +71,6 @@ def by_type(rows: list[dict[str, Any]], varying: tuple[str, ...]) -> dict[str, A
         for key in fields:
             block[key].append(row[key])
     return {"resources": blocks, "resource_type_map": shared}
-
-
-class TestPerf(PerfContract):
-    """Every law of the kind format, on the other format that perfcore brings."""
 
 
 class TestPerun(PerunContract):

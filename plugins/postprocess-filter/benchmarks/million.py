@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from perfcore_command_exchange.native import PerfFormat
 from perfcore_postprocess_filter import Filter, FilterSettings
 from perfcore_testing import profiles
 
 from perfcore.model import Profile
-from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 
 AMOUNT = pl.col("amount")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from perfcore_command_exchange.native import PerfFormat
 from perfcore_testing import profiles
 
-from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 
 if TYPE_CHECKING:

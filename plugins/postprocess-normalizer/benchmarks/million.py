@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+from perfcore_command_exchange.native import PerfFormat
 from perfcore_postprocess_normalizer import Normalizer, NormalizerSettings
 from perfcore_testing import profiles
 from polars.testing import assert_frame_equal
 
 from perfcore.model import Profile
-from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 
 ROWS = 1_000_000

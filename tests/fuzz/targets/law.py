@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_command_exchange import native
 
 from perfcore.errors import PerfError
 from perfcore.model import Profile
-from perfcore.profile import codec, native, stacks
+from perfcore.profile import codec, stacks
 from perfcore.profile.table import Table
 
 Target = Callable[[bytes], None]

@@ -23,7 +23,7 @@ _EVERYTHING = sys.maxsize
 class PerfFormat:
     """Every table stands inline, whatever its size; every value survives, NaN with its bits."""
 
-    contract = "perfcore_testing.own:PerfContract"
+    contract = "perfcore_command_exchange.contract:PerfContract"
 
     def sniff(self, head: bytes, name: str) -> bool:
         return bool(_BEGINNING.match(head)) and b'"header"' in head

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import attrs
 import pytest
 from hypothesis import HealthCheck, given, settings
+from perfcore_command_exchange.contract import PerfContract
+from perfcore_command_exchange.native import PerfFormat
 from perfcore_testing.memory import MemoryStorage
 from perfcore_testing.profiles import SAMPLES, timed
 from perfcore_testing.strategies import profiles
@@ -20,7 +22,6 @@ from perfcore.errors import FormatError, PerfError, StorageError
 from perfcore.hookspecs import KINDS
 from perfcore.model import Header, Profile, Tool
 from perfcore.plugins.drivers import misfits
-from perfcore.profile.native import PerfFormat
 from perfcore.profile.table import column, table
 from perfcore.store import pending
 from perfcore.store.store import Store
@@ -176,3 +177,7 @@ def test_a_written_file_replaces_the_target_of_a_link_and_has_usual_rights(tmp_p
     assert link.is_symlink()
     assert FORMAT.read(target) == timed()
     assert stat.S_IMODE(target.stat().st_mode) == plain
+
+
+class TestPerf(PerfContract):
+    """Every law of the kind format."""

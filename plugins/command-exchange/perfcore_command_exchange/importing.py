@@ -1,4 +1,4 @@
-"""Taking over profiles of other tools: each is saved, and registered where it was or is to be."""
+"""Profiles of other tools: each is saved, and registered where it was or is to be."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.errors import FormatError, VersionError
+from perfcore.errors import FormatError, UsageError, VersionError
+from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Entry
-from perfcore.repository.imports import read_profiles
+from perfcore.repository import imports
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import Pending
+from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.errors import PerfError
-    from perfcore.hookspecs import VersionedProfile
+    from perfcore.hookspecs import Format
     from perfcore.repository.repository import Repository
 
 
@@ -60,7 +62,7 @@ def import_profiles(
 ) -> Iterator[Imported | PerfError]:
     """Import every profile of a file or directory, each when it is asked for. What cannot be taken over from a
     directory is given as the error; of a file it is raised. `version` is for profiles whose source names none."""
-    for item in read_profiles(repository, path, format or None, options):
+    for item in _read_profiles(repository, path, format or None, options):
         try:
             if isinstance(item, FormatError):
                 raise item
@@ -80,3 +82,34 @@ def _take_over(repository: Repository, item: VersionedProfile, version: str | No
         return Imported(pending=saved)
     where, entry = repository.register(Ref(kind="pending", pending=saved), target)
     return Imported(pending=saved, version=where, entry=entry)
+
+
+def _read_profiles(
+    repository: Repository, path: Path, format: str | None, options: Mapping[str, Any] = EMPTY
+) -> Iterator[VersionedProfile | FormatError]:
+    """Every profile of a file of any format, or of a directory in the format that is named."""
+    if path.is_dir():
+        driver = _directory_reader(repository, path, format, options)
+    else:
+        content = imports.read_bounded(repository, path)
+        if not options and format in (None, "perf") and imports.is_native(content.data):
+            yield VersionedProfile(imports.read_native(path, content.data, repository.store.get_piece))
+            return
+        driver = imports.reader(repository, path, content.data[: imports.SNIFFED], format, options)
+        del content  # the plugin reads the file itself
+    if hasattr(driver, "read_all"):
+        yield from driver.read_all(path)
+    else:
+        yield VersionedProfile(driver.read(path))
+
+
+def _directory_reader(repository: Repository, path: Path, format: str | None, options: Mapping[str, Any]) -> Format:
+    """Nothing is detected in a directory: reading all of it may be long, and it may hold files of several formats."""
+    directory = printable(str(path))
+    if format is None:
+        formats = ", ".join(repository.plugins.names("format"))
+        raise UsageError(f"{directory} is a directory", hint=f"name its format: perf import FORMAT DIR ({formats})")
+    driver = imports.make_format(repository, format, options)
+    if not hasattr(driver, "read_all"):
+        raise UsageError(f"{directory} is a directory, and the format {format} reads only files")
+    return driver

@@ -5,35 +5,40 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command
 from perfcore.errors import UsageError
+from perfcore_command_exchange import library
 
 NATIVE = "perf"
 _TABLES = (".csv", ".md")
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-
-Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Where to write (required).")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write (required).")]
 Format = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 
 
-@app.command(context_settings=HANDS_ON)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a format on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(context_settings=HANDS_ON)(export)
+    return app
+
+
 def export(
     ctx: typer.Context,
     output: Output = None,
     format_name: Format = None,
     force: Force = False,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(metavar="PROFILE [OPTIONS]", help="0@i, 0@p, REV:0@i, a tag, a name, an id, a path."),
     ] = None,
 ) -> None:
@@ -55,9 +60,7 @@ def export(
     ) -> None:
         if file is None:
             raise UsageError("say where to write", hint="--output FILE")
-        from perfcore.library import History
-
-        History(console.repository).export(profile, file, format=into or NATIVE, force=replace, **values)
+        library.export(console.history, name=profile, path=file, format=into or NATIVE, force=replace, options=values)
         console.say(f"wrote {file}")
         if into is None and file.suffix.lower() in _TABLES:
             table = shlex.join(["perf", "show", profile, "table", "-f", "-o", str(file)])

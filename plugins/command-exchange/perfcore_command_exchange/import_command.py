@@ -3,40 +3,39 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import run_plugin_command
+from perfcore.cli.options import HANDS_ON, run_plugin_command
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.text import plural, printable
+from perfcore_command_exchange.importing import import_profiles
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 # The options of a file whose format nobody named are those of the native format, which has none.
 _UNNAMED = "perf"
 
 Version = Annotated[
-    Optional[str],
+    str | None,
     typer.Option("--version", "-v", metavar="REV", help="The version of profiles whose file names none."),
 ]
 Register = Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")]
 
 
-@app.command(
-    "import",
-    context_settings={
-        "allow_extra_args": True,
-        "ignore_unknown_options": True,
-        "allow_interspersed_args": False,
-    },
-)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a format on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command("import", context_settings=HANDS_ON)(import_)
+    return app
+
+
 def import_(
     ctx: typer.Context,
     version: Version = None,
     register: Register = False,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(
             metavar="[FORMAT] FILE... [OPTIONS]",
             help="A format (default: detected), files or a directory, its options.",
@@ -54,7 +53,7 @@ def import_(
     paths_and_options = words if format_name is None else words[1:]
 
     def read(
-        files: Annotated[Optional[list[Path]], typer.Argument(metavar="FILE...", show_default=False)] = None,
+        files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...", show_default=False)] = None,
         revision: Version = version,
         add: Register = register,
         *,
@@ -73,8 +72,6 @@ def _import(
     console: Console, path: Path, format: str | None, version: str | None, add: bool, values: dict[str, Any]
 ) -> None:
     """Print each profile as it is saved. A profile that is left out is a warning, and the command fails in the end."""
-    from perfcore.repository.importer import import_profiles
-
     imported = errors = 0
     repository = console.repository
     source, target = repository.cwd / path, repository.version(version) if version else None

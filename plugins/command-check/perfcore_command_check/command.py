@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -13,15 +13,13 @@ from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
 from perfcore.analysis.target import CheckTarget
-from perfcore.cli import check_table
 from perfcore.cli.console import Console, console_of
-from perfcore.cli.reporting import TABLE, Delivery
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.text import brief, printable
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+from perfcore_command_check import check_table
+from perfcore_command_check.reporting import TABLE, Delivery
 
 
 class _Check(TyperCommand):
@@ -42,11 +40,17 @@ class _Check(TyperCommand):
         return super().make_context(info_name, args, parent=parent, **extra)
 
 
-@app.command(cls=_Check)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, below which other plugins add theirs."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(cls=_Check)(check)
+    return app
+
+
 def check(
     ctx: typer.Context,
     what: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(
             metavar="[head | all | REV | A..B | [profiles] PROFILE [PROFILE]]",
             help="A version (default: the head), a history or a part of it, a profile, or two profiles: baseline, "
@@ -56,7 +60,7 @@ def check(
     ] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="The whole history of the branch, as `all`.")] = False,
     method: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(
             "--method",
             "-m",
@@ -65,7 +69,7 @@ def check(
         ),
     ] = None,
     threshold: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--threshold",
             metavar="[METRIC=]X",
@@ -76,7 +80,7 @@ def check(
         bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")
     ] = False,
     format: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(
             "--format",
             metavar="NAME",
@@ -85,13 +89,13 @@ def check(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     reports: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--report", metavar="NAME=FILE", help="Also write a report to FILE (-: standard output). Repeatable."
         ),
     ] = None,
     fail_on: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option(
             "--fail-on",
             metavar="WHAT",
@@ -100,7 +104,7 @@ def check(
         ),
     ] = None,
     notify: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Option("--notify", metavar="NAME", help="The notifier to use (default: check.notify). Repeatable."),
     ] = None,
     calibrate: Annotated[
@@ -175,10 +179,10 @@ def _target(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
 
 
 def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
-    table = check_table.lines(
+    rows = check_table.lines(
         outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted, columns=console.width
     )
-    for line in table:
+    for line in rows:
         console.line(_painted(console, line))
     if verbose:
         for line in _evidence(outcome.changes):

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from perfcore_executor_local import LocalExecutor
 
 from perfcore.errors import UsageError
 from perfcore.measure.continuation import joined
-from perfcore.measure.local import LocalExecutor
 from perfcore.model import Job, Measured, Plan, Profile
 
 RUNS = 6

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import attrs
 import pytest
+from perfcore_executor_local import LocalExecutor
 from perfcore_testing.executor import ExecutorContract
 
 from perfcore import environment
 from perfcore.errors import CommandFailedError, UsageError
 from perfcore.measure.commands import job_config_id
-from perfcore.measure.local import LocalExecutor
 from perfcore.measure.runner import Context
 from perfcore.model import Job, Plan, Step
 from perfcore.plugins import Plugins

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from perfcore_command_check import check_table
 from perfcore_testing import hostile
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.pairing import Unpaired
-from perfcore.cli import check_table
 from perfcore.model import Change
 
 KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")
