@@ -38,7 +38,7 @@ that fails is a warning; what it observed goes on.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from perfcore.model.listener import Listener
     from perfcore.plugins.registry import Plugins
     from perfcore.profile.recording import Outcome, Run, Session
+    from perfcore.repository.repository import Repository
 
 API = 1
 """The version of all contracts on this page. A change that breaks a driver raises it, and the second number of the
@@ -434,6 +435,11 @@ class Check(Protocol):
     def calibrate(self, task: CalibrationTask) -> CalibrationReport:
         """How small a change the checks detect in the stored history, and how often they raise a false alarm. Called
         by `perf check --calibrate` on the check `calibration`."""
+        ...
+
+    @optional
+    def calibrated(self, repository: Repository, config_ids: Container[str]) -> Iterable[str]:
+        """What stored calibrations found for these configurations, in lines for `perf status`."""
         ...
 
 

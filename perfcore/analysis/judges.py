@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.analysis.version_history import VersionHistory
@@ -51,6 +51,16 @@ def calibrate(repository: Repository, method: str | None, *, store: bool, listen
     task = CalibrationTask(repository=repository, method=method, store=store, listener=listener)
     with guard(plugin, "calibrate"):
         return driver.calibrate(task)
+
+
+def calibrated(repository: Repository, config_ids: Container[str]) -> Iterator[str]:
+    """What stored calibrations found for these configurations, in lines; nothing without the check `calibration`."""
+    if not repository.plugins.is_announced("check", "calibration"):
+        return
+    plugin, driver = make(repository, "calibration", "perf status")
+    if hasattr(driver, "calibrated"):
+        with guard(plugin, "calibrated"):
+            yield from driver.calibrated(repository, config_ids)
 
 
 def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo, Check]:

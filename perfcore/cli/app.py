@@ -78,7 +78,7 @@ def options(
     ] = Path(),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     no_plugins: Annotated[
-        bool, typer.Option("--no-plugins", is_eager=True, help="Leave observers and plugin commands out.")
+        bool, typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands of others.")
     ] = False,
     version: Annotated[
         bool,

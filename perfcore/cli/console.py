@@ -104,15 +104,11 @@ class Console:
 
     def plugin_verbs(self) -> tuple[str, ...]:
         """The commands that plugins add. The configuration is only read where there are any."""
-        if not self._plugins.observers or not self._plugins.names("command"):
-            return ()
-        return self.configured_verbs()
+        return self.configured_verbs() if self._plugins.commands() else ()
 
     def configured_verbs(self) -> tuple[str, ...]:
         """The same with those in files that the configuration names, for which it is read in any case."""
-        if not self._plugins.observers:
-            return ()
-        return tuple(name for name in self.plugins.names("command") if name not in VERBS and "." not in name)
+        return tuple(name for name in self.plugins.commands() if name not in VERBS and "." not in name)
 
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name. On a terminal, a file of this name anywhere in the tree is offered when there is

@@ -53,8 +53,8 @@ class ExtensibleGroup(TyperGroup):
     def _added(self, ctx: Any) -> tuple[str, ...]:
         """The commands that plugins add below this verb: `new` for the entry point `plugins.new` of `plugins`."""
         plugins = console_of(ctx).plugins
-        names = plugins.names("command") if plugins.observers else ()
-        return tuple(name.removeprefix(f"{self.name}.") for name in names if name.startswith(f"{self.name}."))
+        prefix = f"{self.name}."
+        return tuple(name.removeprefix(prefix) for name in plugins.commands() if name.startswith(prefix))
 
 
 def plugin_verb(plugins: Plugins, name: str) -> Verb:
@@ -98,5 +98,5 @@ def unknown_command(ctx: Any, word: str, names: Sequence[str], verb: str = "") -
     elif not plugins.is_announced("command", command):
         hint = f"pip install {COMMANDS[command]}"
     else:
-        hint = f"{COMMANDS[command]} is disabled" if plugins.observers else "--no-plugins leaves it out"
+        hint = f"{COMMANDS[command]} is disabled"
     return UsageError(f"{place} has no command '{printable(word)}'", hint=hint)

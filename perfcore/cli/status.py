@@ -76,7 +76,7 @@ def _print_checks(console: Console, head: str) -> None:
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
     doubt = any(change.kind == "cannot tell" for change in primary)
-    summary = ":" if lines else ", and whether something changed cannot be told" if doubt else ", and no change found"
+    summary = ":" if lines else ", inconclusive" if doubt else ", and no change found"
     console.line(f"checked {when}{summary}")
     for line in lines:
         console.line(line)
@@ -96,22 +96,13 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
     """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
     if not notes.exist(console.repository.store, note_keys.CALIBRATION):
         return
-    from perfcore.analysis import sensitivity
+    from perfcore.analysis import judges
 
     try:
-        calibrations = sensitivity.newest(console.repository.store)
+        for line in judges.calibrated(console.repository, config_ids):
+            console.line(line)
     except FormatError as error:
         console.warn(f"{error.message} (left out; `perf fsck` tells more)")
-        return
-    for calibration in calibrations:
-        lines = list(filter(None, map(sensitivity.summary, sensitivity.decisive(calibration.results, config_ids))))
-        if not lines:
-            continue
-        console.line()
-        who = f"the check {printable(calibration.method)} sees" if calibration.method else "the checks see"
-        console.line(f"what {who}, as tried {listing.moment(calibration.time)}:")
-        for line in lines:
-            console.line(f"  {line}")
 
 
 def _as_json(console: Console) -> dict[str, Any]:

@@ -88,6 +88,15 @@ class Plugins:
     def names(self, kind: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(info.name for info in self.infos(kind)))
 
+    def commands(self) -> tuple[str, ...]:
+        """The names of commands; with `observers` off only of those that perfcore's own distributions bring."""
+        own = set(installed.COMMANDS.items())
+        return tuple(
+            info.name
+            for info in self.infos("command")
+            if self.observers or (info.name, installed.normalized(info.distribution)) in own
+        )
+
     def is_announced(self, kind: str, name: str) -> bool:
         """Whether a plugin of this name is installed, disabled or not."""
         return any(info.name == name for info in self._announced[kind])

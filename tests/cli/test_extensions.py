@@ -73,10 +73,18 @@ def test_a_command_that_is_not_installed_is_named_with_its_distribution(
     monkeypatch.setitem(COMMANDS, "plugins.ghost", "perfcore-ghosts")
     assert "hint: pip install perfcore-command-ghost" in here.perf("ghost", code=2).err
     assert "hint: pip install perfcore-ghosts" in here.perf("plugins", "ghost", code=2).err
-    assert "no command 'diff'\n  hint: --no-plugins leaves it out" in here.perf("--no-plugins", "diff", code=2).err
+    here.perf("config", "set", "plugins.disabled", "[perfcore-command-diff]")
+    assert "no command 'diff'\n  hint: perfcore-command-diff is disabled" in here.perf("diff", code=2).err
     with pytest.raises(PluginError, match="ghost is not installed") as error:
         History(here.repository).command("ghost")
     assert error.value.hint == "pip install perfcore-command-ghost"
+
+
+def test_no_plugins_leaves_the_commands_of_perfcore_itself_in(here: Here, acme: Site) -> None:
+    chapters = here.real.perf("--no-plugins", "--help", env=acme.env).out
+    assert "  diff " in chapters
+    assert "From plugins:" not in chapters
+    assert "perf plugins check" in here.perf("--no-plugins", "plugins", "check", "--help").out
 
 
 def test_no_plugins_leaves_what_stands_below_a_verb_out(here: Here, acme: Site) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from perfcore.analysis.sensitivity import CalibrationTask
+    from perfcore.repository.repository import Repository
     from perfcore_check_calibration.calibration import CalibrationResult
 
 
@@ -18,3 +20,8 @@ class CalibrationCheck:
         from perfcore_check_calibration.calibration import calibrate
 
         return calibrate(task)
+
+    def calibrated(self, repository: Repository, config_ids: Container[str]) -> Iterator[str]:
+        from perfcore_check_calibration import sensitivity
+
+        return sensitivity.status(repository.store, config_ids)

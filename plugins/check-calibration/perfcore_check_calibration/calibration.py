@@ -8,14 +8,16 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis import fail_on, history, sensitivity
+from perfcore.analysis import fail_on, history
 from perfcore.analysis import series as series_of
 from perfcore.analysis.checks import history_check
-from perfcore.analysis.sensitivity import LABEL, Calibrated, Calibration, CalibrationTask, per_thousand, sees
+from perfcore.analysis.sensitivity import CalibrationTask
 from perfcore.errors import NotFoundError, StorageError
 from perfcore.repository.repository import Repository
 from perfcore.text import align, clip, plural, printable
+from perfcore_check_calibration import sensitivity
 from perfcore_check_calibration.replay import Trial, replay
+from perfcore_check_calibration.sensitivity import LABEL, Calibrated, Calibration, per_thousand, sees
 
 SCHEMA = 1  # of the JSON document
 _HEAD = ("command", "metric", "one version sees", "false alarms", "a history sees", "false alarms in 1,000")

@@ -22,12 +22,12 @@ from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import of_profiles
 from perfcore.analysis.run_values import Sessions, primary
-from perfcore.analysis.sensitivity import Calibrated, Sensitivity
 from perfcore.errors import PerfError
 from perfcore.model import Change, Pairing, Profile, Sample, Series
 from perfcore.model.listener import Listener
 from perfcore.profile.table import Column, column
 from perfcore.repository.repository import Repository
+from perfcore_check_calibration.sensitivity import Calibrated, Sensitivity
 
 # Each is about half as large again as the one before, which is as exact as a sensitivity from 40 tries can be.
 STEPS = (0.01, 0.02, 0.03, 0.05, 0.08, 0.12, 0.2, 0.35, 0.6, 1.0)

@@ -7,13 +7,14 @@ import random
 import attrs
 import pytest
 from perfcore_check_calibration import replay as replays
+from perfcore_check_calibration import sensitivity
 from perfcore_check_calibration.replay import Trial, replay
+from perfcore_check_calibration.sensitivity import Calibrated, Calibration, Sensitivity
 from perfcore_testing import profiles
 from perfcore_testing.project import Project, empty_project, project
 
-from perfcore.analysis import history, sensitivity, series
+from perfcore.analysis import history, series
 from perfcore.analysis.history import HistoryCheck
-from perfcore.analysis.sensitivity import Calibrated, Calibration, Sensitivity
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.model.listener import SilentListener

@@ -131,7 +131,7 @@ def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator
         size = f"{_word(belief, status.journal)}: {_size((belief.step, belief.low, belief.high), status)}"
         yield context.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
     else:
-        yield f"cannot tell {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
+        yield f"inconclusive {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
     for version in versions:
         yield ""
         yield f"  {version.id}"
@@ -162,10 +162,10 @@ def _alike(status: Status, good: str, bad: str, runs: str) -> Iterator[str]:
     smallest = f"{status.threshold * 100:.3g} %"
     size = _size((gap.value, gap.low, gap.high), status)
     if gap.negligible:
-        yield f"cannot tell: {good} and {bad} differ by {size}, less than {smallest}; {runs}"
+        yield f"inconclusive: {good} and {bad} differ by {size}, less than {smallest}; {runs}"
         yield "look for a smaller change (perf bisect --threshold X), or take ends that lie further apart"
     else:
-        yield f"cannot tell: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
+        yield f"inconclusive: {good} and {bad} differ by {size}, which is not surely more than {smallest}; {runs}"
         yield f"measure {_more(status)}on a quieter machine, or take ends that lie further apart"
 
 

@@ -28,7 +28,7 @@ class _Check(TyperCommand):
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         name = f"check.{args[0]}" if args else ""
         console = console_of(parent)
-        if console.plugins.observers and console.plugins.has("command", name):
+        if name in console.plugins.commands():
             from perfcore.cli.extensions import plugin_command
 
             command = plugin_command(console, name)

@@ -37,7 +37,7 @@ def conclusion(result: ComparisonResult) -> str:
     if result.identical:
         return "same: both sides run the same command in the same state; nothing was measured"
     if not result.changes:
-        return "cannot tell: nothing was measured that could be compared"
+        return "inconclusive: nothing was measured that could be compared"
     first, cost = result.changes[0], _cost(result)
     size = f"{printable(first.metric)} {interval(first)}".rstrip()
     share = f"{result.threshold * 100:.3g} %"
@@ -46,8 +46,8 @@ def conclusion(result: ComparisonResult) -> str:
     if first.kind == "same":
         return f"B is the same as A within {share}: {size}; {cost}"
     if result.stopped == "hopeless":
-        return f"cannot tell: {printable(first.evidence)}"
-    return f"cannot tell whether they differ by more than {share}: {size}; {cost}; {_needed(result, first)}"
+        return f"inconclusive: {printable(first.evidence)}"
+    return f"inconclusive whether they differ by more than {share}: {size}; {cost}; {_needed(result, first)}"
 
 
 def _cost(result: ComparisonResult) -> str:
