@@ -75,7 +75,7 @@ def compare(
     budget: Annotated[
         str,
         typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
-    # 200 pairs of 10 ms take 2 s; pairs of a second would take minutes, longer than people wait at a terminal.
+        # 200 pairs of 10 ms take 2 s; pairs of a second would take minutes, longer than people wait at a terminal.
     ] = "60s",
     most: Annotated[
         int,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Cells = Callable[[Sequence[int]], list[str]]
 
+# Rows: enough that a call of `write` costs nothing, few enough that the text of a huge table is never in memory.
 CHUNK = 4096
 
 
@@ -51,6 +52,7 @@ class _Remembered(dict[int, str]):
         self._text = text
 
     def __missing__(self, code: int) -> str:
+        # A million rows have a few thousand texts, and making one printable takes longer than all the rest.
         written = self[code] = self._text(self._dictionary[code])
         return written
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfcore_view_topology.readings import Metric
     from perfcore_view_topology.scene import Moved, Scene, Side
 
+# Rows of the table and of what moved, which together with the picture are about two screens; and columns of a label.
 ROWS = 32
 _SHIFTS, _LABEL = 8, 36
 _FINE = ("l2", "l1", "core", "thread")

@@ -48,6 +48,7 @@ def rows(sides: Sequence[Side]) -> list[Row]:
     """The lines of one side, or of two sides of one machine."""
     machine = sides[0].machine
     detailed = len(machine.cpus) <= DETAILED
+    # A core has at most four or eight threads; what is left has about 64 lines, whatever the size of the machine.
     small = 0 if detailed else max(_SMALL, len(machine.cpus) // _LINES)
     layout_rows = [row for box in machine.boxes for row in _rows(box, 0, small)]
     if detailed:
