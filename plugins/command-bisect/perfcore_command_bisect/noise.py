@@ -23,7 +23,7 @@ SCALES = tuple(2.0 ** (step / 2) for step in range(-3, 4))
 # The share of runs that are disturbed: generous, so that one run never outweighs many (benchmarks/bisection.py has 5 %)
 SPIKES = 0.08
 # Spikes: their share above the level, and the median of their distance above and below it, in scales. Density
-# 1 / F (1 + u / F)^2 (K. S. Lomax, 1954) falls off so slowly that ten times as far costs 4.6 nats at most.
+# 1 / (F (1 + u / F)^2) (K. S. Lomax, 1954) falls off so slowly that ten times as far costs 4.6 nats at most.
 _ABOVE, _FAR_ABOVE, _FAR_BELOW = 0.85, 5.0, 2.0
 _NORMAL = math.sqrt(2 * math.pi)
 _FINE = 4  # levels per scale: a quarter of the scale is less than the standard error of sixteen runs

@@ -18,7 +18,7 @@ _HEAD = struct.Struct("<4sii")
 _ENTRY = struct.Struct("<I20s")
 _LENGTH = struct.Struct("<I")
 _HEADER = re.compile(rb"profile ([^ \0]{1,100}) ([0-9]{1,12})\0")
-# `profile`, a type of at most 100 characters and a length: 123 bytes at most.
+# `profile`, a type of at most 100 characters and a length: 122 bytes at most.
 _MAX_HEADER = 200
 _MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
 # Type, command, workload, label, collector and postprocessors, each with its length in front.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # That of Ubuntu 20.04. What newer ones know is used where there is something to do without it.
 OLDEST = (2, 25)
-# Lines of a complaint in a message: git's own hints, which come last, tell of commands that do not help here.
+# Lines of a complaint in a message: the first ones name the cause, what follows are its consequences.
 _TOLD = 4
 _PLUGIN = "vcs git"
 # Hooks and the file system monitor are the user's: neither measuring nor looking may start them. An empty value

@@ -74,7 +74,7 @@ def _packed(places: Places, ref: str) -> re.Match[bytes] | None:
         content = (places.common_dir / "packed-refs").read_bytes()
     except OSError:
         return None
-    # A search and not a loop: the file has a line for each branch and tag, and some projects have 100,000.
+    # A search and not a loop: the file has a line for each branch and tag, and some projects have tens of thousands.
     end = content.find(b" " + os.fsencode(ref) + b"\n")
     return _ID.fullmatch(content, content.rfind(b"\n", 0, end) + 1, end) if end >= 0 else None
 

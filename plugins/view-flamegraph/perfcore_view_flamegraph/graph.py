@@ -166,7 +166,7 @@ def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[
             continue
         sums = [_sums(side_column, rows, stacks) for side_column in columns]
         totals = [sum(values) for values in sums]
-        # Of a plain difference: `baseline X` and `target X` beside it are drawn instead, where they are there.
+        # A difference whose two sides are not beside it; where they are, they are what is drawn.
         if min(map(min, sums)) < 0:
             refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
         elif not any(totals) or not all(map(math.isfinite, totals)):

@@ -62,7 +62,7 @@ def _column(values: Sequence[Number]) -> tuple[int | None, bytes]:
         with contextlib.suppress(TypeError):  # for a number that is not whole
             data = _little("Q", values)
             planes = (int(highest).bit_length() + 7) // 8
-            # Only the planes that are not all zero: most columns need two of the eight.
+            # Only as many planes as the largest number needs: the high bytes of all others are zero.
             return planes, b"".join(data[plane::8] for plane in range(planes))
     return None, _little("d", map(float, values))
 

@@ -52,7 +52,6 @@ class _Remembered(dict[int, str]):
         self._text = text
 
     def __missing__(self, code: int) -> str:
-        # A million rows have a few thousand texts, and making one printable takes longer than all the rest.
         written = self[code] = self._text(self._dictionary[code])
         return written
 

@@ -96,7 +96,7 @@ class Ratio(Metric):
         above, below = _by_run(self.above, cpus), _by_run(self.below, cpus)
         runs = [run for run in above if below.get(run)]
         per_run = _finite(self.scale * above[run] / below[run] for run in runs)
-        # A run whose ratio is no number would make the whole one of other runs than people think.
+        # Without a run whose ratio is no number, the whole would be of fewer runs than it says.
         if len(per_run) < len(runs) or not runs:
             return None
         under = sum(below[run] for run in runs)

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DETAILED = 16
 """A machine of so many threads has a line for each; a larger one a cell."""
+# On a larger machine, parts of so many threads have no line of their own, nor those that would make more lines.
 _SMALL, _LINES = 4, 64
-"""On a larger machine, parts of so many threads have no line of their own, nor those that would make more lines."""
 
 
 @attrs.frozen

@@ -26,8 +26,8 @@ _DIVIDED = {
     "sampled": "each thread's counts given to the CPU where it was seen",
 }
 _LONG = 200
+# Where fewer than one in so many numbers is a CPU, what lies between is not told.
 _SPARSE = 8
-"""Where fewer than one in so many numbers is a CPU, what lies between is not told."""
 
 
 @attrs.frozen
