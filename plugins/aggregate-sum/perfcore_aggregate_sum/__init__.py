@@ -55,6 +55,7 @@ class Sum:
         first, second = state.profile, other.profile
         joined = attrs.evolve(
             first,
+            # The newest and the larger of each, which do not depend on the order: sums of parts can be merged in any.
             created=max(first.created, second.created),
             dirty=first.dirty or second.dirty,
             tables=_summed([first, second]),

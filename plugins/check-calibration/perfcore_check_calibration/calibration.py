@@ -60,6 +60,7 @@ def calibrate(task: CalibrationTask) -> CalibrationResult:
     between which versions nothing changed."""
     repository, listener = task.repository, task.listener
     tried = history_check(repository, task.method, listener)
+    # Real changes of the history would count as false alarms, so a check of histories has to find them first.
     segmenting = tried or (history_check(repository, None, listener) if task.method else None)
     lines = series_of.config_histories(repository, repository.version())
     selected = history.select_series(repository, [line for line in lines if len(line.versions) > 1])

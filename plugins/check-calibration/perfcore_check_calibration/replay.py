@@ -123,6 +123,7 @@ def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterato
         if index not in moved and before.environment == after.environment
     ]
     for index in range(min(PAIRS, len(calm))):
+        # Spread evenly over the history, as its noise may differ between early and late versions.
         pair = calm[index * len(calm) // min(PAIRS, len(calm))]
         try:
             before, after = ([repository.store.load(id) for id in position.profiles] for position in pair)
@@ -169,11 +170,14 @@ def _history(one: ScannedSeries, check: HistoryCheck) -> Sensitivity | None:
     calm = _levelled(one)[-LONGEST:]
     if len(calm) < SHORTEST:
         return None
+    # Seeded by what is tried, so that a calibration repeated on the same history has the same result.
     draw = random.Random(f"{one.series.config_id} {one.series.metric}")
     replays = [_replay(calm, draw) for _ in range(REPLAYS)]
     alarms = sum(len(_scan(one.series, replay, check)) for replay in replays)
+    # In the middle half: steps near an end are found later, or not at all, by any method.
     places = [draw.randrange(len(calm) // 4, 3 * len(calm) // 4 + 1) for _ in replays]
     for step in STEPS:
+        # Divided where more is better, so that a step of 1.0 halves a rate instead of making it zero.
         factor = 1 + step if one.series.better == "lower" else 1 / (1 + step)
         detected = sum(
             _sees(one.series, _stepped(replay, position, factor), position, check)
@@ -195,9 +199,11 @@ def _levelled(one: ScannedSeries) -> list[_Runs]:
         if position in cuts:
             stretches.append([])
         if environment == newest_environment and values:
+            # Other environments are left out: their difference would enter the replays as noise.
             stretches[-1].append((values, version_sessions))
     segments = [stretch for stretch in stretches if stretch]
     levels = [statistics.median(statistics.median(values) for values, _ in stretch) for stretch in segments]
+    # Stretches are moved to one level by factors, which amounts of zero or less do not have.
     if not levels or any(level <= 0 for level in levels):
         return []
     return [
@@ -212,6 +218,7 @@ def _take_turns(series: Series) -> bool:
     last: dict[str, int] = {}
     for position, version_sessions in enumerate(series.sessions):
         for name, _ in version_sessions:
+            # A gap in a session's versions says that another session was in between.
             if name and last.setdefault(name, position) < position - 1:
                 return True
             last[name] = position
@@ -219,6 +226,8 @@ def _take_turns(series: Series) -> bool:
 
 
 def _replay(calm: Sequence[_Runs], draw: random.Random) -> list[_Runs]:
+    # A compromise: longer blocks keep more of the memory of the noise, shorter ones make replays differ more. Blocks of
+    # one would keep nothing of it.
     length = max(2, math.isqrt(len(calm)))
     replay: list[_Runs] = []
     while len(replay) < len(calm):

@@ -33,6 +33,7 @@ def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
         return verdict("cannot tell", "it was not measured")
     limit, values = budget.limit(series.unit), list(series.values[0])
     hidden = _hidden(command, metric, len(values))
+    # Runs whose value is hidden took at most the floor of the collector: below such a limit they are surely within it.
     if hidden is not None and not budget.least and hidden.most <= limit:
         values += [hidden.most] * hidden.runs
     elif hidden is not None and not values:
@@ -41,14 +42,18 @@ def of_budget(command: MeasuredCommand, budget: Budget, metric: str) -> Change:
     if not values:
         return verdict("cannot tell", "it was not measured")
     estimate = _quantile(sorted(values), budget.quantile)
+    # With hidden runs in it, an estimate at the floor is only an upper bound.
     exact = hidden is None or estimate > hidden.most
     beyond = sum(value < limit if budget.least else value > limit for value in values)
+    # The sign test for a quantile: were the budget kept, each run would be beyond it with 1 minus the quantile
+    # (W. J. Conover, Practical Nonparametric Statistics). No assumption about the noise is needed.
     chance = _at_least(beyond, len(values), budget.quantile if budget.least else 1 - budget.quantile)
     within = estimate >= limit if budget.least else estimate <= limit
     evidence = (
         f"{'' if exact else 'at most '}{quantity(estimate, series.unit)} of {quantity(limit, series.unit)}; "
         f"{beyond} of {plural(len(values), 'run')} beyond it"
     )
+    # The estimate decides for "kept": a promise is not broken for want of runs that would prove it.
     kind: ChangeKind = "same" if within else "degradation" if chance < ALPHA else "cannot tell"
     return verdict(
         kind,

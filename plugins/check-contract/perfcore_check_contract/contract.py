@@ -34,10 +34,12 @@ from perfcore.text import brief
 FILE = ".perfcontract.yml"
 EXAMPLES = "such as `cpu <= 2 ms at p95`, `memory may grow 5 % if time falls 10 %`, `time may drift 3 % since v1.2`"
 RELEASE = "the last release"
+# No sign: an amount below zero is no promise, and a minus in front of a percentage would reverse the sentence.
 _NUMBER = r"(\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"
 _BUDGET = re.compile(rf"(\S+)\s*(<=|>=)\s*{_NUMBER}\s*(\S*?)(?:\s+at\s+(\S+))?")
 _GROWTH = re.compile(rf"(\S+) may (grow|fall) {_NUMBER} ?%(?: if (\S+) (falls|grows) {_NUMBER} ?%)?")
 _DRIFT = re.compile(rf"(\S+) may drift {_NUMBER} ?% since (\S.*)")
+# Two digits at most: p100 would be the slowest run, which more runs can only make slower.
 _QUANTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?)")
 _COMMON = {"ns": "ms", "B": "MiB"}  # the usual unit in a sentence, by that of the profiles
 _ALIASES = {"memory": "max_rss"}
@@ -119,6 +121,7 @@ class Contract:
         """Whether a command is meant: as it was written, without the folder of its program, or by its name alone."""
         program, space, arguments = label.partition(" ")
         name = PurePath(program).name
+        # `fnmatchcase`: plain `fnmatch` ignores case on some systems, and a contract means the same everywhere.
         return any(fnmatch.fnmatchcase(text, self.command) for text in (label, f"{name}{space}{arguments}", name))
 
 

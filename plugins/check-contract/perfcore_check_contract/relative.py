@@ -80,6 +80,7 @@ def _within(change: Change, allowed: float, is_better_higher: bool) -> bool:
 def _happened(command: MeasuredCommand, pair: Pairing, name: str, wanted: float) -> tuple[bool | None, str]:
     """Whether a metric changed by at least a ratio (None if that is inconclusive), and the same in words."""
     metric = metric_name(command, name)
+    # A hair below the wanted change, so that a change of exactly that size is called one.
     change = command.compare(pair, metric, _threshold(wanted) * (1 - _ROUNDING))
     if change is None:
         return None, f"{metric} was not measured"
@@ -108,6 +109,7 @@ def _grew(command: MeasuredCommand, pair: Pairing, metric: str) -> bool | None:
 
 def _threshold(ratio: float) -> float:
     """This ratio as the smallest change of a check, to which half as much and twice as much are alike."""
+    # Checks compare the size of the logarithm: a fall to 1 / 1.25 = 0.8 is as large as a growth by 0.25.
     return ratio - 1 if ratio >= 1 else 1 / ratio - 1
 
 

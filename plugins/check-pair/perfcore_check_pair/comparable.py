@@ -51,6 +51,7 @@ def different_columns(sides: Sequence[Metric]) -> str | None:
 
 
 def _different_ends(baseline: Runs, target: Runs) -> str | None:
+    # A program that fails early is fast: its time is no improvement.
     ends = [{run.exit for run in side.runs if run.exit is not None} for side in (baseline, target)]
     if not all(ends) or ends[0] == ends[1]:
         return None
@@ -59,6 +60,7 @@ def _different_ends(baseline: Runs, target: Runs) -> str | None:
 
 
 def _different_environments(pairing: Pairing, settings: PairSettings) -> str | None:
+    # A profile without an id, such as an imported one, contradicts no other.
     environments = {
         profile.environment_id
         for side in (pairing.baseline, pairing.target)

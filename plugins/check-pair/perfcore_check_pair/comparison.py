@@ -140,6 +140,7 @@ def _primary(baseline: Mapping[str, Metric], target: Mapping[str, Metric]) -> st
     """The metric that decides: CPU time, else wall time, else the first column, among those that both sides
     have amounts of; the same one when the sides are swapped."""
     shared = [name for name in baseline if name in target]
+    # A clock of 10 ms (`time -p`) gives a CPU time of 0 for a short program: then wall time decides.
     usable = [name for name in shared if all((side[name].amounts > 0).any() for side in (baseline, target))]
     places = {side: list(side_metrics) for side, side_metrics in enumerate((baseline, target))}
     return min(
@@ -151,6 +152,8 @@ def _primary(baseline: Mapping[str, Metric], target: Mapping[str, Metric]) -> st
 
 def _identity(pairing: Pairing, metric: str) -> str:
     """The same for the same question, whatever the data answer."""
+    # No amounts enter, so that an acceptance of the change still holds when more runs move its estimate.
     sides = [[side.version, side.dirty] for side in (pairing.baseline, pairing.target)]
     question = json.dumps([pairing.config_id, *sides, metric, ""])
+    # 80 bits: short enough to type, and the chance that any two of a million changes share an id is below 1e-12.
     return hashlib.sha256(question.encode()).hexdigest()[:20]

@@ -74,6 +74,7 @@ def pairs(baseline: Runs, target: Runs, interleaved: bool) -> tuple[Indexes, Ind
     if first and second:
         in_turn = {session for session in _sessions(first) if _alternate(session, baseline, target)}
         shared = [key for key in first if key in second and key[0] in in_turn]
+        # Not strict: a block that was cut off has more runs of one side.
         couples = [couple for key in shared for couple in zip(first[key], second[key], strict=False)]
     else:
         couples = [(i, i) for i in range(min(len(baseline.runs), len(target.runs)))] if interleaved else []
@@ -89,6 +90,7 @@ def _sessions(keys: Mapping[Key, Indexes]) -> set[str]:
 def _alternate(session: str, baseline: Runs, target: Runs) -> bool:
     """False where all runs of one side came before all runs of the other, even if their blocks claim otherwise."""
     first, second = _starts(session, baseline), _starts(session, target)
+    # One run of a side has an order only, which cannot alternate.
     if len(first) < 2 or len(second) < 2:
         return True
     return min(first) <= max(second) and min(second) <= max(first)
@@ -154,6 +156,7 @@ def _sums(column: Column, rows: NDArray[np.intp], groups: NDArray[np.intp], coun
     is_present = _present(column)[rows]
     sums: Array = np.zeros(count)
     with np.errstate(over="ignore", invalid="ignore"):
+        # `add.at` and not `sums[groups] +=`, which adds only once for an index that occurs several times.
         np.add.at(sums, groups[is_present], values[is_present])
     sums[np.bincount(groups[is_present], minlength=count) == 0] = np.nan
     sums[~np.isfinite(sums)] = np.nan

@@ -166,7 +166,9 @@ def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tup
     matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
     nearest = max(low, -high)
+    # C. E. Bonferroni, 1936: n tests at alpha / n have together one chance of alpha, however they depend on each other.
     significant = question.paired and estimate.p_value < settings.alpha / question.comparisons
+    # The bound of the interval that is nearest to "no change" stands for all of it.
     reach = size if significant else nearest
     if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
         return _kind(estimate.center, question), wording.beyond(threshold, question.paired, significant), None
@@ -197,8 +199,10 @@ def _needed(question: Question, settings: PairSettings, estimate: Estimate, matt
     count = min(len(question.baseline), len(question.target))
     size, half = abs(estimate.center), max(estimate.high - estimate.center, estimate.center - estimate.low)
     margin = size if size > matters else matters - size
+    # The interval would have to be a hundred times narrower, which takes 10,000 times as many runs.
     if margin <= half / 100:
         return None
+    # Never fewer than there are: a quarter more is the least that makes a look worth while.
     additional = count + max(2, count // 4) if question.paired else 0
     needed = max(fewest_pairs(settings.alpha), additional, math.ceil(count * (half / margin) ** 2))
     return needed if needed <= _MOST_PAIRS else None
@@ -218,4 +222,5 @@ def _logarithm(amount: float) -> float:
 
 def _ratio(logarithm: float) -> float | None:
     """None where the ratio is beyond what a float can hold."""
+    # The largest float is exp(709.78).
     return math.exp(logarithm) if abs(logarithm) < 700 else None

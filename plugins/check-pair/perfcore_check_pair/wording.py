@@ -42,6 +42,7 @@ def interval(estimate: Estimate, confidence: float) -> str:
 
 
 def change(logarithm: float) -> str:
+    # exp(709.78) is the largest float; what is above 700 reads as infinite in any case.
     return percent(math.exp(min(logarithm, 700.0)))
 
 

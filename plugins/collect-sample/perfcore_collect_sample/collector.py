@@ -85,6 +85,7 @@ class SampleCollector:
         assert session.workspace is not None
         ended = tools.record(state.tool, session.job, session.workspace, self.settings.timeout)
         run.exitcode = self._checked(ended, state.tool, session.job, run)
+        # A row for each stack and not for each sample: a run of a minute has 6,000 samples of few stacks.
         counts: dict[int, int] = {}
         stacks = session.stacks  # the profile has their tables also where no sample was taken
         for frames, count in state.tool.read(session.workspace, session.job):

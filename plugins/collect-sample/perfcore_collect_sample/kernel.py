@@ -26,6 +26,7 @@ _OUTPUT = "perf.data"
 _SAMPLE = re.compile(r"^\S.*?\s(\d+)/(\d+)\s")
 _FRAME = re.compile(r"^\s+([0-9a-f]+) (.*) \((.*)\)$")
 _MISSED = re.compile(r"lost (\d+)")
+# Behind PATH, where a virtual environment has our own command of that name in front.
 _PLACES = ("/usr/bin/perf", "/usr/local/bin/perf")
 _INSTALL = "install it: Debian linux-perf, Ubuntu linux-tools-generic, Fedora perf"
 
@@ -72,9 +73,11 @@ class KernelPerf:
         for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]
             if frames and pid != starter:
+                # perf-script(1) prints the innermost frame first.
                 yield reversed([frame for frame in frames if frame is not None]), 1
 
     def failure(self, complaint: str) -> PerfError:
+        # perf_event_open(2): at 2, the kernel's default, users may not see the kernel; Debian's 3 forbids all of it.
         if "perf_event_paranoid" in complaint or "Permission denied" in complaint:
             return PluginError(
                 "the kernel does not let perf sample here",
@@ -107,6 +110,7 @@ def _version(path: str) -> str | None:
     A script of Python is not even asked."""
     try:
         with open(path, "rb") as file:
+            # The kernel reads no more of a script's first line (BINPRM_BUF_SIZE, 256 since Linux 5.1).
             first = file.read(256).partition(b"\n")[0]
         if first.startswith(b"#!") and b"python" in first:
             return None

@@ -76,6 +76,7 @@ class PySpy:
         options = {"--idle": self.settings.idle, "--native": self.settings.native, "--threads": self.settings.threads}
         return [
             *(self.path, "record", "--format", "speedscope", "--output", str(folder.absolute() / _OUTPUT)),
+            # `--subprocesses`, as py-spy starts the starter; full names, or files of one name would be one.
             *("--rate", str(self.settings.rate), "--subprocesses", "--full-filenames"),
             *(flag for flag, enabled in options.items() if enabled),
             *("--", *command),
@@ -104,6 +105,7 @@ class PySpy:
                     yield (*outer, *stack), 1
 
     def failure(self, complaint: str) -> PerfError:
+        # py-spy reads the memory of the process (process_vm_readv(2)), which needs the right to trace it.
         if "ermission denied" in complaint or "Operation not permitted" in complaint:
             return PluginError(
                 "py-spy may not look into the command: this system forbids tracing processes",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfcore_collect_sample.collector import SampleSettings
     from perfcore_collect_sample.tools import Tool
 
+# `uv` is no Python itself: `uv run` starts one, which py-spy finds among the children.
 _PYTHON = re.compile(r"(python|pypy)[0-9.]*(-dbg|d)?|uv|pytest")
 
 

@@ -37,6 +37,7 @@ class Places:
         for folder in _LIBRARIES:
             if folder in path:
                 return path.rpartition(folder)[2]
+        # The folder of the standard library has Python's version in its name, and another version is no other code.
         before, separator, after = path.rpartition("/lib/python3")
         return after.partition("/")[2] if separator and before else path
 
@@ -52,6 +53,7 @@ class Places:
         around = [
             (start, stop) for start, stop in self._spans(file).get(name.rpartition(".")[2], ()) if start <= line <= stop
         ]
+        # The innermost of nested functions of one name begins last.
         return max(around)[0] if around else None
 
 
@@ -70,6 +72,7 @@ def _spans(file: str) -> Spans:
     spans: Spans = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            # A code object begins at its first decorator, which samplers tell; `lineno` of the tree is that of `def`.
             first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
             spans.setdefault(node.name, []).append((first, node.end_lineno or first))
         elif type(node) in _COMPREHENSIONS:

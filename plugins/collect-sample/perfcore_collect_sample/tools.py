@@ -85,6 +85,7 @@ def record(tool: Tool, job: Job, folder: Path, timeout: float | None) -> Ended:
             stdin=subprocess.DEVNULL,
             stdout=talk,
             stderr=subprocess.STDOUT,
+            # A group of its own, so that the tool, the starter and all that the command starts can be ended at once.
             start_new_session=True,
         )
         try:

@@ -43,6 +43,7 @@ def parse_cpus(text: str) -> tuple[int, ...]:
     """The CPUs of `0,2-3`. Raises ValueError."""
     cpus: set[int] = set()
     for span in text.split(","):
+        # Five digits are more than CPUs Linux can have (NR_CPUS is at most 8192 on x86), and no range fills the memory.
         match = re.fullmatch(r"\s*(\d{1,5})(?:-(\d{1,5}))?\s*", span, re.ASCII)
         if not match or int(match[2] or match[1]) < int(match[1]):
             raise ValueError(f"{text!r} is no list of CPUs such as 1 or 0,2-3")

@@ -27,6 +27,8 @@ DEFINE, FORGET, RUN, STOP, FAILED, DONE, STOPPED = range(7)
 OURS, COMPLAINTS = 1, 2  # what can stand for a file of standard output: that of perf, the pipe of complaints
 NULL = b"/dev/null"
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
+# It trades two costs: with a longer one a timeout or Ctrl-C takes effect later, with a shorter one the helper wakes
+# more often on a CPU that the command may want.
 TICK = 0.1  # seconds between two looks at the socket while a command runs
 
 _PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
@@ -60,12 +62,14 @@ class Server:
     def __init__(self, control: int) -> None:
         self.control = control
         self.libc = ctypes.CDLL(None)
+        # prctl(2): orphans of the command become children of this process, which can count and end them.
         self.libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
         self.stdout = os.dup(1)
         self.cpus = frozenset(os.sched_getaffinity(0))
         self.commands: dict[int, Prepared] = {}
         self.streams: list[bytes | int] = [b"", b""]
         self.peak = 0
+        # Processes that earlier commands left behind and that still live.
         self.known: set[int] = set()
         self.adopted: set[int] = set()
         self.pid = ctypes.c_int()
@@ -218,6 +222,7 @@ class Server:
         """SIGTERM for the command and all that it started, SIGKILL after the grace for what is left of it."""
         deadline = time.monotonic() + GRACE
         self._tell(pid, _signal.SIGTERM)
+        # A stopped process acts on SIGTERM only when it goes on (signal(7)).
         self._tell(pid, _signal.SIGCONT)
         while self._living(pid) and time.monotonic() < deadline:
             time.sleep(0.005)
@@ -268,6 +273,7 @@ class Server:
 
     def _attributes(self) -> Any:
         """A process group of its own, no signal blocked, and none ignored that only Python ignores."""
+        # More than posix_spawnattr_t has in glibc and musl, some 340 bytes; sigset_t below has 128.
         libc, attributes = self.libc, ctypes.create_string_buffer(1024)
         libc.posix_spawnattr_init(attributes)
         libc.posix_spawnattr_setpgroup(attributes, 0)
@@ -314,6 +320,7 @@ def _numbers(pid: int, wall: int, own_delay: int | None) -> dict[str, Any]:
     """
     threads, delay = _cpu_time(pid), _main_thread_delay(pid)
     _, status, used = os.wait4(pid, 0)
+    # Back to microseconds as integers: Python makes floats of the two `timeval`s.
     user, system = round(used.ru_utime * 1e6) * 1000, round(used.ru_stime * 1e6) * 1000
     return {
         "status": status,
@@ -321,6 +328,8 @@ def _numbers(pid: int, wall: int, own_delay: int | None) -> dict[str, Any]:
         "wall": wall,
         "user": user,
         "system": system,
+        # In KiB (getrusage(2)). The kernel begins it with the peak of whoever started the command (exec_mmap in
+        # fs/exec.c), which is why this process has to be small.
         "max_rss": used.ru_maxrss * 1024,
         "voluntary_switches": used.ru_nvcsw,
         "involuntary_switches": used.ru_nivcsw,
@@ -343,6 +352,7 @@ def _main_thread_delay(pid: int) -> int | None:
     except OSError:
         return None
     try:
+        # Three numbers (Documentation/scheduler/sched-stats.rst): time on a CPU, time in the queue of one, slices.
         return _delay(b"0 0 0", os.read(file, 80))
     finally:
         os.close(file)
@@ -370,6 +380,7 @@ def _processes() -> list[tuple[int, int, int]]:
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb", buffering=0) as file:
+                    # From the last bracket on: the name before it may hold blanks and brackets (proc(5)).
                     state, parent, group = file.read(4096).rpartition(b")")[2].split(None, 3)[:3]
             except (OSError, ValueError):
                 continue
@@ -395,6 +406,7 @@ def _onto(descriptor: int, target: int) -> None:
 
 
 def main() -> None:
+    # A collection between the two readings of the clock would count as the command's time.
     gc.disable()
     try:
         Server(os.dup(0)).serve()

@@ -151,6 +151,7 @@ class Helper:
 
     def _listen(self, *, once: bool = False) -> None:
         """Keep the end of what is in the pipe now: a process that was left behind may write for ever."""
+        # 16 reads are the megabyte that a pipe can hold at most unless root allows more (pipe-max-size in pipe(7)).
         for _ in range(1 if once else 16):
             try:
                 chunk = os.read(self._complaints, 64 * 1024)
@@ -202,10 +203,12 @@ def release(leased: Helper) -> None:
 
 def _start() -> tuple[subprocess.Popen[bytes], socket.socket, int]:
     """(process, socket to it, the end of its pipe of complaints that is read)."""
+    # A socket and not a pipe: it goes both ways, and its end is noticed by both sides whoever dies.
     near, far = socket.socketpair()
     read, write = os.pipe()
     os.set_blocking(read, False)
     code = marshal.dumps(_code())
+    # `-I` and `-S`: no variables of the user's, and no `site`, whose modules every command would begin with.
     command = [sys.executable, "-I", "-S", "-c", _LOAD.format(size=len(code))]
     try:
         process = subprocess.Popen(command, stdin=far.fileno(), stderr=write, start_new_session=True)

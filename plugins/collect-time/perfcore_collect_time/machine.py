@@ -12,6 +12,7 @@ import attrs
 
 from perfcore.text import plural
 
+# 1 % is the smallest change that `perf compare` looks for by default.
 STOLEN = 0.01  # the share of CPU time taken by the hypervisor that is worth a note
 _TICKS = 100  # USER_HZ; /proc/stat counts in it on every Linux
 
@@ -116,6 +117,7 @@ def quota(root: Path = Path("/")) -> float | None:
 
 def _cpu_times(stat: str) -> tuple[float | None, float | None]:
     """Seconds that all CPUs (ran, were stolen): user nice system idle iowait irq softirq steal."""
+    # The line `cpu` of proc_stat(5). Guest time is in user and nice already.
     words = stat.partition("\n")[0].split()
     if len(words) < 9 or words[0] != "cpu":
         return None, None
@@ -131,6 +133,7 @@ def _throttling(stat: str) -> tuple[int | None, float | None]:
 
 def _pressure(text: str) -> float | None:
     """Seconds in which some task waited for a CPU."""
+    # The line `some`, whose total is in microseconds (Documentation/accounting/psi.rst).
     total = text.partition("\n")[0].rpartition("total=")[2]
     return int(total) / 1e6 if total.isdigit() else None
 
@@ -138,6 +141,7 @@ def _pressure(text: str) -> float | None:
 def _cgroup(root: Path) -> str:
     """The path of our control group (version 2) below its mount."""
     lines = _text(root / "proc/self/cgroup").splitlines()
+    # `0::` is the one hierarchy of version 2 (cgroups(7)).
     return next((line[3:].lstrip("/") for line in lines if line.startswith("0::")), "")
 
 

@@ -97,5 +97,6 @@ def _author(repository: Repository) -> str:
         return str(name)
     try:
         return getpass.getuser()
+    # A container may run as a user without an entry in /etc/passwd: KeyError up to Python 3.12, OSError from 3.13 on.
     except (OSError, KeyError, ImportError):
         return "unknown"

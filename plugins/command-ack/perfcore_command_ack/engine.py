@@ -41,6 +41,7 @@ def accept(
     listener = listener or SilentListener()
     results = Results(repository.store, repository.vcs_name).every()
     stored = {change.id: change for result in results for change in result.changes}
+    # An ordered set: an id named twice is accepted once, in the order of the command line.
     ids = dict.fromkeys(_complete(prefix, stored, listener) for prefix in changes)
     time_now = time.time_ns()
     accepted_now = tuple(_acceptance(id, stored.get(id), why=why, author=author, time=time_now) for id in ids)
@@ -53,6 +54,7 @@ def take_back(repository: Repository, changes: Sequence[str], why: str, author: 
     ids = dict.fromkeys(find(prefix, current) for prefix in changes)
     time_now = time.time_ns()
     revoked = (
+        # The latest note holds (docs/formats.md): one from a machine whose clock runs ahead must not outlive this one.
         attrs.evolve(current[id], why=why, author=author, time=max(time_now, current[id].time + 1), accepted=False)
         for id in ids
     )

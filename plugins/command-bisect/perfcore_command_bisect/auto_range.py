@@ -40,6 +40,7 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Histor
         if change.kind == "degradation" and not change.undone and change.earliest and change.latest
     ]
     if confirmed:
+        # The latest one: its versions are the likeliest to build, and the change the likeliest to be news.
         _, one, change = min(confirmed, key=lambda item: (item[0], not item[2].primary))
         return HistoryEnds(_before(repository, one, change.earliest), change.latest, one)
     steps = [
@@ -84,10 +85,12 @@ def _steps(series: Series) -> list[tuple[float, str, str]]:
     last: dict[str, tuple[str, float]] = {}
     sign = 1 if series.better == "lower" else -1
     for version, machine, values in zip(series.versions, series.environments, series.values, strict=True):
+        # The median, since one spike among few runs would be the largest step of the history.
         amount = statistics.median(values) if values else 0.0
         if amount <= 0:
             continue
         if machine in last:
+            # Logarithms: a step from 1 to 2 and one from 100 to 200 are equally large, whatever the metric's unit.
             step = sign * math.log(amount / last[machine][1])
             if step > 0:
                 steps.append((step, last[machine][0], version))

@@ -91,6 +91,8 @@ def _of_settled(question: Question, settled: Settled, smallest: float, logarithm
     shares, ends = question.shares(), (0, question.places - 1)
     sides = {0: 0.0, ends[1]: 1.0}
     levels = Levels.of(settled.groups, sides)
+    # Levels tell which versions are sure, and these tell the levels. The second round uses what the first found;
+    # without a bound the two could alternate for ever.
     for _ in range(2):
         posterior = Posterior.of(settled, levels, question)
         probabilities, nothing = posterior.probabilities(shares)
@@ -108,6 +110,7 @@ def _mixed(still: Belief, moving: Belief, share: float) -> Belief:
     """Of two beliefs, the second of which has this probability."""
     assert still.gap is not None
     assert moving.gap is not None
+    # Sizes are taken from the likelier account and not averaged: a mean of two levels is a level that neither has.
     likelier = attrs.evolve(moving, drifts=True) if share > 0.5 else still
     p_exceeds_threshold = (1 - share) * still.gap.p_exceeds_threshold + share * moving.gap.p_exceeds_threshold
     pairs = zip(still.probabilities, moving.probabilities, strict=True)
@@ -130,6 +133,7 @@ def alike(belief: Belief, most: int, sure: float = SURE) -> bool:
     runs, gap = min(belief.runs[:2]), belief.gap
     if gap is None or runs < FIRST_RUNS:
         return False
+    # Halved again, as two ends share these runs.
     return gap.negligible or (gap.p_exceeds_threshold < sure and gap.hopeless(runs, int(most * _ENDS_SHARE / 2), sure))
 
 
@@ -146,16 +150,20 @@ def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float =
     ends = 0, question.places - 1
     if min(belief.runs[0], belief.runs[1]) < FIRST_RUNS:
         return Measurement(0, FIRST_RUNS, ends[1], FIRST_RUNS)
+    # A third more each time: looks at the ends become rarer as their number grows, since each moves the belief less.
     extra_runs = max(MORE_RUNS, min(belief.runs[:2]) // 3)
     if belief.gap is None or belief.gap.p_exceeds_threshold < sure:
         return Measurement(0, extra_runs, ends[1], extra_runs)
     index = most_informative(question, belief)
     if index is None:
         others = 1 - belief.nothing - answer(question, belief).probability
+        # What is left of the doubt is whether anything changed at all: only the ends tell that.
         return Measurement(0, extra_runs, ends[1], extra_runs) if belief.nothing > max(others, 1e-6) else None
+    # The end that is known less: the error of the difference is smallest with equally many runs of both.
     end = ends[0] if belief.runs[0] <= belief.runs[1] else ends[1]
     times = best_runs(belief, question.sums(belief.probabilities)[index], setup)
     paired, unpaired = belief.sessions
+    # One fewer without an end than with one, so that a drift that begins later is still seen.
     if times == 1 and not belief.drifts and unpaired < paired - 1:
         return Measurement(index, 1, end, 0)
     return Measurement(index, times, end, runs_of_end(times, belief.drifts))
@@ -164,7 +172,9 @@ def choose(question: Question, belief: Belief, setup: float = 0.0, sure: float =
 def _groups(evidence: Sequence[Observation]) -> tuple[list[Group], float | None]:
     """The evidence in one order. Amounts are logarithms now, or else in this unit."""
     finite = [(e, tuple(a for a in e.amounts if math.isfinite(a))) for e in evidence]
+    # One order, so that sums of floats, and with them the answer, do not depend on the order of the measurements.
     ordered = sorted((e.place, e.session, sorted(amounts), e.apart) for e, amounts in finite if amounts)
+    # Noise of times is about proportional to the level: logarithms give both sides the same scale.
     logarithmic = all(amount > 0 for _, _, amounts, _ in ordered for amount in amounts)
     unit = None if logarithmic else max(abs(amount) for _, _, amounts, _ in ordered for amount in amounts) or 1.0
     groups = [

@@ -82,6 +82,8 @@ def settle(groups: Sequence[Group], found: Drift) -> Settled:
     of a session. An end that tells the offset for another version is used up by that."""
     ends, ratio = found.ends, found.ratio
     calm = _without_spikes(groups, ends.scale)
+    # The offset of a session is predicted as ratio n / (1 + ratio n) of the mean residual of its n runs of ends: the
+    # best linear unbiased prediction (G. K. Robinson, That BLUP is a good thing, 1991).
     residuals: dict[str, list[float]] = {}
     others = {group.session for group in groups if group.place not in ends.places}
     for group in calm:
@@ -107,15 +109,19 @@ def seen(groups: Sequence[Group], ends: Endpoints) -> Drift:
     for group in groups:
         if residuals := ends.residuals(group):
             sessions.setdefault(group.session, [[], []])[ends.places.index(group.place)].extend(residuals)
+    # Both levels are estimated, so both ends need runs somewhere.
     shared = all(any(amounts) for amounts in zip(*sessions.values(), strict=True))
     if len(sessions) < _FEWEST or not shared:
         return Drift(0.0, 0.0, ends)
+    # The noise within sessions, which no offset changes: sums of squares around each group's own mean.
     many = [group.amounts for group in groups if len(group.amounts) > 1]
     squares = (_FINEST * ends.scale) ** 2 + sum(statistics.variance(values) * (len(values) - 1) for values in many)
     freedom = sum(len(values) - 1 for values in many)
     fits = [_fit(list(sessions.values()), squares, freedom, ratio) for ratio in (0.0, *_RATIOS)]
     most = max(fit[0] for fit in fits)
+    # The best is taken off first, since the exponential of a log likelihood of many runs underflows.
     none, *drifts = (math.exp(fit[0] - most) for fit in fits)
+    # All ratios are equally likely beforehand, which on powers of two is about flat in the logarithm of the ratio.
     moved = _PRIOR * statistics.fmean(drifts)
     best = drifts.index(max(drifts))
     levels = ends.levels[0] + fits[best + 1][1], ends.levels[1] + fits[best + 1][2]
@@ -126,6 +132,10 @@ def _fit(
     sessions: Sequence[Sequence[Sequence[float]]], squares: float, freedom: int, ratio: float
 ) -> tuple[float, float, float]:
     """The log likelihood of a ratio, over all levels and sizes of the noise, and the likeliest levels."""
+    # Runs of a session have the covariance I + ratio J (J: all ones), with the inverse I - ratio J / (1 + ratio n) and
+    # the determinant 1 + ratio n (J. Sherman and W. J. Morrison, 1950). With both levels and the size of the noise
+    # integrated out this is the restricted likelihood (H. D. Patterson and R. Thompson, 1971):
+    #   (logs - log |X' V^-1 X| - (N - 2) log RSS) / 2
     aa = ab = bb = a = b = residual_squares = logs = 0.0
     for good, bad in sessions:
         n, m = len(good), len(bad)
@@ -151,6 +161,7 @@ def _without_spikes(groups: Sequence[Group], scale: float) -> list[Group]:
     sizes = [
         abs(amount - middle) for group, middle in group_middles if len(group.amounts) > 1 for amount in group.amounts
     ]
+    # Pulled in and not dropped (P. J. Huber, 1964): a session whose only run is a spike still counts a little.
     reach = _SPIKE * (noise.scale_of(sizes, 0.0, 0.0) or scale)
     return [
         attrs.evolve(group, amounts=tuple(max(middle - reach, min(middle + reach, a)) for a in group.amounts))
@@ -160,4 +171,5 @@ def _without_spikes(groups: Sequence[Group], scale: float) -> list[Group]:
 
 def _weight(group: Group, shared: float) -> float:
     shared = max(shared, _APART) if group.apart else shared
+    # The design effect of runs that share a part of their noise (L. Kish, Survey Sampling, 1965).
     return 1 / (1 + (len(group.amounts) - 1) * shared)

@@ -45,6 +45,7 @@ class EndDifference:
         """Whether so many runs of each end will not do either, though the difference may be larger than it seems."""
         if runs >= most:
             return True
+        # The standard error if the interval were normal; with more runs it shrinks with the root of their number.
         error = (self.high - self.low) / 2 / NormalDist().inv_cdf((1 + LEVEL) / 2)
         required = self.smallest + NormalDist().inv_cdf(sure) * error * math.sqrt(runs / most)
         return abs(self.value) + _HOPE * error < required
@@ -61,6 +62,7 @@ def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smalles
             continue
         ones = [math.exp(value - max(good) + top - best) for value in good]
         others = [math.exp(value - max(bad)) for value in bad]
+        # The distribution of a difference is a convolution; with some dozen levels a side no transform is worth while.
         for a, bad_density in enumerate(ones):
             for b, good_density in enumerate(others, -a - offset):
                 steps[b] = steps.get(b, 0.0) + bad_density * good_density
@@ -76,6 +78,7 @@ def quantile(weights: dict[int, float], share: float) -> float:
     target, cumulative = share * sum(weights.values()), 0.0
     for cell in sorted(weights):
         if cumulative + weights[cell] >= target:
+            # Within the cell as if its weight were spread evenly.
             return cell - 0.5 + (target - cumulative) / weights[cell]
         cumulative += weights[cell]
     return float(max(weights))

@@ -62,6 +62,7 @@ def bisection(
     asks the user before a command runs that a profile or journal of somebody else holds."""
     perf = repository.perf
     search = search or BayesianSearch()
+    # Two processes would each replace the journal of the other, and disturb the runs of the other.
     (perf / "locks").mkdir(exist_ok=True)
     busy = PerfError("another `perf bisect` is at work here", hint="wait for it, or end it")
     with Lock(perf / "locks" / "bisect").hold(0.0, busy):
@@ -82,6 +83,7 @@ def bisection(
         journal = _with_changes(journal, options)
         consent.remember(repository, journals.digest(repository.home, journal))
         journals.write(perf, journal)
+        # Not the wall clock, which NTP may set back.
         until = None if options.budget is None else time.monotonic() + options.budget
         yield Bisection(repository, journal, listener, search, register=options.register, until=until)
 
@@ -194,6 +196,7 @@ class Bisection:
             return "runs"
         if self.until is not None and time.monotonic() >= self.until:
             return "time"
+        # Without costs: whether anything can tell more does not depend on what it takes.
         return None if self.search.choose(question, belief, 0.0, confidence) else "stuck"
 
     def _step(self, trees: Versions, status: Status) -> None:
@@ -208,6 +211,7 @@ class Bisection:
         """The cost of preparing another version, in runs, with those for warming up."""
         if not self._setups or not self._runs:
             return _WARMUP
+        # A nanosecond at least: a search in a test may take no time at all.
         run = max(1e-9, self._run_seconds / self._runs)
         return min(_MAX_SETUP, _WARMUP + self._setup_seconds / self._setups / run)
 
@@ -271,6 +275,7 @@ class Bisection:
         )
         self._run_seconds += time.monotonic() - started
         self._runs += sum(times)
+        # The end first: if it failed as well, the version is not to blame.
         for index, outcome in reversed(list(zip((measurement.place, measurement.end), done, strict=False))):
             if outcome.profile is None:
                 error = outcome.error or PerfError(f"{outcome.job.label} was not measured")
@@ -371,10 +376,13 @@ def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:
                 values = observations.read(profile, asked.metric, asked.function).values
                 if values and session not in mine:
                     readings.append(Reading(version, values, session, apart=True))
+    # An earlier session tells its offset only if it holds an end and another version of this row.
     with_ends = {r.session for r in readings if r.version in (asked.versions[0], asked.versions[-1])}
     others = {r.session for r in readings if r.version not in (asked.versions[0], asked.versions[-1])}
     return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in readings]
 
 
 def _often(count: int) -> Mapping[str, Any]:
+    # The number of runs is the search's decision: a configured budget would override it, and repeats of disturbed runs
+    # would count twice, as spikes are part of the model of the noise.
     return {"repeat": count, "budget": None, "order": "interleaved", "retry_disturbed": 0}

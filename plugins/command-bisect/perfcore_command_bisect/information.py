@@ -19,6 +19,7 @@ def most_informative(question: Question, belief: Belief) -> int | None:
     more of them stand in a row, the less a neighbour is worth."""
     information = _information(belief)
     sums = question.sums(belief.probabilities)
+    # A millionth of a bit is rounding: nothing more can be learnt.
     best, most = None, 1e-6
     for index in range(1, question.places - 1):
         if index in question.broken:
@@ -39,6 +40,7 @@ def _chance(place: int, broken: frozenset[int]) -> float:
         row = 0
         while place + side * (distance + row) in broken:
             row += 1
+        # A guess with the right limits: 1 next to a single broken version or far away, little next to a long row.
         chance = min(chance, distance / (distance + 0.5 * (row - 1)))
     return chance
 
@@ -51,6 +53,7 @@ def _information(belief: Belief) -> list[float]:
 
 def _densities(belief: Belief) -> tuple[list[float], list[float]]:
     """The likeliest noise around both levels, as shares of steps that cover them."""
+    # Twice as far above as below, for the noise is skewed to the right.
     low, high = min(0.0, belief.step) - 3 * belief.scale, max(0.0, belief.step) + 6 * belief.scale
     places = [low + (high - low) * (i + 0.5) / (2 * _POINTS) for i in range(2 * _POINTS)]
     densities = []
@@ -63,6 +66,8 @@ def _densities(belief: Belief) -> tuple[list[float], list[float]]:
 
 def _mutual(good: Sequence[float], bad: Sequence[float], share: float) -> float:
     """What an amount tells about its side, in bits."""
+    # The mutual information of the side and an amount: D. V. Lindley, On a Measure of the Information Provided by an
+    # Experiment, 1956.
     total = 0.0
     for g, b in zip(good, bad, strict=True):
         mixed = (1 - share) * g + share * b
@@ -82,6 +87,8 @@ def _interpolated(values: Sequence[float], share: float) -> float:
 def best_runs(belief: Belief, share: float, setup: float) -> int:
     """How often the version is run: so that most is learnt for the runs it takes."""
     good, bad = _densities(belief)
+    # The symmetric divergence of H. Jeffreys (1946). For two normal distributions it is the square of their distance in
+    # standard deviations; it adds up over independent runs, so the mean of n runs is sqrt(n * apart) deviations away.
     apart = sum((b - g) * math.log(b / g) for g, b in zip(good, bad, strict=True) if g > 0 and b > 0)
 
     def worth(times: int) -> float:
@@ -89,11 +96,13 @@ def best_runs(belief: Belief, share: float, setup: float) -> int:
             times + runs_of_end(times, belief.drifts) + setup
         )
 
+    # Of equal worth the fewest runs: the next choice knows more.
     return max(_TIMES, key=lambda times: (worth(times), -times))
 
 
 def _normal_information(distance: float, share: float) -> float:
     """What a normal amount tells about its side, the sides being so many standard deviations apart."""
+    # Beyond four standard deviations lie 6e-5 of a normal distribution.
     low, high = -4.0, distance + 4.0
     places = [low + (high - low) * (i + 0.5) / _POINTS for i in range(_POINTS)]
     good = [math.exp(-0.5 * position * position) for position in places]
@@ -102,4 +111,6 @@ def _normal_information(distance: float, share: float) -> float:
 
 
 def runs_of_end(times: int, drifts: bool) -> int:
+    # Where sessions drift, the end's error counts as much as the version's. Otherwise earlier runs of the end help,
+    # and one more is a check that the machine stands still.
     return times if drifts or times > 2 else 1

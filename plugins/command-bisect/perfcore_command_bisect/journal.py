@@ -138,6 +138,7 @@ def read(folder: Path) -> Journal | None:
         return None
     printable_path = printable(str(path))
     try:
+        # The number of the format first: a newer journal may have fields that this one cannot decode.
         head = msgspec.json.decode(data, type=_Head)
         if head.format > FORMAT:
             raise FormatError(
@@ -153,6 +154,7 @@ def read(folder: Path) -> Journal | None:
 
 def write(folder: Path, journal: Journal) -> None:
     """Replace the journal, whole or not at all."""
+    # Indented for people who look into it: it may be all that is left of an hour of measuring.
     write_atomically(folder / NAME, msgspec.json.format(msgspec.json.encode(journal), indent=1) + b"\n")
 
 
@@ -187,6 +189,7 @@ def _wrong(journal: Journal) -> str | None:
         bits = [int(text, 16) for text in journal.contains]
     except ValueError:
         return "`contains` has no hexadecimal digits"
+    # Each version contains itself and only older ones; anything else would index beyond the row.
     if any(not 0 <= value < 2 << index or not value >> index & 1 for index, value in enumerate(bits)):
         return "`contains` has versions inside of older ones"
     if journal.threshold is not None and not journal.threshold >= 0:

@@ -63,10 +63,12 @@ def _of_function(profile: Profile, metric: str, function: str) -> tuple[float, .
     resources = profile.tables["resources"]
     stacks = Stacks.of(profile.tables)
     rows = references(resources, "stack", profile.tables)
+    # Once per stack, however often the function is on it: recursion counts once.
     inside: dict[int, bool] = {NOWHERE: False}
     sums: dict[object, float] = dict.fromkeys(_measured(profile), 0.0)
     column = resources.get("run")
     runs = [None] * resources.rows if column is None else list(column)
+    # Without a list of runs only those with rows are known: a run without a single sample is lost.
     if not sums:
         sums = dict.fromkeys(runs, 0.0)
     for run, stack, value in zip(runs, rows, resources[metric], strict=True):

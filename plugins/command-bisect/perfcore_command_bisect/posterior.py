@@ -128,6 +128,7 @@ class Posterior:
 
     def gap(self, smallest: float, logarithmic: bool) -> EndDifference:
         """By how much the ends differ, by their own runs."""
+        # Without logarithms a relative change is one of the larger level; that of an end may be zero.
         threshold = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
         return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(threshold, _SAME))
 
@@ -159,6 +160,7 @@ class Posterior:
         before, after = kind.good[case], kind.bad[case]
         most_before, most = max(before), max(after)
         top = most_before + most - self.top
+        # Wider than for kinds: a sum over some thousand pairs of levels is above its best pair by 7 nats or so.
         if top < -_NEGLIGIBLE * 3:
             return 0.0
         sums = _behind([math.exp(value - most) for value in after], len(before), self._offset, self.levels.rising)
@@ -195,6 +197,7 @@ class Posterior:
         for kind in self.kinds:
             before, after = kind.good[case], kind.bad[case]
             top = max(before) + max(after) - self.top
+            # Four nats, 2 %: sizes are shown with two digits, and few kinds make them quick.
             if top < -_NEGLIGIBLE / 3:
                 continue
             ones = [math.exp(value - max(before) + top) for value in before]
@@ -234,6 +237,7 @@ class _Subsets:
     def sum(self, bits: int) -> Row:
         missing = []
         while bits not in self._known:
+            # Good sets lose their newest version and bad ones their oldest, so that each leads to one that is known.
             member = bits.bit_length() - 1 if self._from_end else (bits & -bits).bit_length() - 1
             missing.append(member)
             bits ^= 1 << member

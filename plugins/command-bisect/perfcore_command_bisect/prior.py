@@ -19,6 +19,7 @@ _PROSE_FILES = re.compile(
 _PROSE_FOLDERS = frozenset(("doc", "docs", "documentation", "changelog.d", "newsfragments"))
 _TEST_FOLDERS = frozenset(("test", "tests", "testing", "spec", "testdata", ".github", ".gitlab", ".circleci", ".ci"))
 _TEST_FILES = re.compile(r"(test_.*|.*[_.-](test|spec)\.[a-z]+|conftest\.py|\.(gitlab-ci|travis)\.yml|\.pre-commit.*)")
+# Words of three letters or more: shorter ones, such as `a`, `io` or `py`, fit too many files.
 _WORD = re.compile(r"[^\W_]{3,}")
 
 
@@ -26,6 +27,7 @@ def share(files: Iterable[str], words: frozenset[str], named: frozenset[str]) ->
     """How likely a version that touches these files is, against one of which nothing is known. `words` are those of
     the command and the function that are asked about; `named` are files that the command reads."""
     shares = [_of_file(file, words, named) for file in files]
+    # The likeliest file decides: a change of code is none the less likely for a changelog beside it.
     return max(shares, default=NOTHING)
 
 

@@ -102,6 +102,7 @@ def _read(step: Step, status: Status) -> str:
 def _bar(belief: Belief) -> str:
     """The probabilities of the versions, oldest first; several share a column where they are many."""
     columns = [math.fsum(p or 0.0 for p in segment) for segment in sparkline.columns_of(belief.probabilities[1:], _BAR)]
+    # Blocks in an encoding that lacks them would end the command with a UnicodeEncodeError.
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
     levels, nothing = (sparkline.BLOCKS, _NOTHING) if unicode else (sparkline.PLAIN, " ")
     most = max(columns) or 1.0
@@ -183,6 +184,7 @@ def _date(version: MinorVersion) -> str:
 
 
 def _percentage(p: float) -> str:
+    # Rounded down: 99.96 % must not read as certainty.
     return f"{math.floor(p * 1000) / 10:g} %" if p < 1 else "100 %"
 
 

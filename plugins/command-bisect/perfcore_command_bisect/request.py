@@ -84,6 +84,7 @@ def _command(
     if options.command is not None:
         job = commands.job(list(options.command), shell=options.shell)
         return _with_options(repository, job, options, options.collector or "time", {})
+    # The ends first, newest first: their command is the likeliest to be what the user means.
     order = [versions[-1], versions[0], *reversed(versions[1:-1])]
     entries = (
         [ends.scanned.line.entry]
@@ -91,6 +92,7 @@ def _command(
         else (entry for version in order for entry in reversed(repository.readable_entries(version.id)))
     )
     for entry in entries:
+        # Postprocessed amounts are not what a run gives, so new runs could not be compared with them.
         if options.collector in (None, entry.collector) and not entry.postprocessors:
             profile = repository.store.load(entry.profile)
             header = profile.header

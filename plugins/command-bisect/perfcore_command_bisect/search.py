@@ -141,6 +141,7 @@ def answer(question: Question, belief: Belief) -> Candidates:
     suspects = [
         Candidates(tuple(group), math.fsum(belief.probabilities[index] for index in group)) for group in groups.values()
     ]
+    # Of equal ones the oldest, so that the answer does not depend on the order of the groups.
     return max(suspects, key=lambda one: (one.probability, -one.places[0]))
 
 

@@ -44,6 +44,7 @@ class Versions:
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(Trees(self._repository)).get(version)
             run_build(self._building, path)
+            # Only a tree that was built is kept: the stack removes one whose build failed.
             self._held[version] = stack.pop_all(), path
         unprotected = [held for held in self._held if held not in self._keep]
         for version_id in unprotected[:-ROOM]:

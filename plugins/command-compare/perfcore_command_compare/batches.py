@@ -55,6 +55,7 @@ def interim_looks(
     first, and the smallest change of it that matters; `clock` gives seconds.
     """
     start, spent, batches = clock(), 0.0, _Batches(jobs)
+    # The first pair also pays for cold file caches and lazy loading, so it counts only where there is no other.
     trial = measure(_schedule(1))  # warms both up, and shows how long a pair takes
     batches.add_trial(trial, counts=2 * (clock() - start) > budget.seconds)
     if exact := _decided_by_one_pair(jobs, trial, decide):
@@ -137,6 +138,7 @@ def _decided_by_one_pair(
         return None
     pair = _Batches(jobs)
     pair.add(measured)
+    # The whole chance, since this look may spend it: exact values have no false alarms.
     changes, _ = decide(pair.samples, 1.0)
     first = changes[0] if changes else None
     if first is None or first.metric not in exact[0] & exact[1] or first.kind not in _DECIDED:
@@ -153,7 +155,9 @@ def _profile(measured: Measured) -> Profile:
 def _batch(missing: int, batches: _Batches, elapsed: float, budget: Budget) -> dict[str, Any]:
     """The schedule of the next batch; empty when the time is over. Disturbed runs are repeated up to a quarter of a
     batch, so that a machine which is never quiet cannot double the cost, and within the allowed number of pairs."""
+    # Over everything so far, pauses included: what the budget is spent on.
     seconds_per_pair = elapsed / (batches.pairs + batches.trials)
+    # A clock that stood still, as in tests: room for the batch and all its repeats.
     possible = int((budget.seconds - elapsed) / seconds_per_pair) if seconds_per_pair > 0 else 2 * missing
     count = min(missing, possible)
     if count < 1:

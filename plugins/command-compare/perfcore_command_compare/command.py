@@ -75,6 +75,7 @@ def compare(
     budget: Annotated[
         str,
         typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
+        # 200 pairs of 10 ms take 2 s; pairs of a second would take minutes, longer than people wait at a terminal.
     ] = "60s",
     most: Annotated[
         int,
@@ -268,6 +269,7 @@ def _print(console: Console, result: ComparisonResult, outputs: Reports, *, verb
 
 def _verdicts(result: ComparisonResult) -> CheckResult:
     """The comparison as reports take it: an inconclusive one fails, as it does by its exit code."""
+    # Both exit codes and reports fail for "cannot tell": a gate must not pass for want of an answer.
     return CheckResult(
         changes=result.changes,
         rules=parse_rules(["cannot-tell"]),

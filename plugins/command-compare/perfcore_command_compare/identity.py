@@ -66,6 +66,7 @@ def inputs_hash(tree: Path, patterns: Sequence[str]) -> str | None:
         if not matches:
             return None
         paths.update(matches)
+    # Not the tree ids of git: inputs are mostly built files, which git does not know.
     digest = hashlib.sha256()
     try:
         for path in sorted(paths):
@@ -93,10 +94,12 @@ def _matches(tree: Path, pattern: str) -> Iterator[Path]:
 
 
 def _parts(tree: Path, path: Path) -> tuple[bytes, ...]:
+    # `lstat`, since the mode of a link's target is that of another file; the target's content counts below.
     name, mode = os.fsencode(path.relative_to(tree)), path.lstat().st_mode
     link = os.fsencode(os.readlink(path)) if path.is_symlink() else b""
     content = b""
     if path.is_file():
         with path.open("rb") as file:
             content = hashlib.file_digest(file, "sha256").digest()
+    # The executable bits only: the others depend on the umask of whoever built the tree.
     return name, b"%o" % (mode & 0o111), link, content

@@ -26,6 +26,7 @@ class Program:
 class Budget:
     """The largest number of pairs and of seconds that a comparison may take."""
 
+    # A program that is 2 % slower is found after 51 pairs on average, with a threshold of 1 % (docs/comparing.md).
     pairs: int = 200
     seconds: float = 60.0
 

@@ -35,6 +35,7 @@ def run_error(name: str, error: PerfError, job: Job, tree: Path | None, building
 
 def _is_missing(job: Job) -> bool:
     program = job.argv[0]
+    # Without a slash the program is looked for in PATH, and a shell finds out itself: neither is a matter of the tree.
     return not job.shell and "/" in program and not (job.cwd / program).exists()
 
 

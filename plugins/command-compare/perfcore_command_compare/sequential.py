@@ -43,6 +43,7 @@ def settles(change: Change, smallest: float) -> bool:
         return change.kind == "same"
     if change.low is None or change.high is None:
         return True
+    # Logarithms, so that a program that is slower by 10 % settles as soon as the reverse question does.
     return max(math.log(change.low), -math.log(change.high)) > math.log1p(smallest)
 
 
@@ -51,4 +52,6 @@ def _growing() -> Iterator[int]:
     pairs = FIRST
     while True:
         yield pairs
+        # Half more each time: looks cost chance of a false alarm, so there should be few of them, and with half more a
+        # comparison measures at most half more than it needs.
         pairs = 2 * round(pairs * GROWTH / 2)

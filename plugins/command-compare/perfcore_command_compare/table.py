@@ -66,5 +66,6 @@ def _needed(result: ComparisonResult, first: Change) -> str:
         return estimate
     seconds = first.needed * result.seconds / result.pairs
     if result.stopped == "budget":
+        # A fifth more than the estimate, which assumes that pairs go on taking as long as they did.
         return f"{estimate}: --budget {max(1, round(1.2 * seconds))}"
     return f"{estimate}, in about {quantity(seconds, 's', 2)}: --max-pairs {first.needed}"

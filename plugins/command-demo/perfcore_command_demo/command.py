@@ -16,6 +16,8 @@ from perfcore.errors import PerfError, PluginError, UsageError
 if TYPE_CHECKING:
     from perfcore.hookspecs import CommandContext
 
+# The tenth of fifteen commits: nine before it and five after it are enough for the check of histories, which needs 8
+# versions in all and sees most changes two versions later.
 _SLOW = 9
 _NEEDED = {"vcs": "git", "collector": "time", "check": "pair"}
 _LONG = 200_000  # words: long enough to be sampled some hundred times
@@ -25,6 +27,7 @@ _FAST_INDEX = """def index(words):
         places.setdefault(word, []).append(place)
     return places
 """
+# Copies a list to append to it: quadratic in the number of a word's places, a mistake that real programs make.
 _SLOW_INDEX = """def index(words):
     places = {}
     for place, word in enumerate(words):
@@ -97,6 +100,7 @@ def demo(
     _perf(context, root, "init")
     _perf(context, root, "collect time --all --repeat 8 --add -- " + command)
     _perf(context, root, "log --short")
+    # 5 %, so that a busy laptop shows no other change: the slow commit takes nearly twice as long.
     _perf(context, root, "check --all --threshold 0.05", allowed=(0, 1))
     slow = _git(root, "log", "--format=%h", "--grep", _SUBJECTS[_SLOW]).strip()
     code = _perf(context, root, f"check {slow}", allowed=(0, 1))
@@ -117,6 +121,7 @@ def _draw(context: CommandContext, root: Path, slow: str, command: str) -> str |
     drivers = {"collector": "sample", "view": "flamegraph"}
     if not all(name in context.plugins.names(kind) for kind, name in drivers.items()):
         return None
+    # The program runs for about a second: the default of 100 samples a second would show little of it.
     words = f"collect sample --rate 500 --version {slow} --add -- {command} {_LONG}"
     if _perf(context, root, words, allowed=(0, PluginError.exit_code)) != 0:
         return None
@@ -130,6 +135,7 @@ def _make_history(root: Path) -> None:
         (root / "index.py").write_text(_program(number))
         (root / "NOTES").write_text("\n".join(_SUBJECTS[: number + 1]) + "\n")
         _git(root, "add", "index.py", "NOTES")
+        # Fixed dates, one day apart, and a fixed identity: the ids of the commits are the same on every machine.
         _git(root, "commit", "--quiet", "--message", subject, date=1_760_000_000 + 86_400 * number)
 
 

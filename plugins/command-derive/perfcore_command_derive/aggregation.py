@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 def aggregate(driver: Aggregate, profiles: Iterable[Profile]) -> Profile:
     """The one profile. A driver without an accumulator gets all of them at once, as in the first plugin API."""
+    # An accumulator holds one profile at a time in memory; the list of the first API holds all of them.
     if not hasattr(driver, "start"):
         return driver.aggregate(list(profiles))
     state = driver.start()
@@ -37,6 +38,7 @@ def aggregate_profiles(repository: Repository, refs: Sequence[Ref], by: str, opt
         raise UsageError("say which profiles", hint="`perf status` lists them: 0@p-3@p are the first four pending")
     configured = repository.plugin_options("aggregate", by)
     plugin, driver = repository.plugins.make(AGGREGATE, by, {**configured, **options})
+    # Filled while the driver reads, since a version is known only once its profile is loaded.
     origins: set[str | None] = set()
 
     def profiles() -> Iterator[Profile]:

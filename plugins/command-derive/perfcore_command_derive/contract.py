@@ -17,6 +17,7 @@ class _DeriveContract(CommandInRepositoryContract):
         """Two pending profiles."""
         history = open_repository(project.path)
         for number in range(2):
+            # Names of pending profiles are sorted by time: equal times would leave `0@p` open.
             history.save(attrs.evolve(timed(), created=CREATED + number))
 
 

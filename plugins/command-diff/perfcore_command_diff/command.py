@@ -74,6 +74,7 @@ def diff(
         values: dict[str, Any],
     ) -> None:
         repository = console.history.repository
+        # A range such as `0@p-1@p` is one word with two profiles.
         refs = [ref for word in profiles or () for ref in console.find(word)]
         if len(refs) != 2:
             raise UsageError(
@@ -105,6 +106,7 @@ def diff(
 
 
 def _save(console: Console, result: DiffResult) -> None:
+    # Of no version: it lies between two.
     profile = attrs.evolve(result.profile, created=time.time_ns(), origin=None)
     console.say(f"saved {console.history.repository.save(profile).name}")
 

@@ -123,6 +123,7 @@ def table_of(profile: Profile) -> DiffTable:
             "the difference does not hold both values of any metric", hint="show it: perf diff --view table"
         )
     rows = _functions(profile, metric) if has_stacks(profile.tables) else _rows(resources, metric)
+    # By the function's own change first: the change with all that it calls is largest in `main`, which nobody changed.
     changed = sorted((r for r in rows if r.change or r.own), key=lambda r: (-abs(r.own or 0), -abs(r.change), r.name))
     before, after = (_total(resources, side.format(metric.name)) for side in (BASELINE, TARGET))
     return DiffTable(metric=metric.name, unit=metric.unit, baseline=before, target=after, rows=tuple(changed))

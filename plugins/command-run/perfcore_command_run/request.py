@@ -35,6 +35,7 @@ def matrix_of_file(repository: Repository, file: Path) -> Matrix:
 def matrix_of_config(repository: Repository, *, run: bool = True) -> Matrix:
     """The matrix of the configuration. UntrustedError if it is to `run` and the user has not trusted its file."""
     parsed = matrix.from_config(repository.config)
+    # A configuration may come with a clone: what would run asks for trust, listing it does not.
     for key in _RUNNING_KEYS if run else ():
         repository.trusted(key)
     return parsed

@@ -62,6 +62,7 @@ def generated(repository: Repository, generators: Sequence[Generator], listener:
         files: dict[str, list[GeneratedFile]] = {}
         for generator in generators:
             directory = root / generator.folder
+            # Not `exist_ok`: two generators in one folder would measure each other's files.
             directory.mkdir(parents=True)
             files[generator.folder] = []
             for file in _generate(repository, generator, directory):
@@ -91,6 +92,7 @@ def _generate(repository: Repository, generator: Generator, directory: Path) -> 
 def _check(path: object, paths: set[Path], directory: Path, plugin: str) -> None:
     if len(paths) == MAX_FILES:
         raise UsageError(f"the generator makes more than {MAX_FILES:,} files", hint="take a part at a time")
+    # The path as it was given first: `resolve` of something that is no path would fail with the plugin's error.
     if not isinstance(path, Path) or directory not in path.parents or not path.is_file():
         raise PluginError("it gave no file below its directory", plugin=plugin, phase="generate")
     # A link out of the directory would be measured and not removed.

@@ -40,11 +40,13 @@ class Amounts:
         for metric in groups.metrics:
             columns.append((metric, changed))
             for at, name in enumerate(("baseline", "target")):
+                # A dimension and no value: totals, flame graphs and checks take the difference, not all three.
                 target_spec = ColumnSpec(f"{name} {metric.name}", metric.dtype, metric.unit)
                 columns.append((target_spec, side(metric.name, at)))
         return attrs.evolve(
             target,
             dirty=baseline.dirty or target.dirty,
+            # Comparable with nothing: a difference is no measurement of the target's configuration.
             config_id="",
             notes=(*target.notes, "amounts are differences: target minus baseline"),
             tables=groups.tables(columns),

@@ -22,6 +22,7 @@ def pack(tree: Path) -> bytes:
     packed = io.BytesIO()
     try:
         with (
+            # `mtime=0`: the header of gzip holds the time (RFC 1952), which would make equal trees differ.
             gzip.GzipFile(fileobj=packed, mode="wb", compresslevel=_LEVEL, mtime=0) as compressed,
             tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as archive,
         ):
@@ -35,6 +36,7 @@ def pack(tree: Path) -> bytes:
 def _anonymous(member: tarfile.TarInfo) -> tarfile.TarInfo | None:
     if not (member.isfile() or member.isdir() or member.issym()):
         return None
+    # The user's numbers mean another user, or nobody, where the worker runs.
     member.uid = member.gid = member.mtime = 0
     member.uname = member.gname = ""
     return member

@@ -21,6 +21,7 @@ from perfcore.profile import codec, wire
 
 FORMAT = 1
 MAX_LINE = 1 << 30  # bytes: a plan with bundles of many trees is large, but a broken stream must not fill the memory
+# RecursionError: thousands of nested brackets exhaust the stack of `json.loads` before they are seen to be wrong.
 _UNREADABLE = (ValueError, TypeError, RecursionError, msgspec.MsgspecError)
 
 T = TypeVar("T")
@@ -105,6 +106,7 @@ def encode_report(report: Report) -> bytes:
 
 def read_record(stream: IO[bytes], where: str = "the worker") -> Measured | Report | PerfError | None:
     """The next record of a stream of answers, reports and at most one error that ended the plan; None at its end."""
+    # A limit on the line, as a stream without a newline would be read into memory without end.
     line = stream.readline(MAX_LINE)
     if not line:
         return None
@@ -153,6 +155,7 @@ def _from_builtin(kind: type, value: Any) -> Any:
 def _line(kind: str, fields: Mapping[str, Any]) -> bytes:
     record = {"format": FORMAT, "seal": wire.SEAL, "kind": kind, **fields}
     try:
+        # Without `allow_nan`: NaN and Infinity are no JSON (RFC 8259), and other languages refuse them.
         text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except _UNREADABLE as error:
         raise FormatError(f"the {kind} holds something that JSON cannot: {error}") from error
@@ -183,6 +186,7 @@ def _fields(line: bytes, kind: str, where: str) -> dict[str, Any]:
         )
     if version != FORMAT or record.get("kind") != kind:
         raise FormatError(f"{where} is no {kind}")
+    # After the format, so that a newer worker is called newer and not damaged.
     wire.verify_seal(line, where)
     return record
 
@@ -207,6 +211,7 @@ def _wire_error(error: PerfError) -> _Error:
 
 def _error(wire: _Error) -> PerfError:
     """An error of perfcore's own type; that of a plugin becomes a PerfError with its exit code."""
+    # Only classes of this module: the name comes from another process and must not import anything.
     kind = getattr(errors, wire.type, PerfError)
     if not (isinstance(kind, type) and issubclass(kind, PerfError)):
         kind = PerfError

@@ -99,6 +99,7 @@ def _next(stream: IO[bytes]) -> Measured | Report | PerfError | None:
     try:
         return plan_format.read_record(stream)
     except PerfError:
+        # Damage at the end of the stream is a record that was cut off; damage before it is a broken worker.
         if not stream.read(1):
             return None
         raise
@@ -107,8 +108,10 @@ def _next(stream: IO[bytes]) -> Measured | Report | PerfError | None:
 def _main() -> None:
     """Commands that are measured must not write between the records, so standard output becomes standard error."""
     with os.fdopen(os.dup(1), "wb") as stream, os.fdopen(os.dup(0), "rb") as source:
+        # Before anything runs: a command that prints would write into the records.
         os.dup2(2, 1)
         plan = source.readline()
+        # A closed pipe is the only sign that comes through `ssh` and `docker run`: killed, they pass no signal on.
         threading.Thread(target=_end_with_input, args=(source.fileno(),), daemon=True).start()
         with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
             serve(plan, stream)
@@ -119,6 +122,7 @@ def _end_with_input(descriptor: int) -> None:
     """Interrupt the measurement when the input is closed."""
     while os.read(descriptor, 4096):
         pass
+    # SIGINT becomes KeyboardInterrupt in the main thread, whose `finally` ends the measured command and removes trees.
     os.kill(os.getpid(), signal.SIGINT)
 
 

@@ -21,10 +21,13 @@ from perfcore.settings import option
 from perfcore.text import clip, encodable, printable
 from perfcore_format_folded import frames
 
+# As many bytes as `sniff` is given: the last line of so many may be cut.
 _HEAD = 4096
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
 _COUNT = re.compile(r"-?[0-9]{1,310}(\.[0-9]{1,400})?", re.ASCII)  # the largest and the smallest float fit
+# By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
+# As perf names a frame without a symbol.
 _UNKNOWN = "[unknown]"
 _SHOWN = 60
 
@@ -62,6 +65,7 @@ class FoldedFormat:
         printable_path = printable(str(path))
         try:
             text = path.read_bytes().decode("utf-8", "backslashreplace")
+            # The format has no time; the file's is the best guess.
             created = path.stat().st_mtime_ns
         except OSError as error:
             raise StorageError(f"cannot read {printable_path}: {error.strerror}") from error

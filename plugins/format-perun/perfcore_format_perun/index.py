@@ -11,13 +11,17 @@ import attrs
 
 from perfcore.errors import FormatError
 
+# As perfcore's own objects have at most (docs/formats.md).
 MAX_BYTES = 1 << 28
+# `pidx`, version, number of entries; an entry begins with seconds and the 20 bytes of an id.
 _HEAD = struct.Struct("<4sii")
 _ENTRY = struct.Struct("<I20s")
 _LENGTH = struct.Struct("<I")
 _HEADER = re.compile(rb"profile ([^ \0]{1,100}) ([0-9]{1,12})\0")
+# `profile`, a type of at most 100 characters and a length: 122 bytes at most.
 _MAX_HEADER = 200
 _MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
+# Type, command, workload, label, collector and postprocessors, each with its length in front.
 _FIELDS_OF_2 = 6
 _NANO = 1_000_000_000
 
@@ -44,6 +48,7 @@ def is_index(data: bytes) -> bool:
 
 
 def is_object(data: bytes) -> bool:
+    # RFC 1950: method 8 with a window of 32 KiB, and the check of the first two bytes.
     return len(data) > 1 and data[0] == 0x78 and int.from_bytes(data[:2], "big") % 31 == 0
 
 
@@ -88,6 +93,7 @@ def decode_object(data: bytes, id: str, where: str) -> bytes:
     except zlib.error as error:
         raise FormatError(f"{where} is damaged: {error}") from error
     body = content[match.end() :]
+    # Perun wrote the length of the text as characters, which is that of the bytes only for ASCII.
     if not inflater.eof or inflater.unused_data or length not in (len(body), _characters(body)):
         raise FormatError(f"{where} is damaged: it does not hold the {length:,} characters that it claims")
     if hashlib.sha1(content, usedforsecurity=False).hexdigest() != id:

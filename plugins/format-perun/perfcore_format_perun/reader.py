@@ -33,7 +33,9 @@ _HEX2, _HEX38 = re.compile(r"[0-9a-f]{2}"), re.compile(r"[0-9a-f]{38}")
 # A text without an end is one, too: otherwise every quote in it would be tried as a beginning.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|-?Infinity|NaN', re.DOTALL)
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
+# Where an instance may be: the folder itself, or one of these names in it.
 _PLACES = ("", ".perun", ".perf")
+# Rows that are Python objects at a time; the rest of a file stays bytes.
 _BATCH = 4096
 _FIELDS_ALIKE = 64
 # Every field of any row is a column of all rows, so a table can be very much larger than its file.
@@ -126,6 +128,7 @@ def _parse(data: bytes) -> _Wire:
     try:
         return _DECODER.decode(data)
     except _UNREADABLE:
+        # Only where strict JSON failed: the pass over the whole text takes longer than decoding it.
         return _DECODER.decode(_TOKEN.sub(_tamed, data))
 
 

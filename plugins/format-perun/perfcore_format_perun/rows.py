@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 Amount = tuple[int | float, str | None]
 
 _AMOUNT = re.compile(r"\s*([+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)\s*([^\s0-9.][^0-9]*?)?\s*")
+# 64 bits have 20 digits at most; a number of thousands would take quadratic time to convert.
 _INTEGER = re.compile(r"[+-]?[0-9]{1,25}")
 _WORDS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 _ROLES: Mapping[str, Role] = {

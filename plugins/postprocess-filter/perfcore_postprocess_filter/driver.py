@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from perfcore.model import Profile
     from perfcore.profile.table import Table
 
+# Other tables name their rows by number or by key: without one, what refers to it would be of another, or of none.
 _REFERRED_TO = ("runs", "snapshots", "stacks", "frames", "functions")
+# `translate` turns a million flags around in one call.
 _SWAPPED = bytes.maketrans(b"\0\1", b"\1\0")
 
 

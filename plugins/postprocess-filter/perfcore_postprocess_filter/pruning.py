@@ -44,6 +44,7 @@ def _pruned(tables: Mapping[str, Table], link: _Link) -> dict[str, Table]:
     target = tables[link.target]
     users = [name for name, table in tables.items() if name == link.source or link.column in referring(table)]
     rows = {user: references(tables[user], link.column, tables) for user in users}
+    # Only stacks have parents, and stacks are the first link: its table has no source.
     parents = None if link.source else references(target, "parent", tables)
     used = _used(rows.values(), parents, target.rows)
     if all(used):
@@ -73,6 +74,7 @@ def _used(uses: Iterable[Sequence[int]], parents: Sequence[int] | None, count: i
 
 def _numbers(used: bytearray) -> array[int]:
     """The new number of each row that is used; 0, the item of what is missing, for nowhere."""
+    # The number of used rows before each row is its new number; one item more than rows stands for nowhere.
     numbers = array("q", accumulate(used[:-1], initial=0))
     numbers[-1] = 0
     return numbers

@@ -52,6 +52,7 @@ class _Metric:
     def share(self, rows: Sequence[int], percent: float) -> Sequence[int]:
         """The fewest rows that make at least the share; of floats as exactly as they can be summed."""
         order = self.top(rows, len(rows))
+        # From the largest to the smallest, so the sums only grow and can be searched by halves.
         running = list(accumulate(map(self.amounts.__getitem__, order)))
         threshold = self._portion(self.amounts[order[-1]], running[-1], percent)
         return order[: bisect_left(running, threshold) + 1] if threshold > 0 else ()
@@ -69,6 +70,7 @@ class _Metric:
         if reason:
             hint = "use --top, or choose with --expression"
             raise UsageError(f"filter: {self.what} {reason}, so there are no shares of it", hint=hint)
+        # By its text: the float 0.1 is a little more than what the user wrote, which could take one row too many.
         fraction = Fraction(str(percent)) / 100
         return total * (fraction if isinstance(total, int) else float(fraction))
 
@@ -86,6 +88,7 @@ def _total(values: Sequence[Any]) -> float:
         total: int = sum(values)
         return total
     try:
+        # Exact up to one rounding (J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
         return math.fsum(values)
     except (OverflowError, ValueError):  # beyond floats, or both infinities
         return math.inf

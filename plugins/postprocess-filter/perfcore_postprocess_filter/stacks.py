@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from perfcore.profile.table import Table
 
+# The three colours of a depth-first search: who meets what is busy has found a circle.
 _OPEN, _BUSY, _DONE = range(3)
 
 

@@ -69,7 +69,9 @@ def _converted(column: Column, target: str, factor: Fraction) -> Column:
             return from_buffer(spec, products, column.valid)
         except OverflowError:  # beyond 64 bits: then as near as floats come
             pass
+    # Integers divide exactly in Python and are rounded once, also beyond 2^53, where floats hold no odd numbers.
     data = array("d", _floats(column, factor))
+    # Amounts that were infinite before may stay so; new ones come of a unit that is too small.
     if _infinite(data) > _infinite(column.data):
         raise UsageError(f"normalizer: {printable(column.name)!r} is too large to be written in {_quoted(target)}")
     return from_buffer(attrs.evolve(spec, dtype="f64"), data, column.valid)

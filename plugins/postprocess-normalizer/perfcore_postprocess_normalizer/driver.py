@@ -106,6 +106,7 @@ def _chosen(table: Table, names: Sequence[str]) -> list[Column]:
 def _header(profile: Profile, scaled: Sequence[Column]) -> Header:
     """The header with the new units of these columns, but for names that columns of other tables rely on."""
     others = [table for name, table in profile.tables.items() if name != _TABLE]
+    # The header's units are those of any table: a changed one would change what the others say.
     relied = {column.name for table in others for column in table.columns if not column.unit}
     new = {column.name: column.unit for column in scaled if column.name not in relied}
     units = {name: new.get(name, unit) for name, unit in profile.header.units.items()}

@@ -76,6 +76,7 @@ def _apart(column: Column, groups: Sequence[Any] | None) -> Mapping[Any, Sequenc
 def _counting(column: Column) -> bytes | None:
     """A flag for each amount that is part of a maximum or total; None where all are."""
     if column.dtype == "f64" and any(map(math.isnan, column.data)):
+        # Only a NaN differs from itself (IEEE 754).
         return bytes(map(and_, map(eq, column.data, column.data), _there(column)))
     return None if column.valid is None else _there(column)
 
@@ -118,6 +119,7 @@ def _total(amounts: Sequence[Any]) -> float:
         total: int = sum(amounts)
         return total
     try:
+        # Exact up to one rounding (J. R. Shewchuk, Adaptive Precision Floating-Point Arithmetic, 1997).
         return math.fsum(amounts)
     except (OverflowError, ValueError):  # beyond floats, or both infinities
         return math.inf

@@ -87,4 +87,5 @@ def _data(text: str) -> str:
 
 
 def _property(text: str) -> str:
+    # In a property a comma begins the next one, and two colons end them all.
     return _data(text).replace(":", "%3A").replace(",", "%2C")

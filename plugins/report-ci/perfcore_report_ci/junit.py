@@ -114,6 +114,7 @@ def _lines(case: _Case) -> Iterator[str]:
         yield f"      <{case.result} type={_attribute(case.type)} message={_attribute(case.message)}>"
         yield f"{_text(case.text)}</{case.result}>"
     if case.result in ("", "skipped"):
+        # The evidence of a test that passed; readers show the text of an element `failure` by themselves.
         yield f"      <system-out>{_text(case.text)}</system-out>"
     yield "    </testcase>"
 
@@ -145,4 +146,5 @@ def _legal(text: str) -> str:
 
 
 def _is_legal(c: str) -> bool:
+    # The production Char of XML 1.0 (section 2.2).
     return c in "\t\n\r" or "\x20" <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c >= "\U00010000"

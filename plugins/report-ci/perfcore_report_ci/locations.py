@@ -149,6 +149,7 @@ def _is_source(path: str) -> bool:
 
 
 def _lines_changed(old: bytes, new: bytes) -> int:
+    # Multisets and no diff: difflib takes quadratic time, and for a hint a moved line need not count.
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     return (before - after).total() + (after - before).total()
 
@@ -172,6 +173,7 @@ def _words(label: str) -> Sequence[str]:
 def _line_with(content: bytes, text: str) -> int | None:
     """The first line that holds this text, and not as a part of a word."""
     pattern = re.escape(text.encode("utf-8", "backslashreplace"))
+    # Not `\b`, which a command that begins with `./` has not in front of it.
     match = re.search(rb"(?<![\w-])" + pattern + rb"(?![\w-])", content) if text else None
     return content[: match.start()].count(b"\n") + 1 if match else None
 

@@ -130,6 +130,7 @@ def _code(text: str) -> str:
     name = clip(printable(text), _LONGEST).strip()
     if not name:
         return ""
+    # A pipe ends a cell in GitHub's tables within a code span too; escaped, it would show its backslash in lists.
     return f"<code>{_plain(name)}</code>" if set("`|\\") & set(name) else f"`{name}`"
 
 

@@ -155,6 +155,7 @@ def _physical(location: Location) -> dict[str, Any]:
     """The whole line. The URI is the name in UTF-8 with all but letters, digits, `/`, `_`, `.`, `-` and `~` written
     as %XX."""
     return {
+        # A URI reference has neither blanks nor letters beyond ASCII (RFC 3986).
         "artifactLocation": {"uri": quote(location.path, safe="/"), "uriBaseId": _ROOT},
         "region": {
             "startLine": location.line,

@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
     from perfcore.hookspecs import Listed
 
+# Locks: with fewer, unrelated keys wait for each other; with more, each place has more files.
 SHARDS = 64
+# What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
 _NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
 
@@ -234,6 +236,7 @@ class LocalStorage:
         self._make_place()
         parent = self._root
         for path in self._folders(key):
+            # A new name is in its folder's data: without a sync of the parent a power cut may take it away (fsync(2)).
             if self._make_folder(path) or path not in self._durable:
                 sync_path(parent)
                 self._durable.add(path)

@@ -55,6 +55,7 @@ def is_segment(name: str) -> bool:
 
 def content_tag(data: bytes) -> str:
     """The tag that `read`, `create` and `replace` give: the same for the same bytes."""
+    # Tags tell changes and protect nothing; OpenSSL in FIPS mode forbids SHA-1 that is used for security.
     return hashlib.sha1(data, usedforsecurity=False).hexdigest()
 
 

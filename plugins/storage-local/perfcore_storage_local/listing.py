@@ -13,6 +13,7 @@ from perfcore_storage_local.keys import OWN, folder_stamp, is_segment, stat_tag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+# The coarsest times that a file system has, those of FAT.
 _SETTLED_NS = 2_000_000_000
 # The clock of a file system ticks every 2 s at most, and some milliseconds behind that of the processor.
 _TELLING_NS = 3_000_000_000

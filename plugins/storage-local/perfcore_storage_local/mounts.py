@@ -20,6 +20,7 @@ NETWORK = frozenset(
     fuse.rclone fuse.s3fs fuse.sshfs fuse.vmhgfs-fuse
     """.split()  # noqa: SIM905  (words to be read and added to)
 )
+# Blanks, tabs, line feeds and backslashes in paths (getmntent(3)).
 _OCTAL = re.compile(r"\\([0-7]{3})")
 _MAC_MOUNT = re.compile(r".* on (?P<point>/.*) \((?P<type>[^,)]+)[,)]")
 

@@ -126,6 +126,7 @@ class _Scope:
             case And(children):
                 return self._and(children)
             case Or(children):
+                # De Morgan's law, which holds in three-valued logic (S. C. Kleene, 1938) as well.
                 negated = self._and([Not(child) for child in children])
                 return _Truth(negated.false, negated.true)
             case Not(child):
@@ -169,6 +170,7 @@ class _Scope:
         if factor is None:
             message = f"{printable(left.unit)!r} and {printable(right.unit)!r} do not convert into each other"
             raise wrong(self.text, name.at, f"{_shown(left)} and {_shown(right)}: {message}")
+        # Both sides times a whole number: units compare without rounding.
         values = _scaled(left, factor.numerator), _scaled(right, factor.denominator)
         present = _there(left) & _there(right)
         true = _integer(map(_BETWEEN[sign], *values)) & present
@@ -254,6 +256,7 @@ def _per_value(column: Column, predicate: Callable[[Iterable[Any]], list[bool]])
     """What the predicate says of each row; asked once for each distinct text."""
     if column.dtype != "str":
         return predicate(column.data)
+    # The codes of missing texts are 0, also where the dictionary is empty.
     answers = predicate(column.dictionary) or [False]
     return map(answers.__getitem__, column.data)
 

@@ -13,12 +13,16 @@ from perfcore.text import printable, width
 
 Sign = Literal["=", "!=", "<", "<=", ">", ">="]
 
+# Levels: three calls each, far below Python's recursion limit of 1,000.
 DEEPEST = 64
+# Characters and powers of ten: more than floats have (17 digits that count, up to 1e308), and an exact fraction of
+# them stays small.
 _LONGEST_NUMBER = 100
 _LARGEST_EXPONENT = 400
 _KEYWORDS = frozenset({"and", "or", "not", "like", "ilike", "in", "is", "true", "false"})
 _SIGNS: dict[str, Sign] = {"=": "=", "==": "=", "!=": "!=", "<": "<", "<=": "<=", ">": ">", ">=": ">="}
 _MIRRORED: dict[Sign, Sign] = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+# Possessive `++` and `*+`: a quote that is never closed would otherwise be tried from each of its characters.
 _TOKEN = re.compile(
     r"""(?P<number> [+-]? (?: [0-9]+ (?:_[0-9]+)* (?:\.[0-9]*)? | \.[0-9]+ ) (?:[eE][+-]?[0-9]+)? )
       | (?P<word> [^\W\d] \w* (?: [.:-]\w+ )* )

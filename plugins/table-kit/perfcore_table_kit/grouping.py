@@ -106,6 +106,7 @@ def _sum_up(keys: Sequence[Key], values: Column, sums: dict[Key, list[Number | N
         if row is None:
             row = sums[key] = [None] * profiles
         column_sum = row[at]
+        # Missing stays missing until there is a value: 0 would be a measurement.
         row[at] = value if column_sum is None else column_sum + value
 
 

@@ -13,6 +13,7 @@ _FAMILIES: tuple[Mapping[str, Fraction], ...] = (
         "ps": Fraction(1, 10**12),
         "ns": Fraction(1, 10**9),
         "us": Fraction(1, 10**6),
+        # The sign for micro (U+00B5) and the Greek letter (U+03BC): keyboards and programs write either.
         "µs": Fraction(1, 10**6),
         "μs": Fraction(1, 10**6),
         "ms": Fraction(1, 10**3),
@@ -24,6 +25,7 @@ _FAMILIES: tuple[Mapping[str, Fraction], ...] = (
     {
         "B": Fraction(1),
         "kB": Fraction(10**3),
+        # As IEC 80000-13 has the prefixes: 1,000, and 1,024 only with an `i`.
         "KB": Fraction(10**3),
         "MB": Fraction(10**6),
         "GB": Fraction(10**9),

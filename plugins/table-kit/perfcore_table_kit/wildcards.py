@@ -25,6 +25,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     first, *others = [_piece(characters) for characters in _split(pattern)]
     if not others:
         return lambda text: first.regex.fullmatch(text) is not None
+    # The earliest place for each piece is enough: it leaves the most text for the next.
     *middle, last = others
 
     def matches(text: str) -> bool:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PROGRAM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+# As root, in a container, Chromium has no sandbox to start and little of /dev/shm; it shall reach no other machine, and
+# choose a free port itself.
 _FLAGS = (
     "--headless=new",
     "--no-sandbox",
@@ -29,7 +31,9 @@ _FLAGS = (
     "--remote-debugging-port=0",
     "--remote-allow-origins=*",
 )
+# Seconds: a browser that starts beside other tests on a busy machine needs some.
 _PATIENCE = 60.0
+# Windows virtual key codes, which the protocol wants beside the names (Input.dispatchKeyEvent).
 _KEYS = {"Enter": 13, "Escape": 27, "Backspace": 8, "Home": 36, "ArrowLeft": 37, "ArrowUp": 38}
 _KEYS |= {"ArrowRight": 39, "ArrowDown": 40}
 
@@ -73,6 +77,7 @@ class Window:
 
     def open(self, address: str) -> None:
         """Open a page and wait until it is drawn."""
+        # First away from the old page: one that differs by its fragment only would not be loaded again.
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=address)
         self.settle(
@@ -110,6 +115,7 @@ class Window:
             text = name if len(name) == 1 and not modifier else "\r" if name == "Enter" else ""
             facts = {
                 "key": name,
+                # 2 is Control in the protocol's bits: Alt 1, Control 2, Meta 4, Shift 8.
                 "modifiers": 2 if modifier else 0,
                 "windowsVirtualKeyCode": _KEYS.get(name, ord(name[0].upper())),
             }
@@ -154,6 +160,7 @@ def window(folder: Path) -> Iterator[Window]:
     command = [PROGRAM, *_FLAGS, f"--user-data-dir={folder}", "about:blank"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as browser:
         try:
+            # A picture comes as one message, of which the library takes a mebibyte by default.
             with connect(_address(folder, browser), max_size=2**28) as socket:
                 yield Window(socket, _session(socket))
         finally:
@@ -164,6 +171,7 @@ def _address(folder: Path, browser: subprocess.Popen[bytes]) -> str:
     """The browser writes the port it has found into its folder."""
     port = folder / "DevToolsActivePort"
     end = time.monotonic() + _PATIENCE
+    # Two lines: the file may be there before its second one is.
     while not (port.exists() and port.read_text().count("\n")):
         assert browser.poll() is None, f"the browser ended with {browser.returncode}"
         assert time.monotonic() < end, "the browser does not answer"

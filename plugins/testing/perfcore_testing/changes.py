@@ -39,6 +39,7 @@ driver = import_module({kind.__module__!r}).{kind.__qualname__}
 print(driver({settings}).{asked})
 """
     outputs = set()
+    # Hashes of texts, and with them the order of sets, differ from process to process unless a seed is given.
     for seed in ("1", "2"):
         done = subprocess.run(
             [sys.executable, "-c", script], capture_output=True, text=True, env={**os.environ, "PYTHONHASHSEED": seed}

@@ -43,6 +43,7 @@ ECHO = (
     "import json, os, sys; words = [os.fsencode(word).decode('latin-1') for word in sys.argv[1:]]; "
     "json.dump([words, os.getcwd(), dict(os.environ)], open('told', 'w'))"
 )
+# A code that neither shells nor Python use for anything.
 FAIL = "raise SystemExit(41)"
 SECOND_FAILS = "import os, sys; os.path.exists('once') and sys.exit(41); open('once', 'w').close()"
 
@@ -134,6 +135,7 @@ class CollectorContract:
 
     def job(self, folder: Path, code: str, *words: str, **changes: Any) -> Job:
         """A job that runs this line of Python in the folder, with these words in `sys.argv[1:]`."""
+        # `-I` and `-S`: what the tester's environment and site-packages start is no part of what is measured.
         argv = (sys.executable, "-I", "-S", "-c", code, *words)
         return attrs.evolve(Job(argv=argv, cmd="python", args=code, cwd=folder), **changes)
 

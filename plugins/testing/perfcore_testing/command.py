@@ -50,6 +50,7 @@ class CommandContract:
     def test_its_first_line_tells_what_it_does(self, driver: Command) -> None:
         """`perf --help` shows it behind the verb."""
         line = (inspect.getdoc(type(driver)) or "").partition("\n")[0]
+        # Behind the verb it has to fit into one line of the help.
         assert 0 < len(line) < 80
 
     def test_help_is_printed(self, driver: Command, output: FakeOutput) -> None:

@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, NamedTuple
 
+# What most commands import. The copies share it; what is not installed is left out.
 _PRELOADED = (
     "attrs",
     "git",
@@ -38,14 +39,13 @@ _PRELOADED = (
     "stevedore",
     "typer",
 )
-"""What most commands import. The copies share it; what is not installed is left out."""
 
+# Variables that only a new interpreter reads, by how they begin.
 _INTERPRETER = ("PYTHON", "LANG", "LC_", "LD_", "COVERAGE", "MALLOC")
-"""Variables that only a new interpreter reads, by how they begin."""
 
 
+# No test opens as many: a new process would have none of those of the tests.
 _MOST_HANDLES = 4096
-"""No test opens as many: a new process would have none of those of the tests."""
 
 
 class Ended(NamedTuple):
@@ -87,6 +87,7 @@ def _become_a_command(
     words: Sequence[str], cwd: Path, env: Mapping[str, str], streams: tuple[IO[bytes] | None, IO[bytes], IO[bytes]]
 ) -> None:
     """In the child: never returns."""
+    # EX_SOFTWARE of sysexits.h, unless the command says another.
     code = 70
     try:
         gc.freeze()  # what the tests made is not this command's to take apart
@@ -105,6 +106,7 @@ def _become_a_command(
 
         os.write(2, traceback.format_exc().encode(errors="backslashreplace"))
     finally:
+        # Not `sys.exit`: handlers that pytest registered would run in the copy, too.
         os._exit(code)
 
 
@@ -118,6 +120,7 @@ def _redirect(streams: tuple[IO[bytes] | None, IO[bytes], IO[bytes]]) -> None:
     handles = [os.open(os.devnull, os.O_RDONLY) if stream is None else os.dup(stream.fileno()) for stream in streams]
     for descriptor, handle in enumerate(handles):
         os.dup2(handle, descriptor)
+    # Also the pipes of processes that the tests started: an end that stays open here would never be noticed there.
     os.closerange(3, _MOST_HANDLES)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  (they live as long as the process)
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

@@ -51,6 +51,7 @@ class Site:
         for module, source in modules.items():
             (self.path / f"{module}.py").write_text(source, encoding="utf-8")
         files = [f"{module}.py,," for module in modules]
+        # Hash and size may be empty (PyPA: recording installed projects).
         (info / "RECORD").write_text("\n".join([*files, f"{info.name}/RECORD,,", ""]), encoding="utf-8")
         forget_installed()
         return info

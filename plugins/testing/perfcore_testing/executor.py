@@ -287,6 +287,7 @@ def _answers_elsewhere(driver: Executor, plan: Plan, directory: Path) -> list[Me
 
 def _child_above(pid: int) -> int:
     """The child of this process from which a process descends: the worker."""
+    # Not the process itself: a worker may start the job by a helper of its own.
     while (parent := _parent(pid)) != os.getpid():
         pid = parent
     return pid

@@ -149,6 +149,7 @@ class FormatContract:
         """Cut anywhere: a FormatError that is one message in print, never another exception."""
         _needs_reading(driver)
         content = example.read_bytes()
+        # Some 200 cuts: every one of a large file would take minutes. The last four bytes are cut one by one.
         step = max(1, len(content) // 200)
         for size in sorted({*range(0, len(content), step), *range(max(0, len(content) - 4), len(content))}):
             example.write_bytes(content[:size])
@@ -160,6 +161,7 @@ class FormatContract:
         _needs_reading(driver)
         content = example.read_bytes()
         for offset in range(0, len(content), max(1, len(content) // 300)):
+            # NUL, a byte that is in no UTF-8, and one flipped bit, as failing memory leaves it.
             for wrong in (0x00, 0xFF, content[offset] ^ 0x10):
                 example.write_bytes(content[:offset] + bytes([wrong]) + content[offset + 1 :])
                 with self._refused(example.name, always=False):
@@ -247,6 +249,7 @@ def _small_files(size: int) -> Iterator[None]:
     """No file of this process grows beyond the size."""
     import resource
 
+    # Beyond the limit `write` fails with EFBIG; Python ignores SIGXFSZ, which would end the process otherwise.
     old = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, old[1]))
     try:

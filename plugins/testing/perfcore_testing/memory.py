@@ -46,6 +46,7 @@ class MemoryStorage:
         self._held: dict[str, _Held] = {}
         self._serial = itertools.count(1)
         self._newest = 0
+        # Of each folder, and never set back: a key that is deleted and made again has changed its folder twice.
         self._changes: Counter[str] = Counter()
         self._lock = threading.Lock()
 
@@ -154,6 +155,7 @@ class MemoryStorage:
 
     def _now(self) -> int:
         """The time, later than every one that was given before."""
+        # Two calls may see one tick of the clock, and tests rely on what is newer.
         self._newest = max(time.time_ns(), self._newest + 1)
         return self._newest
 

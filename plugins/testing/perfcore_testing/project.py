@@ -18,8 +18,8 @@ import pytest
 
 from perfcore_testing import command_line
 
+# The variables that say where a user's files are, and the folder below the home for each.
 _HOME = {"HOME": "", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data", "XDG_CACHE_HOME": "cache"}
-"""The variables that say where a user's files are, and the folder below the home for each."""
 
 
 @attrs.frozen(kw_only=True)

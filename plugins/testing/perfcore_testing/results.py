@@ -99,6 +99,7 @@ def extreme() -> CheckResult:
 
 def hostile() -> CheckResult:
     """Every text is one that a stranger chose."""
+    # Characters that XML forbids, and texts that would be commands of GitHub's runner or end a property of one.
     names = (*hostile_names.NAMES, "x\x00\x1f\ufffe\uffff\ud800y", "::error::forged", "a,b:c%0A")
     changes = tuple(
         change(id=name, metric=name or "m", resource=name, unit=name, label=name, evidence=name, ratio=None)

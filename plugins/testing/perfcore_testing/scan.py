@@ -48,9 +48,11 @@ HOPELESS: dict[str, tuple[tuple[float, ...], ...]] = {
     "infinite": ((INFINITE,), (-INFINITE,)) * 10,
     "as large as floats go": ((1.7e308,), (1.1e308,)) * 20,
     "as small as floats go": ((5e-324,), (1e-323,)) * 20,
+    # Below 2^63 floats are 1,024 apart: who subtracts means of such values has little but rounding left.
     "beyond 53 bits": ((2.0**63,), (2.0**63 - 2048,)) * 20,
     "one version off": ((5.0,),) * 20 + ((5e9,),) + ((5.0,),) * 20,
 }
+# 5,000 brackets are deeper than Python's recursion limit of 1,000.
 DAMAGED = (b"", b"\xff\xfe\x00", b"null", b"[]", b"{}", b'{"format": 99}', b"[" * 5000, b"a" * 5000)
 
 
@@ -130,6 +132,7 @@ class ScanContract:
 
     def test_noise_in_histories_seldom_is_a_change(self, scan: Any) -> None:
         false_alarms = sum(len(_levels(scan(history(noisy(5e6, seed, runs=80)))[0])) for seed in range(20))
+        # In 1,600 versions, about as many as a t-test in a sliding window gives (docs/detection-method.md).
         assert false_alarms <= 2
 
     def test_noise_of_many_runs_seldom_is_a_change(self, scan: Any) -> None:

@@ -114,6 +114,7 @@ ILLEGAL_PREFIXES = (
     "\x1b[31m",
     "ö",
 )
+# By code points, as S3 lists them: `/` comes after `+`, `-` and `.`, and before digits and letters.
 KEYS_IN_ORDER = (
     "C",
     "Z/z",
@@ -131,6 +132,7 @@ KEYS_IN_ORDER = (
     "aa/a",
     "b",
 )
+# A day in nanoseconds: clocks of file servers may differ by hours (time zones), but no other unit is within a day.
 FAR_FROM_NOW = 24 * 3600 * 10**9
 
 
@@ -210,6 +212,7 @@ class StorageContract(BatchLaws):
         assert driver.read(key).data == b"content"
         assert [row.key for row in driver.list(key)] == [key]
 
+    # Line ends and the end-of-file mark of DOS (0x1a) change where a file is opened as text.
     @pytest.mark.parametrize("data", [b"", b"\0", bytes(range(256)), b"\r\n\n\r\x1a", b"x" * 5_000_001])
     def test_bytes_come_back_as_they_are(self, driver: Storage, data: bytes) -> None:
         tag = driver.create("key", data)
@@ -602,10 +605,12 @@ class StorageContract(BatchLaws):
     def test_a_writer_may_be_killed_at_any_instant(self, driver: Storage, in_background: Callable[..., Child]) -> None:
         """What it returned from is there; what it was at is there or not; nothing is half done or locked."""
         driver.create("counter", payload(0))
+        # Each contract kills at other instants, but at the same ones each time.
         chance = random.Random(type(self).__qualname__)
         created = 0
         for _ in range(self.kills):
             child = in_background(children.write_for_ever, "counter", "objects", created)
+            # Some writers are killed before their first write, others after several.
             time.sleep(chance.uniform(0, 0.04))
             created = _check_after_kill(driver, child.kill(), created)
         assert created > 0, "no writer lived long enough to write"
@@ -669,6 +674,7 @@ def _check_after_kill(driver: Storage, told: list[Any], start: int) -> int:
     stored = driver.read("counter")
     counter = payload_number(stored.data)
     assert counter is not None, "the counter is neither the old content nor the new"
+    # A writer that was killed may have done one step more than it could tell.
     assert replaced <= counter <= replaced + 1
     present = {row.key for row in driver.list("objects/")}
     certain = {number_key("objects", generation) for generation in range(1, created + 1)}

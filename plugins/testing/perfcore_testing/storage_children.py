@@ -80,6 +80,7 @@ def tell(value: Any) -> None:
 
 def payload(number: int) -> bytes:
     """Bytes that say which they are, of a size that differs from their neighbours'."""
+    # Less than a block of a disk, less and more than a pipe or a socket takes at once, and several reads.
     size = random.Random(number).choice((10, 1_000, 60_000, 250_000))
     pattern = hashlib.sha256(b"%d" % number).hexdigest().encode()
     return b"%d\n" % number + (pattern * (size // len(pattern) + 1))[:size]
@@ -188,6 +189,7 @@ def write_for_ever(reopen: Callable[[], Storage], counter: str, folder: str, num
 
 
 def number_key(folder: str, number: int) -> str:
+    # Several folders: drivers look at each, and objects of a store are spread as well.
     return f"{folder}/{number % 16:x}/{number}"
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 I64 = st.integers(-(2**63), 2**63 - 1)
 U64 = st.integers(0, 2**64 - 1)
+# Any bits as well, as hypothesis makes few of the 2^53 NaNs, and formats have to keep theirs.
 F64 = st.floats() | U64.map(lambda bits: float(struct.unpack("<d", struct.pack("<Q", bits))[0]))
 TEXT = st.sampled_from(NAMES) | st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = st.from_regex(r"[a-z0-9][a-z0-9.-]{0,12}", fullmatch=True)

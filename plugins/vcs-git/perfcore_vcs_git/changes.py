@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 OURS = (".perf", ".tagit")
 _GITLINK = b"160000"  # the mode of a submodule in a tree of git
+# Paths in a message: enough to recognize them, and the hint still fits on the screen.
 _LISTED = 5
 
 
@@ -50,6 +51,8 @@ def changed(runner: Runner) -> list[Change]:
     out = runner.run(*words)
     paths = []
     for item in out.split(b"\0")[:-1]:
+        # git-status(1), porcelain format 2: blanks before the path of a changed entry (`1`) and of an unmerged one
+        # (`u`). The third field is `S…` for a submodule. Renames (`2`) are switched off.
         fields = {b"1": 8, b"u": 10}.get(item[:1])
         if fields is not None:
             words_of = item.split(b" ", fields)
@@ -59,6 +62,7 @@ def changed(runner: Runner) -> list[Change]:
 
 def overlooked(runner: Runner) -> list[Change]:
     """The tracked paths that git was told not to look at: assume-unchanged and skip-worktree. It overwrites them."""
+    # git-ls-files(1): lower case is assume-unchanged, `S` is skip-worktree; `git status` tells of neither.
     items = runner.run("ls-files", "-v", "-z").split(b"\0")[:-1]
     return [Change(os.fsdecode(item[2:]), submodule=False) for item in items if item[:1].islower() or item[:1] == b"S"]
 
@@ -203,6 +207,7 @@ def _raw_diff(runner: Runner, old: str, new: str) -> Iterator[tuple[bytes, tuple
     words = ("diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none", old, new)
     fields = iter(runner.run(*words).split(b"\0")[:-1])
     for head, path in zip(fields, fields, strict=True):
+        # git-diff-tree(1), raw format: `:mode mode id id status`, NUL, path.
         parts = head[1:].split(b" ")
         yield parts[4], (parts[0], parts[1]), os.fsdecode(path)
 
@@ -220,6 +225,7 @@ def _remove_empty(folder: Path, root: Path) -> None:
 def between(runner: Runner, old: str | None, new: str) -> tuple[str, ...]:
     """The paths that differ between two versions, sorted; all paths where the old one is None."""
     if old is None:
+        # With `-z` everywhere: git quotes odd paths otherwise (core.quotePath).
         out = runner.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", new)
         return tuple(sorted(os.fsdecode(path) for path in out.split(b"\0")[:-1]))
     return tuple(sorted(path for _, _, path in _raw_diff(runner, old, new)))

@@ -27,12 +27,16 @@ from perfcore_vcs_git.programs import Programs
 if TYPE_CHECKING:
     from git.cmd import Git as GitCommand
 
+# That of Ubuntu 20.04. What newer ones know is used where there is something to do without it.
 OLDEST = (2, 25)
+# Lines of a complaint in a message: the first ones name the cause, what follows are its consequences.
 _TOLD = 4
 _PLUGIN = "vcs git"
 # Hooks and the file system monitor are the user's: neither measuring nor looking may start them. An empty value
 # also means "none" to git before 2.36, where `core.fsmonitor` is the path of a hook.
 _CONFIG = ("core.hooksPath=/dev/null", "core.fsmonitor=", "submodule.recurse=false")
+# Optional locks: `git status` would refresh the user's index, and stop a git that works beside it. Prompts would wait
+# for a password for ever. The locale: the texts of errors are matched below.
 _ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_PAGER": "cat", "LC_ALL": "C"}
 # Variables that point git at another repository or change what its commands mean; git sets some for its hooks.
 _FOREIGN = frozenset(
@@ -152,11 +156,13 @@ class Runner:
         return [program, "-C", str(self.folder), "--no-pager", "--literal-pathspecs", *self.options, *options, *words]
 
     def _variables(self, env: Mapping[str, str] | None) -> dict[str, str]:
+        # The ceiling: a repository that git finds broken must not lead it to another one further up.
         return {**_ENVIRONMENT, "GIT_CEILING_DIRECTORIES": str(self.folder.parent), **(env or {})}
 
     def explain(self, words: Sequence[str], status: int, complaint: bytes) -> PerfError:
         """The error that tells the truth about a command that failed."""
         text = complaint.decode("utf-8", "replace")
+        # 129 is git's exit code for a wrong usage: an old git meets an option that it does not know.
         if status == 129 or "is not a git command" in text:
             version = self.version()
             if version < OLDEST:
@@ -338,6 +344,7 @@ def _explained(folder: Path, command: str, status: int, complaint: str) -> Versi
 def _telling_line(complaint: str) -> str:
     """The line of a complaint that says what is wrong."""
     lines = [line.strip() for line in complaint.splitlines() if line.strip()]
+    # The first error names the cause; the `fatal:` that follows often says only that git gave up.
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     fatal = [line.removeprefix("fatal: ") for line in lines if line.startswith("fatal: ")]
     return printable((errors[:1] or fatal[-1:] or lines[-1:] or [""])[0])

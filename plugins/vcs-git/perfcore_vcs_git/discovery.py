@@ -13,6 +13,7 @@ from typing import NamedTuple
 from perfcore.errors import VersionError
 from perfcore.text import printable
 
+# As git's own is_git_directory (setup.c): a HEAD of this form, and `objects` and `refs` or a `commondir`.
 _HEAD = re.compile(rb"ref: |[0-9a-f]{40}")
 _SECTION = re.compile(r"\s*\[\s*([^\]\s\"]+)\s*(\"(?:[^\"\\]|\\.)*\")?\s*\](.*)")
 _TRUE = {"true", "yes", "on", "1"}
@@ -86,6 +87,7 @@ def home(found: Places) -> Path:
 def _root_of(git_dir: Path) -> Path:
     """The working tree of a folder of administration, or that folder if it is a bare repository's."""
     git_dir = Path(os.path.realpath(git_dir))
+    # `gitdir` and `commondir` are what `git worktree add` writes: the folder is that of a linked working tree.
     gitdir_file = _read(git_dir / "gitdir")
     if gitdir_file is not None and (git_dir / "commondir").is_file():
         return Path(os.path.realpath(git_dir / os.fsdecode(gitdir_file.strip(b"\r\n")))).parent
@@ -138,6 +140,7 @@ def _common_dir(git_dir: Path) -> Path:
 def _core(common: Path) -> dict[str, str]:
     """`core.bare` and `core.worktree`, which git takes from the repository's own configuration only."""
     settings: dict[str, str] = {}
+    # In this order, for the worktree's own file outweighs the shared one (extensions.worktreeConfig).
     for name in ("config", "config.worktree"):
         content = _read(common / name)
         if content is not None:

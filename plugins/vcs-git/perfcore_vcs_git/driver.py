@@ -105,6 +105,7 @@ class Git:
     def last_release(self, version: str) -> str | None:
         """The commit of the newest tag that a version contains and that is not its own. VersionError where there may
         be one in the history that a shallow clone lacks."""
+        # `*objectname` is the commit behind an annotated tag, and empty for a light one.
         form = "--format=%(if)%(*objectname)%(then)%(*objectname)%(else)%(objectname)%(end)"
         out = self._runner.run("for-each-ref", "--sort=-creatordate", f"--merged={version}", form, "refs/tags")
         found = next((id for id in out.decode("ascii").split() if id != version), None)
@@ -118,6 +119,7 @@ class Git:
             said = self._runner.run("var", "GIT_AUTHOR_IDENT")
         except VersionError:
             return ""
+        # `Jane <jane@example.org> 1700000000 +0100`: the last two words are the time.
         return printable(said.decode("utf-8", "backslashreplace").rsplit(" ", 2)[0].strip())
 
     def check_minor_version_validity(self, version: str) -> None:

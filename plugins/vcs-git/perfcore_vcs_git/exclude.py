@@ -10,6 +10,7 @@ from perfcore import files
 from perfcore.errors import NotFoundError, VersionError
 from perfcore.text import printable
 
+# A file of patterns has some kilobytes; a larger one came from elsewhere and is not to fill the memory.
 _LIMIT = 1 << 20
 _SPECIAL = re.compile(r"[\\*?\[\]!# ]")
 
@@ -35,6 +36,8 @@ def _pattern(root: Path, directory: Path) -> str:
     real = Path(os.path.realpath(directory))
     if real == root or not real.is_relative_to(root) or "\n" in str(real):
         raise VersionError(f"git cannot be told to ignore {printable(str(directory))}")
+    # gitignore(5): `/` in front ties the pattern to the root, `/` behind fits directories only, a backslash takes the
+    # meaning from `*`, `?`, `[`, a `!` or `#` at the beginning and a blank at the end.
     return "/" + _SPECIAL.sub(r"\\\g<0>", real.relative_to(root).as_posix()) + "/"
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.objects import Objects
 
 BRANCH = "refs/heads/"
+# 64 digits in a repository with SHA-256 (`git init --object-format`, git 2.29).
 _ID = re.compile(rb"([0-9a-f]{40}|[0-9a-f]{64})\s*")
 
 
@@ -73,6 +74,7 @@ def _packed(places: Places, ref: str) -> re.Match[bytes] | None:
         content = (places.common_dir / "packed-refs").read_bytes()
     except OSError:
         return None
+    # A search and not a loop: the file has a line for each branch and tag, and some projects have tens of thousands.
     end = content.find(b" " + os.fsencode(ref) + b"\n")
     return _ID.fullmatch(content, content.rfind(b"\n", 0, end) + 1, end) if end >= 0 else None
 

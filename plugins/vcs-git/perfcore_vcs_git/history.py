@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 _FORMAT = "--format=tformat:%H%x00%P%x00%an%x00%ae%x00%ct%x00%s"
 _FIELDS = 6
+# The capacity of a pipe on Linux (pipe(7)): a larger read would get no more.
 _CHUNK = 1 << 16
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# Digits that fit into 64 bits: broken commits have times that do not.
 _SECONDS = re.compile(r"[0-9]{1,18}")
 
 

@@ -61,6 +61,8 @@ class Objects:
         with contextlib.suppress(BrokenPipeError):  # it died: the missing answer tells
             process.stdin.write(name.encode("utf-8", "surrogateescape") + b"\n")
             process.stdin.flush()
+        # git-cat-file(1), `--batch`: `id kind size`, or the name and `missing` or `ambiguous`. Split from the right,
+        # as a name may hold blanks.
         words = process.stdout.readline().rsplit(None, 2)
         if not words:
             self._process = None
@@ -69,6 +71,7 @@ class Objects:
         if len(words) < 3 or not words[-1].isdigit():
             return None
         size = int(words[2])
+        # git ends the content with a line feed of its own.
         data = process.stdout.read(size + 1)
         if len(data) != size + 1:
             self._process = None

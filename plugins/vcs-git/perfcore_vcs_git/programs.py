@@ -37,6 +37,8 @@ _WORDS = re.compile(
     rb"filter|include|sshcommand|gitproxy|askpass|alternaterefscommand|helper|vcs|uploadpack|protocol|recentobjectshook",
     re.IGNORECASE,
 )
+# 0160000 as an entry of the index has it, 32 bits big endian (gitformat-index(5)). A split index (`link`) has its
+# entries in another file.
 _GITLINK_MODE = b"\x00\x00\xe0\x00"
 
 

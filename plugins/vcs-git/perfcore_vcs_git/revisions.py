@@ -19,11 +19,13 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.objects import Objects
 
 _FULL = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+# git takes no fewer than four digits for an abbreviated id (gitrevisions(7), core.abbrev).
 _SHORT = re.compile(r"[0-9a-fA-F]{4,64}")
 _MODIFIERS = re.compile(r"[~^:]|@\{")
 _SEVERAL = re.compile(r"\^(@|!|-\d*)$")
 _HARMLESS = re.compile(r"is ambiguous|expected commit type")
 _KINDS = {"blob": "a file", "tree": "a folder", "tag": "a tag of something else"}
+# Names that a misspelt one is compared with. A compromise: of more a nearer one may be found, but it takes longer.
 _SUGGESTED = 5000
 _LISTED = 10
 
@@ -51,6 +53,7 @@ class Revisions:
         """The full id of a revision as people write it (gitrevisions(7)), an annotated tag being what it points
         to. VersionError where it names no version, or several."""
         _refuse_nonsense(text)
+        # Behind `:/text` everything is part of what is searched for, `^{commit}` too.
         name = text if text.startswith(":/") else f"{text}^{{commit}}"
         git_object = self.objects.ask(name)
         if git_object is None or git_object.kind != "commit":
@@ -172,6 +175,7 @@ def _refuse_nonsense(text: str) -> None:
         raise VersionError("the name of a version is empty")
     if "\n" in text or "\0" in text:
         raise VersionError(f"'{printable_text}' is not the name of a version")
+    # What is searched for in messages may hold `..` as any text may.
     searching = text.startswith(":/") or "^{/" in text
     if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
         raise VersionError(f"'{printable_text}' names several versions, one is wanted")

@@ -39,8 +39,11 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.head import Head
 
 _FORMAT = 1
+# Seconds. A command that is being ended puts its tree back first, which takes long in a large one. For the user's own
+# git two seconds do: it holds the lock of its index for milliseconds, or was killed with it.
 _PATIENCE = 60.0
 _GIT_PATIENCE = 2.0
+# A split index refers to a second file beside it (git-update-index(1)), which a copy elsewhere would miss.
 _WHOLE = ("core.splitIndex=false",)
 
 
@@ -96,6 +99,8 @@ class State:
         with self._told(f"check out {version[:10]}"), self._working_index() as index:
             self._read_tree(index, "--reset", "-u", current)
             changes.refuse_checkout(self._runner, self._root, current, version)
+            # A merge of two trees (git-read-tree(1)) keeps what is local and refuses to overwrite it: found out before
+            # anything is touched.
             self._read_tree(index, "-m", "-u", "--dry-run", current, version)
             self._await_git()
             self._write(attrs.evolve(journal, moving=version))
@@ -214,6 +219,7 @@ class State:
             durable.copy(saved, index)
             # What git remembers of the files' times is from before; only differences that are real may stay.
             refresh = ("update-index", "-q", "--refresh")
+            # 1 is no failure: files differ from the index, which is what was put aside.
             self._runner.change(*refresh, env=_using(index), ok=(0, 1), pass_fds=self._inherited())
             self._install(index)
 

@@ -27,6 +27,7 @@ from perfcore_vcs_git.discovery import Places
 _WHOLE = ("core.sparseCheckout=false", "core.splitIndex=false")
 _SUBMODULE = b"160000"  # its mode in a tree of git
 _HALF_MADE = "/commondir"  # the file of its folder that git writes last
+# Seconds between tries, 0.9 together: the other process writes a few small files.
 _WAITS = (0.02, 0.05, 0.1, 0.2, 0.5)
 
 

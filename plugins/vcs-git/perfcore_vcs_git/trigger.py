@@ -44,6 +44,7 @@ def _line(command: Sequence[str]) -> bytes:
         raise VersionError("there is no command that a hook could run")
     words = b" ".join(os.fsencode(shlex.quote(word)) for word in command)
     # Not before git's own variables are gone: they would point a git in the measured command at this repository.
+    # From /dev/null, since post-receive has the pushed refs as its input; `|| :`, since its failure is not git's.
     return b"( unset $(git rev-parse --local-env-vars); exec " + words + b" ) </dev/null || :"
 
 
@@ -73,6 +74,7 @@ def _with_block(hook: Path, line: bytes) -> bytes:
             f"{printable(str(hook))} is there but not executable, so git does not run it",
             hint="make it executable, or move it away",
         )
+    # Taken out first, so that installing again replaces the block and never adds a second one.
     first, newline, remainder = _BLOCK.sub(b"", old).partition(b"\n")
     if not _SHELL.match(first):
         raise VersionError(
@@ -92,6 +94,7 @@ def _write(hook: Path, text: bytes) -> None:
 
 
 def _umask() -> int:
+    # There is no call that only reads it.
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

@@ -29,15 +29,23 @@ from perfcore_vcs_tagit.ignore import OURS
 from perfcore_vcs_tagit.objects import CHUNK, Sink
 from perfcore_vcs_tagit.tree import FILE, LINK, PERMISSIONS, as_text, build
 
+# Bounds for archives that were made to harm. 8 GiB is more than releases of source code have, and `--limit` allows
+# more. 250,000 members are three times those of the Linux kernel's sources; each stays in memory until all are checked.
 LIMIT = 8 << 30
 _MEMBERS = 250_000
+# PATH_MAX and NAME_MAX of Linux (limits.h).
 _PATH, _NAME = 4096, 255
+# Bytes that tarfile may ask for at once, and for all headers of one member: some megabytes of comments in them would
+# keep gigabytes in memory. An honest header has a few kilobytes.
 _READ = 16 << 20
 _HEADER = 1 << 20
+# Of sparse files, which tar lists one by one; tarfile keeps a tuple for each.
 _HOLES = 100_000
+# What a tar has besides content: 4 KiB of headers and padding for each of the most members.
 _OVERHEAD = 1 << 30
 _FOLLOWED = 40  # links, as Linux follows (MAXSYMLINKS)
 _BLOCK = 512  # bytes of a block of tar (POSIX.1)
+# A file that its owner cannot read could not be saved again.
 _READABLE = 0o400
 # What zipfile and tarfile let out where they are lost, such as an IndexError for a member without a name.
 _DAMAGE = (
@@ -51,6 +59,7 @@ _OPENERS: Mapping[bytes, Callable[[IO[bytes]], Any]] = {
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\0": lzma.LZMAFile,
 }
+# O_NONBLOCK: opening a pipe would wait for somebody who writes to it.
 _OPEN = os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
@@ -153,6 +162,7 @@ class _Members:
         """Where a member belongs, seen from the root of the archive."""
         raw = name.encode("utf-8", "surrogateescape")
         parts = [component for component in raw.split(b"/") if component not in (b"", b".")]
+        # A letter and a colon, and backslashes: absolute on Windows, where the version may be checked out later.
         if raw.startswith((b"/", b"\\")) or raw[1:2] == b":" or b".." in raw.replace(b"\\", b"/").split(b"/"):
             raise self.refusal(f"the member {as_text(raw)[:200]} points outside of it")
         if b"\0" in raw or len(raw) > _PATH or any(len(component) > _NAME for component in parts):
@@ -209,6 +219,8 @@ def _add_tar_member(tar: tarfile.TarFile, member: tarfile.TarInfo, gathered: _Me
 def _zip(file: IO[bytes], gathered: _Members, stack: contextlib.ExitStack) -> Mapping[bytes, Member]:
     packed = stack.enter_context(zipfile.ZipFile(file))
     for info in packed.infolist():
+        # APPNOTE.TXT 4.4.2 and 4.4.15: made on Unix (3), the upper 16 bits are `st_mode`. Bit 0 of the flags (4.4.4)
+        # says that it is encrypted.
         kind = stat.S_IFMT(info.external_attr >> 16) if info.create_system == 3 else 0
         permissions = info.external_attr >> 16 & PERMISSIONS if info.create_system == 3 else 0
         if info.flag_bits & 1:
@@ -317,12 +329,14 @@ def _unpacked(file: IO[bytes], stack: contextlib.ExitStack) -> Any:
     for magic, opener in _OPENERS.items():
         if head.startswith(magic):
             return stack.enter_context(opener(file))
+    # The magic of POSIX.1 at offset 257; older tars have none, and tarfile finds out by the checksum of the header.
     if head[257:262] != b"ustar" and len(head) < _BLOCK:
         raise tarfile.ReadError("it is neither a tar nor a zip archive")
     return file
 
 
 def _is_zip(file: IO[bytes]) -> bool:
+    # A local file header, or the end of the directory where there is no file. By its bytes: people rename archives.
     return _head(file).startswith((b"PK\3\4", b"PK\5\6"))
 
 

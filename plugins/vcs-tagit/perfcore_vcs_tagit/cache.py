@@ -28,6 +28,7 @@ from perfcore import files
 _HEAD = b"tagit cache 2\n"
 _SIZES = struct.Struct("<qQ")
 _RECORD = struct.Struct("<qqqQ20s")
+# Seconds. Times of files are those of the kernel's coarse clock, which ticks every 1 to 10 ms (CONFIG_HZ).
 _PATIENCE, _PAUSE = 0.03, 0.002
 
 Seen = tuple[int, int, int, int, bytes]

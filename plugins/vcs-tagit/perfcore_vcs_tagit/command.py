@@ -29,6 +29,7 @@ from perfcore_vcs_tagit.tree import Change, Entry, Lookup, as_text
 from perfcore_vcs_tagit.version import Version
 from perfcore_vcs_tagit.version_option import print_version
 
+# 128 + SIGPIPE, as a shell tells of it; EX_SOFTWARE of sysexits.h; the code of `perf` for damaged files.
 _BROKEN_PIPE, _INTERNAL, _DAMAGE = 141, 70, 4
 _SCHEMA = 1
 _SIZE = re.compile(r"(\d{1,15})([KMGT]?)i?B?", re.IGNORECASE)
@@ -54,6 +55,7 @@ def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code. A failure is one message, and never 0 or 1."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
+            # A name that the terminal's encoding lacks would otherwise end the command with a traceback.
             stream.reconfigure(errors="backslashreplace")
     try:
         with _terminations():
@@ -67,6 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     except typer.TyperException as error:
         return _complain_of_usage(error)
     except BrokenPipeError:
+        # Python flushes standard output once more when it ends, and would complain of the pipe again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except (KeyboardInterrupt, typer.Abort) as error:

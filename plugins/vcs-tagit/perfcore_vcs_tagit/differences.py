@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from perfcore.text import printable
 from perfcore_vcs_tagit.tree import Change, Entry
 
+# difflib takes quadratic time at worst.
 LIMIT = 1 << 20
 Read = Callable[[bytes, Entry], bytes | None]
 """Gives a path's content at an entry; None where it is larger than the limit."""
@@ -41,6 +42,7 @@ def _lines(path: bytes, entry: Entry | None, read: Read) -> list[str] | None:
     if entry is None:
         return []
     content = read(path, entry)
+    # As git tells binary files: a NUL is in no text.
     if content is None or b"\0" in content:
         return None
     lines = os.fsdecode(content).split("\n")

@@ -26,6 +26,7 @@ from perfcore_vcs_tagit.failures import shown
 from perfcore_vcs_tagit.line import is_id
 
 _FORMAT = 1
+# A journal has some hundred bytes.
 _LIMIT = 1 << 16
 _PACK, _NO_PACK = re.compile(r"([0-9a-f]{40}\.pack)?"), ""
 

@@ -28,8 +28,12 @@ from perfcore_vcs_tagit.failures import shown
 FIRST_LINE = "main"
 _HEAD = "tagit 1\n"
 _ID = re.compile(r"[0-9a-f]{40}")
+# Room for more than a million names.
 _LIMIT = 1 << 28
+# Bytes: below the 255 of a file name, which an export may make of it.
 _LONGEST = 200
+# What git forbids in names (git-check-ref-format(1)), so that each can be one of git's; `~` and `^` lead back from a
+# version here too, and `@` stands between a number and a place (`0@p`).
 _FORBIDDEN = frozenset("~^:*?[\\@")
 
 
@@ -68,6 +72,7 @@ def is_id(text: str) -> bool:
 
 def valid(name: str, what: str = "tag") -> str:
     """A name for a tag or a line, in Unicode's composed form. UsageError where it cannot be one."""
+    # Two names that look alike, composed and decomposed, would otherwise be two tags.
     name = unicodedata.normalize("NFC", name)
     reason = _complaint(name)
     if reason is not None:

@@ -28,6 +28,7 @@ from perfcore_vcs_tagit.scan import Rules, Scan
 from perfcore_vcs_tagit.tree import Change, Lookup
 from perfcore_vcs_tagit.version import Version
 
+# Seconds for another process: saving a small tree takes less, and nobody waits for a large one without a word.
 _PATIENCE = 10.0
 
 

@@ -21,7 +21,9 @@ from perfcore_vcs_tagit.tree import FILE, FOLDER, LINK, PERMISSIONS, Entry, as_t
 _OPEN = os.O_RDONLY
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW", "O_NONBLOCK"):
     _OPEN |= getattr(os, _flag, 0)
+# A file that is written once while it is read is whole the second time; one that always grows, as a log, never is.
 _TRIES = 3
+# Most files are smaller: read in one call, and compressed in one where they are new.
 _SMALL = 1 << 16
 
 

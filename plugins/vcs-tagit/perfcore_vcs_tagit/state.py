@@ -23,6 +23,7 @@ from perfcore_vcs_tagit.objects import Writer
 from perfcore_vcs_tagit.repository import Repository
 from perfcore_vcs_tagit.scan import Scan
 
+# Seconds: whoever holds the lock is putting a whole working tree back.
 _PATIENCE = 60.0
 
 
@@ -137,6 +138,7 @@ class State:
     def _restore(self, state: Journal, token: str) -> None:
         if state.token != token:
             raise VersionError(f"the state that was put aside is {state.token}, not {printable(token)}")
+        # The head is set last: where it is at the goal, all files were written, and only the journal is left.
         if state.goal is None or state.goal != self._repository.refs().head:
             snapshot = self._repository.look()
             move = self._move(snapshot, state.tree)

@@ -19,6 +19,7 @@ from perfcore.text import printable
 from perfcore_vcs_tagit.objects import Objects, Sink, identify
 
 FOLDER, LINK, FILE = stat.S_IFDIR, stat.S_IFLNK, stat.S_IFREG
+# All nine bits, where git keeps the executable one alone: vendor drops and build folders have others.
 PERMISSIONS = 0o777
 EMPTY = identify("tree", b"")
 _ENTRY = re.compile(rb"([1-7][0-7]{4,5}) ([^\0/]+)\0(.{20})", re.DOTALL)
@@ -85,6 +86,7 @@ def decode(content: bytes, id: str = "") -> tuple[Entry, ...]:
         if match is None:
             raise FormatError(f"the tree {id} is damaged")
         mode, name = int(match[1], 8), match[2]
+        # In order and each once, so that equal folders have one id; `.` and `..` would be written outside of the tree.
         if name in (b".", b"..") or name <= last or not _is_mode(mode):
             raise FormatError(f"the tree {id} has an entry that cannot be: {as_text(name)}")
         entries.append(Entry(name, mode, match[3].hex()))

@@ -20,10 +20,12 @@ from perfcore_vcs_tagit.ignore import OURS
 from perfcore_vcs_tagit.objects import Objects
 from perfcore_vcs_tagit.tree import FOLDER, PERMISSIONS, Change, Entry, Get, Lookup, as_text, walk
 
+# O_EXCL and O_NOFOLLOW: nothing is ever written through a link that somebody put in the way.
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 for _flag in ("O_BINARY", "O_CLOEXEC", "O_NOFOLLOW"):
     _NEW |= getattr(os, _flag, 0)
 _LISTED = 5
+# Characters that Windows allows in no name; it also drops dots and blanks at the end of one.
 _WINDOWS = frozenset('\\:*?"<>|')
 
 
@@ -72,6 +74,7 @@ class Move:
     def go(self) -> dict[bytes, Seen]:
         """Do it; gives what the written files are."""
         with told("write the working tree"):
+            # Backwards in the order of paths: what is in a folder goes before the folder.
             for change in reversed(self.changes):
                 if change.old is not None:
                     _remove(os.path.join(self._place, change.path))
@@ -138,6 +141,7 @@ def _write(objects: Objects, place: bytes, path: bytes, entry: Entry) -> Seen | 
                 while view:
                     view = view[file.write(view) :]
         if sys.platform != "win32":
+            # After it was written: the file is made readable by its owner alone, whatever its mode will be.
             os.fchmod(fd, entry.mode & PERMISSIONS)
         return see(os.fstat(fd), entry.id)
     except BaseException:
@@ -155,6 +159,7 @@ def _link(to: bytes, target: bytes) -> None:
 
 
 def _refuse_name(path: bytes) -> None:
+    # macOS and Windows ignore case: `.PERF` would be written over `.perf`.
     names = path if sys.platform == "linux" else path.lower()
     if not OURS.isdisjoint(names.split(b"/")):
         raise VersionError(f"{as_text(path)} cannot be part of a version")

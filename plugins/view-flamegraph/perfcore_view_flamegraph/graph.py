@@ -63,6 +63,7 @@ class Graph:
     def totals(self, own: Sequence[Number]) -> list[Number]:
         """What each node took with all that it called."""
         total = list(own)
+        # A node stands behind its parent, so one pass from the end adds up whole subtrees.
         for node in range(len(total) - 1, ROOT, -1):
             total[self.parent[node]] += total[node]
         return total
@@ -108,6 +109,7 @@ def culled(whole: Graph, share: float) -> Graph:
         least = share * total[ROOT]
         for node, amount in enumerate(total):
             visible[node] |= amount >= least
+    # Also where the share is 100 %, and rounding makes the whole less than itself.
     visible[ROOT] = 1
     order, stands = _without(whole.parent, visible)
     frames = [*whole.frames, Frame(SMALLER)]
@@ -164,6 +166,7 @@ def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[
             continue
         sums = [_sums(side_column, rows, stacks) for side_column in columns]
         totals = [sum(values) for values in sums]
+        # A difference whose two sides are not beside it; where they are, they are what is drawn.
         if min(map(min, sums)) < 0:
             refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
         elif not any(totals) or not all(map(math.isfinite, totals)):

@@ -51,12 +51,14 @@ def boxes(graph: Graph, metric: Metric, *, least: float, order: str = "value", i
     work stand at the root, and their callers upon them."""
     root = _inverted(graph, metric) if inverted else _downwards(graph, metric, least)
     names = [frame.name for frame in graph.frames]
+    # Names behind the totals, so that equal boxes stand in the same order in every picture.
     key: _Key = (lambda node: names[node.frame]) if order == "name" else (lambda node: (-node.total, names[node.frame]))
     return list(_placed(root, key, least))
 
 
 def _placed(root: _Node, key: _Key, least: float) -> Iterator[Box]:
     root_total = root.total
+    # A stack of our own: the stacks of recursive programs are deeper than Python's recursion limit of 1,000.
     waiting = [(root, 0, 0.0)]
     while waiting:
         node, depth, start = waiting.pop()

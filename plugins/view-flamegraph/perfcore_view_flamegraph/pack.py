@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 _EXACT = 2**53  # the integers that JavaScript numbers hold exactly
+# Of zlib, its default: a compromise between the time to write a page and its size.
 _LEVEL = 6
 
 
@@ -36,6 +37,7 @@ def pack(graph: Graph, head: Mapping[str, Any]) -> str:
     described = {"format": FORMAT, "nodes": len(graph), "columns": [planes for planes, _ in columns], **head}
     text = json.dumps(described, separators=(",", ":")).encode("ascii")
     squeezer = zlib.compressobj(_LEVEL)
+    # Chunk by chunk, so that the uncompressed whole of a large tree is never in memory.
     parts = [squeezer.compress(chunk) for chunk in (struct.pack("<I", len(text)), text, *(data for _, data in columns))]
     return base64.b64encode(b"".join([*parts, squeezer.flush()])).decode("ascii")
 
@@ -60,6 +62,7 @@ def _column(values: Sequence[Number]) -> tuple[int | None, bytes]:
         with contextlib.suppress(TypeError):  # for a number that is not whole
             data = _little("Q", values)
             planes = (int(highest).bit_length() + 7) // 8
+            # Only as many planes as the largest number needs: the high bytes of all others are zero.
             return planes, b"".join(data[plane::8] for plane in range(planes))
     return None, _little("d", map(float, values))
 

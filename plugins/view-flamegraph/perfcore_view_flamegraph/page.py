@@ -71,9 +71,11 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 
 def _digest(text: str) -> str:
     """As a content security policy names what may run."""
+    # The policy allows these hashes and nothing else: a script that a name might smuggle into the page does not run.
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _source(name: str) -> str:
     text = resources.files("perfcore_view_flamegraph").joinpath(name).read_text(encoding="utf-8")
+    # A checkout on Windows may have CR LF, of which browsers make LF before they hash (HTML: newlines are normalized).
     return text.replace("\r\n", "\n")

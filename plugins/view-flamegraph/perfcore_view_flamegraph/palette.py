@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 Point: TypeAlias = tuple[float, float, float]
 
+# A compromise: with more hues, now 22.5 degrees apart, neighbours look alike; with fewer, more files share one.
 HUES, TONES = 16, 3
 STEPS = 10
 """Steps of the scale of changes on each side of "the same"."""
@@ -61,6 +62,7 @@ def _module(name: str, place: str) -> str:
 
 
 def _spread(text: str, ways: int) -> int:
+    # Not Python's `hash`, which differs from process to process: a function keeps its colour in every picture.
     return zlib.crc32(text.encode("utf-8", "backslashreplace")) % ways
 
 
@@ -89,10 +91,12 @@ def _hex(lab: Point) -> str:
 
 
 def _gamma(value: float) -> float:
+    # The transfer function of sRGB (IEC 61966-2-1).
     return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
 
 
 def _luminance(color: str) -> float:
+    # Relative luminance (WCAG 2): the inverse of that function, weighted as in ITU-R BT.709.
     parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
     red, green, blue = (
         channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in parts
@@ -100,5 +104,7 @@ def _luminance(color: str) -> float:
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
+# Blue for less and orange for more, which also those tell apart who do not see red from green. The contrast of every
+# colour with the text is at least 5.5, where WCAG 2 asks for 4.5 (1.4.3, level AA).
 LIGHT = _palette((0.80, 0.84, 0.88), 0.085, (0.66, 0.13, 250), (0.90, 0, 0), (0.72, 0.16, 55), "#161616")
 DARK = _palette((0.41, 0.45, 0.49), 0.085, (0.50, 0.14, 252), (0.34, 0, 0), (0.51, 0.125, 50), "#f7f7f7")

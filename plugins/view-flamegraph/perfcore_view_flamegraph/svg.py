@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from perfcore_view_flamegraph.graph import Frame, Graph, Metric
     from perfcore_view_flamegraph.layout import Box
 
+# Pixels. LETTER is the width of a character of 11 pixels in the widest of these fonts (0.602 em in DejaVu Sans Mono is
+# 6.62): SVG cannot cut a text that is too long for its box.
 ROW, EDGE, LETTER = 18, 10, 6.65
 _HEAD, _LEGEND = 46, 24
 _FONT = "11px ui-monospace,SFMono-Regular,Menlo,Consolas,DejaVu Sans Mono,monospace"
@@ -76,6 +78,7 @@ def _drawn(box: Box, frame: Frame, metric: Metric, whole: Number, y: float, widt
     label = f"{_sign(*box.sides)} {frame.name}" if box.sides and box.sides[0] != box.sides[1] else frame.name
     visible_text = clip(label, int((wide - 6) / LETTER)) if wide > 3 * LETTER else ""
     text = f'<text x="{x + 3:.2f}" y="{y + 12.5:g}">{escape(visible_text)}</text>' if visible_text else ""
+    # The gap tells neighbours apart; of a box of three pixels it would take a third.
     gap = 1 if wide > 3 else 0
     return (
         f"<g><title>{escape(_told(box, frame, metric, whole))}</title>"

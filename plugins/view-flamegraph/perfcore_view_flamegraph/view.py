@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _BETWEEN = " -> "
 _SHORT = 10
+# Pixels of an SVG: thinner boxes are a blur. flamegraph.pl draws them from 0.1 on, and a browser took 9 s to open its
+# picture of a profile of 20,777 nodes.
 _THINNEST = 0.5
 
 

@@ -95,6 +95,7 @@ def _range(change: Change) -> str:
 
 def _positions(points: Sequence[Point], changes: Sequence[Change]) -> dict[int, str]:
     """The mark of each change at the first point of the version that shows it; code outranks machine."""
+    # Backwards, so that the first of several points of a version stays.
     indices = {point.version.id[:_SHORT]: index for index, point in reversed(list(enumerate(points)))}
     order = sorted(changes, key=lambda change: change.kind != "machine")
     return {indices[change.target]: _MARKS.get(change.kind, "") for change in order if change.target in indices}

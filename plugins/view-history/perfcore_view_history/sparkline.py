@@ -7,6 +7,7 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
+# U+2581 to U+2588, the lower eighths of a block; for terminals without them as many signs that grow darker.
 BLOCKS = "▁▂▃▄▅▆▇█"
 PLAIN = "_.:-=+*#"
 MISSING = " "
@@ -35,6 +36,7 @@ def columns_of(amounts: Sequence[float | None], columns: int) -> list[Sequence[f
     count = len(amounts)
     if count <= columns:
         return [[amount] for amount in amounts]
+    # Rounded up, which makes column k of exactly those places that `column_of` puts there.
     edges = [-(-count * column // columns) for column in range(columns + 1)]
     return [amounts[start:end] for start, end in itertools.pairwise(edges)]
 
@@ -51,5 +53,6 @@ def _median(part: Sequence[float | None]) -> float | None:
 def _level(amount: float, low: float, high: float, count: int) -> int:
     span = high - low
     if not span or not math.isfinite(span):
+        # A level line stands in the middle: at the bottom it would look like nothing.
         return count // 2 - 1
     return min(count - 1, int((amount - low) / span * count))

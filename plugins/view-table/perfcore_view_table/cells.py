@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     Cells = Callable[[Sequence[int]], list[str]]
 
+# Rows: enough that a call of `write` costs nothing, few enough that the text of a huge table is never in memory.
 CHUNK = 4096
 
 

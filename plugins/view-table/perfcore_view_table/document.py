@@ -73,6 +73,7 @@ def _number(column: Column) -> Callable[[Any], str]:
 def _float(value: float) -> str:
     if math.isfinite(value):
         return repr(value)
+    # RFC 8259 has no such numbers, and many readers refuse what Python's `json` writes for them.
     return '"NaN"' if math.isnan(value) else '"Infinity"' if value > 0 else '"-Infinity"'
 
 

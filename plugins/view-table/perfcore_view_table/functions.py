@@ -27,6 +27,7 @@ def with_functions(table: Table, profile: Profile) -> Table:
         return table
     codes: dict[str, int] = {_UNKNOWN: 0}
     of_stack = [codes.setdefault(_function(call_stacks, stack), len(codes)) for stack in range(len(call_stacks))]
+    # From codes and a dictionary, as columns keep text: no text for each of a million rows.
     function_column = from_buffer(
         ColumnSpec(NAME, "str"),
         array("I", [of_stack[stack] if stack >= 0 else 0 for stack in rows]),

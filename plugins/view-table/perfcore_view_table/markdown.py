@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Output
     from perfcore_view_table.selection import Selection
 
+# What GitHub's Markdown may interpret within a cell, `$` for its formulas.
 _MARKUP = re.compile(r"[\\`*_\[\]|~$]")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 

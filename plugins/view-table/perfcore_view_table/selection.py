@@ -43,6 +43,7 @@ def select(profile: Profile, name: str, settings: TableSettings, most: int | Non
     rows: Sequence[int] = range(table.rows)
     if settings.filter is not None:
         rows = matching(parse(settings.filter), table)
+    # The least important first: sorting is stable, so the last one decides.
     for column, descending in reversed(list(_sort_keys(table, settings.sort))):
         rows = _ordered(column, rows, descending)
     bounded = settings.head is None and settings.tail is None and most is not None
@@ -126,6 +127,7 @@ def _sort_value(column: Column) -> Callable[[int], Any]:
     if column.dtype != "str":
         return column.data.tolist().__getitem__
     rank = {text: position for position, text in enumerate(sorted(set(column.dictionary)))}
+    # Texts are sorted once in the dictionary; rows then compare numbers.
     ranks = [rank[text] for text in column.dictionary]
     codes = column.data
     return lambda row: ranks[codes[row]]

@@ -28,6 +28,7 @@ def write(selections: Sequence[Selection], output: Output, *, raw_text: bool = F
     on_terminal = output.width is not None and output.path is None
     field = _shown if on_terminal else quoted
     script = Script(text=field if raw_text else lambda text: field(inert(text)), number=lambda column: repr, missing="")
+    # As bytes, since a text file of Python on Windows would make CR CR LF of the line ends.
     send = output.write if on_terminal else lambda text: output.write_bytes(text.encode("utf-8"))
     names = list(dict.fromkeys(name for selection in selections for name in selection.table.names))
     if not names:
@@ -46,6 +47,7 @@ def write(selections: Sequence[Selection], output: Output, *, raw_text: bool = F
 def quoted(text: str) -> str:
     """A text as a field; in quotes where it must be, and where it is empty but not missing."""
     text = unicode(text)
+    # Blanks at the ends are part of a field in RFC 4180, but many readers drop them without quotes.
     if text and not any(c in text for c in ',"\r\n') and text.strip() == text:
         return text
     return '"' + text.replace('"', '""') + '"'

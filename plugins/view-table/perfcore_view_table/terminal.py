@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfcore_view_table.selection import Selection
 
 _GAP = "  "
+# Columns. A text that is cut shorter says nothing; a wider one pushes what stands behind it out of sight.
 _LEAST = 8
 _WIDEST = 100
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from perfcore.model import ViewData
     from perfcore_view_table.selection import Selection
 
+# About a screen; what was left out is told, with the option that shows it.
 TERMINAL_ROWS = 40
 _BY_SUFFIX = {".csv": "csv", ".md": "markdown", ".json": "json"}
 

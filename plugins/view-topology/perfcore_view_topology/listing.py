@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from perfcore_view_topology.readings import Metric
     from perfcore_view_topology.scene import Moved, Scene, Side
 
+# Rows of the table and of what moved, which together with the picture are about two screens; and columns of a label.
 ROWS = 32
 _SHIFTS, _LABEL = 8, 36
+# Levels that usually have so many parts that what moved is told of all together.
 _FINE = ("l2", "l1", "core", "thread")
-"""Levels that usually have so many parts that what moved is told of all together."""
 
 
 def write_moved(scene: Scene, drawing: Pen) -> None:

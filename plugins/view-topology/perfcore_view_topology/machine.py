@@ -237,6 +237,7 @@ def _divides(keys: _Keys, others: _Keys) -> bool:
 
 def _extent(parts: Mapping[int, Part]) -> float:
     """How many CPUs the part of a CPU holds on the average: what is larger is drawn around what is smaller."""
+    # The mean over CPUs, not over parts: a level of which one part is large and many are small counts as large.
     return sum(size * size for size in Counter(parts.values()).values()) / len(parts)
 
 

@@ -157,6 +157,7 @@ def _colors(found: Palette) -> dict[str, Any]:
 def _embedded(data: Mapping[str, Any]) -> str:
     """JSON of which no sign means anything to HTML."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    # `</script>` and `<!--` mean something within a script element, whatever its type. To JSON escapes are the same.
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from perfcore_view_topology.readings import Metric
     from perfcore_view_topology.scene import Side
 
+# SGR parameters of ECMA-48; `38;5;N` is colour N of xterm's palette of 256: blue for less, orange for more, and from
+# grey over green to blue for amounts. The signs say the same without colour.
 BOLD, DIM, LESS, MORE = "1", "2", "38;5;32", "38;5;172"
 _HEAT = ("2", "38;5;109", "38;5;73", "38;5;37", "38;5;31", "38;5;32", "38;5;33", "38;5;63")
 _WIDE = 100
@@ -81,6 +83,7 @@ class Pen:
         reading = side.reading(self.metric.name, [cpu])
         if reading is None:
             return Text(self.signs.none.ljust(room), DIM)
+        # A bar that rounds to nothing still shows that something was counted.
         step, length = self._step(reading.value), round(room * self._share(reading.value))
         drawn = self.signs.bar * length or (self.signs.least if step else "")
         return Text(drawn.ljust(room), _HEAT[step])

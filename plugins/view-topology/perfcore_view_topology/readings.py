@@ -24,6 +24,7 @@ Counts: TypeAlias = "Mapping[int, Mapping[int, Number]]"
 NO_CPU = -1
 """Stands for the CPU of what was counted at no known place."""
 _NUMBERS = ("i64", "u64", "f64")
+# Far above the rounding of a division and far below any real difference of two formulas.
 _NEAR = 1e-9
 
 
@@ -95,9 +96,11 @@ class Ratio(Metric):
         above, below = _by_run(self.above, cpus), _by_run(self.below, cpus)
         runs = [run for run in above if below.get(run)]
         per_run = _finite(self.scale * above[run] / below[run] for run in runs)
+        # Without a run whose ratio is no number, the whole would be of fewer runs than it says.
         if len(per_run) < len(runs) or not runs:
             return None
         under = sum(below[run] for run in runs)
+        # The ratio of sums, not the mean of ratios: a run that counted little says little.
         overall = self.scale * sum(above[run] for run in runs) / under if under else math.nan
         return Reading(overall, min(per_run), max(per_run), len(per_run)) if math.isfinite(overall) else None
 
@@ -131,6 +134,7 @@ def _mpki(name: str, event: str) -> Formula:
     return Formula(f"{name}_mpki", event, "PAPI_TOT_INS", "misses per 1,000 instructions", 1000.0)
 
 
+# Several of one name: which one a collector used depends on the events that the processor can count.
 FORMULAS = (
     Formula("ipc", "PAPI_TOT_INS", "PAPI_TOT_CYC", "instructions per cycle"),
     Formula("branch_miss_rate", "PAPI_BR_MSP", "PAPI_BR_INS", "mispredicted share of branches"),

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 DETAILED = 16
 """A machine of so many threads has a line for each; a larger one a cell."""
+# On a larger machine, parts of so many threads have no line of their own, nor those that would make more lines.
 _SMALL, _LINES = 4, 64
-"""On a larger machine, parts of so many threads have no line of their own, nor those that would make more lines."""
 
 
 @attrs.frozen
@@ -48,6 +48,7 @@ def rows(sides: Sequence[Side]) -> list[Row]:
     """The lines of one side, or of two sides of one machine."""
     machine = sides[0].machine
     detailed = len(machine.cpus) <= DETAILED
+    # A core has at most four or eight threads; what is left has about 64 lines, whatever the size of the machine.
     small = 0 if detailed else max(_SMALL, len(machine.cpus) // _LINES)
     layout_rows = [row for box in machine.boxes for row in _rows(box, 0, small)]
     if detailed:

@@ -26,8 +26,8 @@ _DIVIDED = {
     "sampled": "each thread's counts given to the CPU where it was seen",
 }
 _LONG = 200
+# Where fewer than one in so many numbers is a CPU, what lies between is not told.
 _SPARSE = 8
-"""Where fewer than one in so many numbers is a CPU, what lies between is not told."""
 
 
 @attrs.frozen
@@ -123,6 +123,7 @@ class Scene:
             for cpu in (*side.machine.cpus, *side.unknown)
             if (reading := side.reading(metric, [cpu]))
         ]
+        # 0 is always on the scale, or else the thread with the least would look idle.
         return min(0.0, *readings, 0.0), max(0.0, *readings, 0.0)
 
     def moved(self, metric: str) -> tuple[Moved, ...]:
@@ -130,6 +131,7 @@ class Scene:
         if len(self.sides) != 2:
             return ()
         telling = {level for side in self.sides for level in side.machine.telling}
+        # Packages and NUMA nodes have roles on any machine; cores of one number are unrelated on another.
         telling &= set(LEVELS) if self.comparable else {"package", "numa"}
         levels = [level for level in LEVELS if level in telling and not self._as_threads(level)]
         levels += ["kind", "thread"] if self.comparable else ["kind"]
@@ -199,6 +201,7 @@ def _moved(sides: Sequence[Side], metric: str, level: str) -> Moved | None:
     shifts = tuple(
         Shift(component, before.get(component, 0.0), after.get(component, 0.0)) for component in {**before, **after}
     )
+    # Half of the sum of all differences of shares, the distance of total variation: what came is what went.
     return Moved(level, sum(max(0.0, shift.after - shift.before) for shift in shifts), shifts)
 
 

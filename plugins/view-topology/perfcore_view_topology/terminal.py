@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perfcore_view_topology.rows import Row
     from perfcore_view_topology.scene import Scene, Side
 
+# Columns: label, bar and a number of ten columns or so beside them fit into a terminal of 80.
 _BAR, _LABEL = 24, 36
 _GAP = "  "
 

@@ -115,6 +115,7 @@ def _write(path: Path, size: int, seed: int, width: int) -> Path:
     with path.open("wb") as file:
         for start in range(0, size, block):
             content = bytearray(numbers.randbytes(block).translate(_BYTES))
+            # A block is a whole number of lines, so that lines end in the same columns of each.
             content[width - 1 :: width] = b"\n" * (block // width)
             del content[size - start :]
             if start + block >= size:

@@ -13,6 +13,7 @@ from perfcore.hookspecs import KINDS
 from perfcore.plugins.installed import HOOK
 from perfcore.text import brief
 
+# With the longest prefix, `perfcore-postprocess-`, the name of a distribution has 49 characters at most.
 LONGEST = 28
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 _SHORT: Mapping[str, str] = {

@@ -13,6 +13,7 @@ from perfcore_testing.kit.run_contract import Law
 
 SCHEMA = 1
 _COLORS = {"passed": "green", "failed": "red", "not applicable": "dim"}
+# Cases of a law: the first few tell the mistake, and the number of the others is told.
 _SHOWN = 3
 _INDENT = " " * 16
 

@@ -22,6 +22,7 @@ from perfcore.plugins.installed import PluginInfo
 from perfcore.text import printable
 
 LAWS = "perfcore_testing.laws"
+# Characters of what pytest said last: the end of a traceback, which names the error.
 _TAIL = 2000
 _TEST = """\
 from pathlib import Path
@@ -31,6 +32,7 @@ from perfcore_testing.laws import contract_of
 TestPlugin = contract_of({kind!r}, {name!r}, {options!r}, Path({folder!r}))
 """
 _SETTINGS = "[pytest]\naddopts = -q\n"
+# Variables of the user's own pytest would change which laws run, and colours what is read here.
 _FOREIGN = ("PYTEST_", "PY_COLORS", "FORCE_COLOR")
 
 Progress = Callable[[int, int, str], None]
@@ -130,6 +132,7 @@ def _run(
     variables = {name: value for name, value in environ.items() if not name.startswith(_FOREIGN)}
     output: list[str] = []
     done = 0
+    # Plugins of pytest that happen to be installed may reorder, repeat or time out the laws.
     with _process(argv, place, {**variables, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}) as process:
         timer = threading.Timer(trial.timeout, _kill, [process])
         timer.start()

@@ -25,6 +25,7 @@ _OBSERVED: Mapping[str, str] = {
     "environment": "environment",
     "registered": "profile_registered",
 }
+# The ranges of perfcore itself, for what a template imports.
 _NEEDED = {"attrs": "attrs>=23.2", "typer": "typer>=0.26,<0.29"}
 
 

@@ -95,6 +95,7 @@ class FileLaws(VcsLaws):
             assert complete.read_file(new, name) == data + b"new", name
 
     def test_a_large_file_is_read_whole(self, complete: Vcs, script: Script) -> None:
+        # 3 MiB: more than a pipe holds, so who reads it in one call gets a part.
         large = os.urandom(1 << 16) * 48
         assert complete.read_file(script.version("large", {"large": large}), "large") == large
 
