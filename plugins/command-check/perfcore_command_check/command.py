@@ -26,6 +26,8 @@ class _Check(TyperCommand):
     """`check`, whose first word may be the name of a plugin's command below it: `check.ack` is `perf check ack`."""
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
+        if parent is None:  # called without `perf` around it, as its contract does
+            return super().make_context(info_name, args, parent=parent, **extra)
         name = f"check.{args[0]}" if args else ""
         console = console_of(parent)
         if name in console.plugins.commands():
