@@ -108,5 +108,5 @@ class CheckResult:
 
 
 def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without numbers that JSON cannot write."""
+    # JSON has neither NaN nor infinity (RFC 8259, section 6).
     return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}

@@ -189,6 +189,7 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
         low=min(values),
         high=max(values),
         spread=(upper - lower) / abs(median) if median else None,
+        # Of four values none can lie beyond the outer fences of their own quartiles.
         outliers=sum(1 for v in values if v > upper + reach or v < lower - reach) if len(values) >= 5 else 0,
     )
 
@@ -196,5 +197,5 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
 def _quartiles(values: Sequence[float]) -> tuple[float, float]:
     if len(values) < 2:
         return values[0], values[0]
-    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")  # type 7 of Hyndman and Fan (1996)
     return lower, upper
