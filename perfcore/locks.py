@@ -26,7 +26,7 @@ if sys.platform == "win32":
     _TO_LOOK = os.O_RDWR
 
     def _take(fd: int, *, shared: bool) -> None:
-        os.lseek(fd, 0, os.SEEK_SET)
+        os.lseek(fd, 0, os.SEEK_SET)  # Windows locks bytes from the current position on
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
     def _give(fd: int) -> None:
@@ -40,6 +40,7 @@ else:
     _TO_LOOK = os.O_RDONLY
 
     def _take(fd: int, *, shared: bool) -> None:
+        # Not lockf(3): POSIX drops its locks when the process closes any descriptor of the file.
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def _give(fd: int) -> None:

@@ -50,7 +50,7 @@ class Location(NamedTuple):
 def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping[str, Any] | None) -> Location:
     """The repository around `start`, whose plugins are registered. NotFoundError where no folder up from it has a
     `.perf`."""
-    home = _home_above(start) or _home_by_vcs(start, plugins)
+    home = _home_above(start) or _home_by_vcs(start, plugins)  # above linked trees there is none
     if home is None:
         raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))
     local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
@@ -59,7 +59,7 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
     _register_local(plugins, Config((local,)), {"local": home}, trust)  # one of them may be the VCS
     root = _working_tree(home, start, _text_of(local, "vcs", "name"), plugins)
     config = load_config(root, places, local=local, overrides=overrides)
-    plugins.disabled |= frozenset(config.get("plugins.disabled"))
+    plugins.disabled |= frozenset(config.get("plugins.disabled"))  # before anything of them is imported
     folders: dict[LayerName, Path] = {
         "user": places.config.parent,
         "project": root,
