@@ -82,5 +82,5 @@ def moment(nanoseconds: int) -> str:
     """Local date and time, to the second."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(nanoseconds / 1e9))
-    except (OverflowError, ValueError, OSError):
+    except (OverflowError, ValueError, OSError):  # no such year in the C library
         return "?"

@@ -93,6 +93,7 @@ def with_options(function: Callable[..., Any], options: Sequence[Option], found:
 
     all_parameters = [*parameters, *added.values()]
     command.__signature__ = inspect.Signature(all_parameters)  # type: ignore[attr-defined]
+    # Typer reads parameters off the signature and the annotations.
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in all_parameters}
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__

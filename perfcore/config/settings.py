@@ -205,7 +205,7 @@ def _convert_one(option: Option, value: Any, where: str) -> Any:
             f"{where}: {option.name!r} is one of {listed}; got {brief(converted)}",
             hint=nearest(str(converted), info.choices),
         )
-    if info.minimum is not None and not converted >= info.minimum:
+    if info.minimum is not None and not converted >= info.minimum:  # `not >=` refuses NaN as well
         raise UsageError(f"{where}: {option.name!r} is at least {info.minimum:g}; got {brief(converted)}")
     if info.maximum is not None and not converted <= info.maximum:
         raise UsageError(f"{where}: {option.name!r} is at most {info.maximum:g}; got {brief(converted)}")

@@ -92,7 +92,7 @@ class _Watch:
     def begin(self, observer: Observer, arguments: Mapping[str, Any]) -> None:
         with harmless(self.info, self.warn):
             answer = observer(**accepted(observer, arguments))
-            if inspect.isgenerator(answer) and next(answer, self) is not self:
+            if inspect.isgenerator(answer) and next(answer, self) is not self:  # `self` says: it ended without a yield
                 self.running = answer
 
     def failed(self, error: BaseException) -> None:

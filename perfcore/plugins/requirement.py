@@ -40,7 +40,7 @@ def _release(version: str) -> tuple[int, ...]:
 def _meets(release: tuple[int, ...], operator: str, text: str, prefix: bool) -> bool:
     bound = _release(text)
     digits = text.count(".") + 1
-    padded = (*release, *(0,) * digits)[:digits]
+    padded = (*release, *(0,) * digits)[:digits]  # PEP 440: 1.4 is 1.4.0
     bound_prefix = tuple(map(int, text.split(".")))
     if operator in ("==", "!="):
         same = padded == bound_prefix if prefix else release == bound

@@ -51,7 +51,7 @@ class LazyTables(Mapping[str, Table]):
         if name not in stacks.NAMES and not stacks.referring(table):
             return {}
         tables = stacks.renumbered({table_name: self.stored(table_name) for table_name in self})
-        self._stored.clear()
+        self._stored.clear()  # all tables are ready now
         return tables
 
     def __contains__(self, name: object) -> bool:
@@ -254,7 +254,7 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
     ids = []
     for piece in pieces.split(attrs.evolve(table, name=name)):
         ids.append(put(name, pieces.encode(piece, base)))
-        base = None
+        base = None  # the other pieces follow one another in the list
     return ids
 
 

@@ -16,6 +16,8 @@ from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, refe
 from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
 
 MAX_PIECES = 64  # of a chain, which readers join: a longer one begins anew
+# Rows of others that even a small profile may carry along: a piece. With fewer, chains begin anew more often;
+# with more, readers of small profiles decode more that is not theirs.
 _SPARE_ROWS = 65_536
 _COLUMNS = {"frames": ("function", "offset"), "stacks": ("parent", "frame")}
 _BESIDE = {"functions": ("line",)}

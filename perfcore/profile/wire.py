@@ -103,7 +103,8 @@ _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "bool": msgspec.json.Decoder(list[bool | None]),
     "str": msgspec.json.Decoder(list[str | None]),
 }
-# Where a part ends: after so many texts, or behind the next comma, which stands in texts only.
+# Where a part ends: after so many texts; in other lists behind the next comma, since no value but a text holds one.
+# All repeats are possessive (Python 3.11), so that a text without an end is looked at once.
 _TEXTS = re.compile(rb'(?>\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|null)\s*+,?+){1,%d}+' % _PART, re.DOTALL)
 _OTHERS = re.compile(rb".{%d}[^,]*+,?+|.++" % (8 * _PART), re.DOTALL)
 _DOUBLE = struct.Struct(">d")

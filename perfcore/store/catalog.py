@@ -122,7 +122,7 @@ class Catalog:
         if self._directory is None:
             return
         for name, folder in self._folders.items():
-            if folder.learned and folder.stamp:  # an empty stamp: the folder changed too recently to be told apart
+            if folder.learned and folder.stamp:  # an empty stamp: its times tell no changes
                 _write(self._directory, name, folder)
                 folder.learned = False
 
