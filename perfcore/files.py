@@ -18,7 +18,7 @@ from typing import NamedTuple
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
 
-_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)  # else Windows translates line ends
 _FLAGS = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0)  # without it, open waits for who writes to a pipe
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN  # never through a link that somebody put there
 # What network and FUSE file systems answer that cannot wait for their disk.

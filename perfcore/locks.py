@@ -17,6 +17,7 @@ from perfcore.errors import PerfError, StorageError
 from perfcore.text import printable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02  # seconds: it doubles between tries, and 20 ms are not noticed
+# A lock is made where somebody else's files may be: it is never opened through a link.
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 if sys.platform == "win32":
@@ -63,7 +64,7 @@ class Lock:
 
     def acquire(self, patience: float = 1.0) -> bool:
         """Whether it could be had in so many seconds."""
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + patience  # the time of day may be set meanwhile
         fd = os.open(self.path, _FLAGS, 0o666)
         try:
             pause = _FIRST_PAUSE

@@ -75,7 +75,7 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
 def percent(ratio: float) -> str:
     """`+4.2 %` for the ratio 1.042."""
     change = (ratio - 1) * 100
-    return f"{change:+.1f} %" if abs(change) < 1000 else f"×{ratio:.3g}"
+    return f"{change:+.1f} %" if abs(change) < 1000 else f"×{ratio:.3g}"  # +1,000 % is eleven times as much
 
 
 def width(text: str) -> int:

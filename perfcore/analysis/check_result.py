@@ -56,7 +56,7 @@ class CheckResult:
     @property
     def inconclusive(self) -> bool:
         """Whether a verdict that the rules require is inconclusive, or was not compared at all."""
-        missing = self.requires_all and bool(self.unpaired or not self.compared)
+        missing = self.requires_all and bool(self.unpaired or not self.compared)  # no comparison is doubt, too
         return missing or any(change.kind == "cannot tell" for change in self.failing)
 
     @property

@@ -201,8 +201,8 @@ def _set(console: Console, path: Path, key: str, value: Any) -> None:
 
 
 def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
-    """Trust what the user made of a file that was trusted, or that made nothing run. Commands that somebody else
-    put into it are not trusted by a change of something else."""
+    """Trust what the user made of a file that was trusted, or that made nothing run."""
+    # Commands that somebody else put into it are not trusted by a change of something else.
     if path == console.places.config:
         return
     trust = console.repository.trust

@@ -35,7 +35,7 @@ def _made(collector: str, type: str, postprocessors: tuple[str, ...]) -> str:
     return printable("+".join((collector_type, *postprocessors)))
 
 
-@functools.lru_cache
+@functools.lru_cache  # most versions are measured with the same commands
 def _label(*words: str) -> str:
     return clip(printable(" ".join(filter(None, words))), _LABEL)
 

@@ -88,6 +88,7 @@ def with_options(function: Callable[..., Any], options: Sequence[Option], found:
 
     def command(**arguments: Any) -> Any:
         given = {name.removeprefix("option_"): arguments.pop(name) for name in added}
+        # What was not given has the default of the Settings.
         values = {name: value for name, value in given.items() if value not in (None, [], ())}
         return function(**arguments, values=values)
 

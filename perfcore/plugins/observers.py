@@ -105,7 +105,7 @@ class _Watch:
             except StopIteration:
                 return
             except BaseException as own:
-                if own is error:
+                if own is error:  # it let the error through, as it should
                     return
                 raise
             self._end_of_a_second_yield()

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 CORE = "perfcore-core"
+# PEP 508: name, extras, clauses, marker; and clauses of PEP 440 whose versions are plain numbers.
 _REQUIREMENT = re.compile(r"\s*([\w.-]+)\s*(?:\[[^]]*])?\s*\(?([^;)]*)\)?\s*(;.*)?", re.ASCII)
 _CLAUSE = re.compile(r"\s*(~=|==|!=|<=|>=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?\s*", re.ASCII)
 

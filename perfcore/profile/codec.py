@@ -34,7 +34,7 @@ class LazyTables(Mapping[str, Table]):
         self._get = get
         self._ready: dict[str, Table] = {}
         self._stored: dict[str, Table] = {}
-        self._left = MAX_CELLS
+        self._left = MAX_CELLS  # what the tables to come may have
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:

@@ -201,7 +201,7 @@ class ColumnBuilder:
         if type(value) is self._fitting:
             try:
                 self._data.append(value)
-            except OverflowError:
+            except OverflowError:  # beyond 64 bits with a sign: perhaps a u64
                 self._append_slowly(value)
         elif self._dtype == "str" and type(value) is str:
             self._data.append(self._codes[value])

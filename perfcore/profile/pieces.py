@@ -182,7 +182,7 @@ def _decode_head(data: bytes, where: str, most: int) -> tuple[_Head, int]:
     end = _LENGTH.size + length
     try:
         head = _DECODER.decode(data[_LENGTH.size : end])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:  # perhaps of a newer format
         refuse_newer(data[_LENGTH.size : end], FORMAT, where)
         raise FormatError(f"{where} is damaged: {error}") from error
     refuse_newer(data[_LENGTH.size : end], FORMAT, where)

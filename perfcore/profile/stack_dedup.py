@@ -58,7 +58,7 @@ def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | 
         earlier = {}
     base = {name: chain.table for name, chain in earlier.items()}
     fresh, places = _joined(base, tables_in_order)
-    if len(set(places["function"])) < len(places["function"]):
+    if len(set(places["function"])) < len(places["function"]):  # each row has one line to stand beside it
         return None
     rows = fresh["functions"].rows + (base["functions"].rows if base else 0)
     return Share(

@@ -151,7 +151,7 @@ def to_json(wire: WireProfile) -> bytes:
     try:
         try:
             return _ENCODER.encode(_checked(wire, "the profile"))
-        except UnicodeEncodeError:
+        except UnicodeEncodeError:  # rare: only then is every text looked at
             plain = msgspec.to_builtins(wire, builtin_types=(msgspec.Raw,))
             return _ENCODER.encode(_all_encodable(plain))
     except (TypeError, RecursionError, msgspec.MsgspecError) as error:

@@ -96,7 +96,7 @@ def _encodable(text: str) -> bool:
 
 
 def _environment(job: Job) -> list[bytes]:
-    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}
+    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}  # not all UTF-8
     return [name + b"=" + value for name, value in variables.items()]
 
 

@@ -60,7 +60,7 @@ def _choose_vcs(
     for name in names:
         try:
             root = detected_root(plugins, name, directory)
-        except PluginError:
+        except PluginError:  # a broken plugin of another VCS is no obstacle
             if vcs:
                 raise
             continue

@@ -61,7 +61,7 @@ def reader(
     for name in [format] if format else repository.plugins.names("format"):
         try:
             driver = make_format(repository, name, options)
-        except PluginError as error:
+        except PluginError as error:  # a broken format does not hide the others
             if format:
                 raise
             repository.plugins.warn(f"{error} (left out)")

@@ -71,8 +71,8 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
 
 
 def _register_local(plugins: Plugins, config: Config, folders: Mapping[LayerName, Path], trust: Trust) -> None:
-    """Register the plugins in files that the configuration names. Most have none, and need no reader of them."""
-    if all("plugins" not in layer.values for layer in config.layers):
+    """Register the plugins in files that the configuration names."""
+    if all("plugins" not in layer.values for layer in config.layers):  # most name none: their reader is not imported
         plugins.register_local((), trust)
         return
     from perfcore.plugins.local import named_in
@@ -150,7 +150,7 @@ def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -
 
 def _refuse_newer(perf: Path, local: Layer) -> None:
     layout = local.values.get("format", LAYOUT)
-    if layout not in range(1, LAYOUT + 1):
+    if layout not in range(1, LAYOUT + 1):  # read as ours, it would be written into
         raise FormatError(
             f"{perf} has layout {layout}, and this perfcore knows {LAYOUT}",
             hint="a newer perfcore made it: use that one, or `pip install --upgrade perfcore`",

@@ -103,7 +103,7 @@ def pending_refs(pending: Sequence[Pending]) -> list[Ref]:
 
 def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
     revision, colon, local_name = name.rpartition(":")
-    if not colon or not revision or (not _NUMBER.fullmatch(local_name) and _is_file(cwd / name)):
+    if not colon or not revision or (not _NUMBER.fullmatch(local_name) and _is_file(cwd / name)):  # a file a:b.perf
         return None, name
     return revision, local_name
 

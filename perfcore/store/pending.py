@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JOBS = "jobs/"
 SUFFIX = ".perf"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
 
 
 @attrs.frozen(kw_only=True)
