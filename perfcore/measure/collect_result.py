@@ -16,7 +16,7 @@ from perfcore.store.pending import Pending
 from perfcore.text import quantity
 
 SCHEMA = 1
-_FENCE = 3.0  # outer fence of Tukey's box plot: 3 interquartile ranges beyond the quartiles
+_FENCE = 3.0  # outer fence of J. W. Tukey's box plot (1977): 3 interquartile ranges beyond the quartiles
 
 
 @attrs.frozen

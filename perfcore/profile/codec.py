@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfcore.profile.stack_dedup import Chain, Share
 
 INLINE_CELLS = 4096  # up to which a table stands in the JSON: a file of its own takes a block of the disk
-MAX_CELLS = 1 << 27  # of all tables of a profile: pieces that repeat one value take no room, and then very much
+MAX_CELLS = 1 << 27  # of all tables, 1 GiB at 8 bytes: pieces that repeat one value take no room, and then very much
 
 PutPiece = Callable[[str, bytes], str]
 GetPiece = Callable[[str], bytes]

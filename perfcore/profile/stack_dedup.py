@@ -15,7 +15,7 @@ from perfcore.errors import FormatError
 from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
 from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
 
-MAX_PIECES = 64  # of a chain, which readers join: a longer one begins anew
+MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, stacks are stored anew more often
 # Rows of others that even a small profile may carry along: a piece. With fewer, chains begin anew more often;
 # with more, readers of small profiles decode more that is not theirs.
 _SPARE_ROWS = 65_536

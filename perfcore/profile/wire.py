@@ -90,12 +90,12 @@ class WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(WireProfile)
 _VERSION = msgspec.json.Decoder(Versioned)
-MAX_CELLS = 1 << 23  # of a table in one piece, or without columns
+MAX_CELLS = 1 << 23  # of a table in one piece, or without columns: 65,536 rows of 128 columns, 64 MiB at 8 bytes
 SEAL = "sha1"
 _SEAL_END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
 _SEAL_LENGTH = len(',"sha1":""}') + 40
 _SEAL_SPACE = 16  # white space that an editor may leave at the end
-_PART = 16_384  # values that are Python objects at a time
+_PART = 16_384  # values that are Python objects at a time, some 0.6 MB of numbers; larger parts are no quicker
 _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "i64": msgspec.json.Decoder(list[int | None]),
     "u64": msgspec.json.Decoder(list[int | None]),

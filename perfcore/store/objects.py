@@ -13,7 +13,7 @@ from perfcore.errors import FormatError
 MAX_BYTES = 1 << 28  # 256 MiB: a damaged length must not fill the memory
 _MAX_HEADER = 300  # _HEADER matches at most 247
 _LONG = 1 << 16  # bytes: as long as a plane of a full piece of a table
-_MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
+_MAX_RATIO = 1040  # zlib cannot expand further than 1032 times (https://zlib.net/zlib_tech.html); the rest is slack
 _HEADER = re.compile(rb"([a-z][a-z0-9-]{0,30}) ([a-z0-9][a-z0-9.-]{0,200}) (0|[1-9][0-9]{0,11})\0")
 _TYPE = re.compile(r"[a-z0-9][a-z0-9.-]{0,200}")
 ID = re.compile(r"[0-9a-f]{40}")
