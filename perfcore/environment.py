@@ -54,7 +54,7 @@ def _cpu_model() -> str:
     try:
         for line in Path("/proc/cpuinfo").read_text(errors="replace").splitlines():
             name, _, value = line.partition(":")
-            if name.strip() in ("model name", "Model", "Hardware"):
+            if name.strip() in ("model name", "Model", "Hardware"):  # x86; then boards with ARM
                 return value.strip()
     except OSError:
         pass
@@ -64,12 +64,12 @@ def _cpu_model() -> str:
 def _usable_cpus() -> int:
     try:
         return len(os.sched_getaffinity(0))
-    except AttributeError:
+    except AttributeError:  # macOS and Windows do not tell
         return os.cpu_count() or 1
 
 
 def _memory_gib() -> int | None:
     try:
-        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
-    except (AttributeError, ValueError, OSError):
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)  # whole: kernels keep some
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
         return None

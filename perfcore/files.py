@@ -18,9 +18,9 @@ from typing import NamedTuple
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
 
-_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
-_FLAGS = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN
+_PLAIN = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)  # else Windows translates line ends
+_FLAGS = os.O_RDONLY | _PLAIN | getattr(os, "O_NONBLOCK", 0)  # without it, open waits for who writes to a pipe
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN  # never through a link that somebody put there
 # What network and FUSE file systems answer that cannot wait for their disk.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _CHECKSUM = 20  # bytes of a SHA-1
@@ -46,7 +46,7 @@ def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
     or changes meanwhile, FormatError where it has more than `limit` bytes; `hint` says what to do then."""
     name = printable(str(path))
     try:
-        _refuse_other_kinds(os.stat(path), name)
+        _refuse_other_kinds(os.stat(path), name)  # before it is opened: opening a device may act on it
         fd = os.open(path, _FLAGS)
         try:
             before = os.fstat(fd)
@@ -105,7 +105,7 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True, locked: b
     is on the disk when this returns: a cache does not need that, and waiting for a disk takes milliseconds. `locked`
     says that no other process writes this file now: killed ones then leave one unfinished file at most."""
     random = "" if locked else f".{os.urandom(8).hex()}"
-    temporary = path.with_name(f"{path.name if locked else path.name[:100]}{random}.new")
+    temporary = path.with_name(f"{path.name if locked else path.name[:100]}{random}.new")  # NAME_MAX is 255
     if locked:
         temporary.unlink(missing_ok=True)
     handle = os.open(temporary, _NEW, 0o600)  # nobody may open it before it has the mode of the file
@@ -160,7 +160,7 @@ def default_mode(bits: int = 0o666) -> int:
 
 def _content(fd: int, size: int, limit: int) -> bytes:
     """Everything, or a little more than `limit` bytes."""
-    parts = [os.read(fd, size + 1)]
+    parts = [os.read(fd, size + 1)]  # one more shows a file that grew
     while parts[-1] and sum(map(len, parts)) <= limit:
         parts.append(os.read(fd, 1 << 16))
     return b"".join(parts) if len(parts) > 2 else parts[0]

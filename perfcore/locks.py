@@ -17,6 +17,7 @@ from perfcore.errors import PerfError, StorageError
 from perfcore.text import printable
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.02  # seconds: it doubles between tries, and 20 ms are not noticed
+# A lock is made where somebody else's files may be: it is never opened through a link.
 _FLAGS = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 
 if sys.platform == "win32":
@@ -26,7 +27,7 @@ if sys.platform == "win32":
     _TO_LOOK = os.O_RDWR
 
     def _take(fd: int, *, shared: bool) -> None:
-        os.lseek(fd, 0, os.SEEK_SET)
+        os.lseek(fd, 0, os.SEEK_SET)  # Windows locks bytes from the current position on
         msvcrt.locking(fd, msvcrt.LK_NBLCK, 1)
 
     def _give(fd: int) -> None:
@@ -40,6 +41,7 @@ else:
     _TO_LOOK = os.O_RDONLY
 
     def _take(fd: int, *, shared: bool) -> None:
+        # Not lockf(3): POSIX drops its locks when the process closes any descriptor of the file.
         fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
 
     def _give(fd: int) -> None:
@@ -62,7 +64,7 @@ class Lock:
 
     def acquire(self, patience: float = 1.0) -> bool:
         """Whether it could be had in so many seconds."""
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + patience  # the time of day may be set meanwhile
         fd = os.open(self.path, _FLAGS, 0o666)
         try:
             pause = _FIRST_PAUSE

@@ -8,12 +8,12 @@ from collections.abc import Sequence
 _SCALES: dict[str, tuple[tuple[float, str], ...]] = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
     "s": ((1, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
-    "B": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
+    "B": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),  # IEC 80000-13
     "": ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, "")),
 }
 _LONG = 1e12  # where digits that nobody counts give way to an exponent
 _PLAIN = 10_000  # counts below it are written out: 9,731 says more than 9.73 k
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # with what a cell begins that a spreadsheet runs
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")  # a spreadsheet runs such a cell (OWASP, CSV Injection)
 
 
 def printable(text: str) -> str:
@@ -31,7 +31,7 @@ def inert(text: str) -> str:
 
 def encodable(text: str) -> str:
     """The text as it can be stored: bytes that are no UTF-8 (in names of files, in arguments) as escapes."""
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()  # PEP 383
 
 
 def printable_lines(text: str) -> str:
@@ -75,7 +75,7 @@ def quantity(value: float | None, unit: str = "", digits: int = 3) -> str:
 def percent(ratio: float) -> str:
     """`+4.2 %` for the ratio 1.042."""
     change = (ratio - 1) * 100
-    return f"{change:+.1f} %" if abs(change) < 1000 else f"×{ratio:.3g}"
+    return f"{change:+.1f} %" if abs(change) < 1000 else f"×{ratio:.3g}"  # +1,000 % is eleven times as much
 
 
 def width(text: str) -> int:
@@ -89,7 +89,7 @@ def clip(text: str, columns: int) -> str:
     """The text cut to so many columns, with an ellipsis where something is missing."""
     if width(text) <= columns:
         return text
-    clipped, used = [], 1
+    clipped, used = [], 1  # the ellipsis
     for c in text:
         used += _char_width(c)
         if used > columns:
@@ -144,7 +144,7 @@ def _digits(value: float, digits: int) -> str:
 
 
 def _json_escape(c: str) -> str:
-    units = c.encode("utf-16-be", "surrogatepass")
+    units = c.encode("utf-16-be", "surrogatepass")  # RFC 8259, section 7: a pair beyond U+FFFF
     return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
 
@@ -158,4 +158,4 @@ def _escape(c: str) -> str:
 def _char_width(c: str) -> int:
     if unicodedata.combining(c):
         return 0
-    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1  # UAX 11: wide and fullwidth

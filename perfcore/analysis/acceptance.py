@@ -64,6 +64,7 @@ def _at(change: Change, known: Iterable[Acceptance]) -> Acceptance | None:
     mine = place(change)
     if not mine:
         return None
+    # More data can move a change of a history by some versions: it stays accepted at any that may have brought it.
     ends = {mine[-1], *(encodable(version[:10]) for version in (change.earliest, change.latest) if version)}
     same = [acceptance for acceptance in known if acceptance.place[:4] == mine[:4] and acceptance.place[5] in ends]
     if not (change.earliest or change.latest):  # of two versions, not of a history
@@ -75,7 +76,7 @@ def accepted(store: Store) -> dict[str, Acceptance]:
     """The acceptances that hold, by the id of the change, oldest first."""
     every = sorted(
         (_decode(note.content) for note in notes.read(store, SUBJECT)),
-        key=lambda acceptance: (acceptance.time, attrs.astuple(acceptance)),
+        key=lambda acceptance: (acceptance.time, attrs.astuple(acceptance)),  # joined stores may have equal times
     )
     newest = {acceptance.change: acceptance for acceptance in every}
     return {id: acceptance for id, acceptance in newest.items() if acceptance.accepted}

@@ -56,7 +56,7 @@ class CheckResult:
     @property
     def inconclusive(self) -> bool:
         """Whether a verdict that the rules require is inconclusive, or was not compared at all."""
-        missing = self.requires_all and bool(self.unpaired or not self.compared)
+        missing = self.requires_all and bool(self.unpaired or not self.compared)  # no comparison is doubt, too
         return missing or any(change.kind == "cannot tell" for change in self.failing)
 
     @property
@@ -108,5 +108,5 @@ class CheckResult:
 
 
 def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The values without numbers that JSON cannot write."""
+    # JSON has neither NaN nor infinity (RFC 8259, section 6).
     return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}

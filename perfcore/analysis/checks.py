@@ -68,7 +68,7 @@ def check(
         compared=findings.compared,
         metrics=findings.metrics,
     )
-    run.note_unused_thresholds(findings.metrics)
+    run.note_unused_thresholds(findings.metrics)  # else a mistyped metric keeps its default without a word
     if options.store:
         from perfcore.analysis import last_checked
 
@@ -91,7 +91,7 @@ def history_check(repository: Repository, method: str | None, listener: Listener
     """The check of histories; None where it is one that compares two versions."""
     name = method or str(repository.trusted("check.history"))
     default = method is None and name == KEYS["check.history"].default
-    if default and name not in repository.plugins.names("check"):
+    if default and name not in repository.plugins.names("check"):  # one that was chosen is an error
         listener.note(f"each version is compared with the one before; perfcore-check-{name} would see them all")
         return None
     return HistoryCheck.configured(repository, name)
@@ -116,7 +116,7 @@ class _Run:
         return self._of_profiles(target)
 
     def note_unused_thresholds(self, metrics: frozenset[str]) -> None:
-        for metric in filter(None, self.options.thresholds if metrics else ()):
+        for metric in filter(None, self.options.thresholds if metrics else ()):  # "" is every metric
             if metric not in metrics:
                 compared = ", ".join(map(printable, sorted(metrics)))
                 self.listener.note(f"--threshold names {brief(metric)}, but the compared metrics are {compared}")
@@ -159,11 +159,13 @@ class _Run:
         lines = series_of.config_histories(repository, repository.version(target.end or None))
         if not lines:
             raise NotFoundError(_UNMEASURED, hint=_MEASURE)
+        # A check that the user named scans short histories, too.
         long = [line for line in lines if scan and (options.method or len(line.versions) >= history.SHORT)]
         findings = self._of_scan(scan, long, ancestors) if scan else Findings()
         if short := {line.config_id for line in lines} - {line.config_id for line in long}:
             pairs = [pair for pair in _successive_pairs(repository, target, ancestors) if pair.config_id in short]
             if pairs or not findings.conclusions:
+                # A method that scans cannot compare two versions: the configured one does.
                 pairwise = attrs.evolve(self, options=attrs.evolve(options, method=None if scan else options.method))
                 findings = findings.merge(pairwise._of_pairs(pairs, registered=True))
         return findings
@@ -240,8 +242,8 @@ class _Run:
 
 
 def _accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, Acceptance]:
-    """The acceptances that hold for these changes. Most projects have none, and their module stays unread."""
-    if not notes.exist(repository.store, note_keys.ACCEPTED):
+    """The acceptances that hold for these changes."""
+    if not notes.exist(repository.store, note_keys.ACCEPTED):  # most projects have none, and import nothing
         return {}
     from perfcore.analysis import acceptance
 
@@ -256,8 +258,8 @@ def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
 
 
 def _successive_pairs(repository: Repository, target: Range, ancestors: Container[str]) -> Iterator[Pairing | Unpaired]:
-    """The versions of a branch or a range of it, each against the one before: along the first parents, so that no
-    version is compared with one that it does not come from."""
+    """The versions of a branch or a range of it, each against the one before."""
+    # Along first parents: what stands before a version in the walk may be of a side line, and no ancestor of it.
     from perfcore.analysis import pairing as pairings
 
     walk = series_of.first_parents(repository.walk(repository.version(target.end or None)))
@@ -273,11 +275,11 @@ def _version_of(repository: Repository, target: CheckTarget) -> str | None:
 
 
 def _store(repository: Repository, findings: Sequence[MethodResults]) -> None:
-    """Store the results, for `log` and `status`. A store that cannot be written is no reason to fail."""
+    """Store the results, for `log` and `status`."""
     results = Results(repository.store, repository.vcs_name)
     try:
         for by_method in findings:
             for method, changes in sorted(by_method.items()):
                 results.keep(method, changes, time.time_ns())
-    except (PerfError, OSError) as error:
+    except (PerfError, OSError) as error:  # a store that cannot be written is no reason to fail
         repository.plugins.warn(f"the result is not kept: {error}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
-NEVER = "never"
+NEVER = "never"  # takes the default away; all other words add to it
 Verdict = Literal["degradation", "any-degradation", "cannot-tell"]
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
@@ -55,7 +55,7 @@ def parse_thresholds(words: Iterable[str]) -> dict[str, float]:
     """The smallest changes that matter, by metric, in words such as `0.05` and `cpu=0.03`; the key "" is for all."""
     thresholds: dict[str, float] = {}
     for word in words:
-        metric, equals, share = word.rpartition("=")
+        metric, equals, share = word.rpartition("=")  # from the right: a metric's name may hold one
         if equals and not metric:
             raise UsageError(f"the threshold {brief(word)} names no metric", hint="such as cpu=0.03")
         if metric in thresholds:
@@ -95,7 +95,7 @@ def _share(text: str) -> float:
         share = float(text)
     except ValueError:
         share = math.nan
-    if not (math.isfinite(share) and share >= 0):
+    if not (math.isfinite(share) and share >= 0):  # float() reads `nan` and `inf`, too
         raise UsageError(
             f"a threshold is a number of 0 or more, got {brief(text)}",
             hint="0.05 is 5 %, for all metrics; cpu=0.03 is for one",

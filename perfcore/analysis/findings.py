@@ -54,16 +54,15 @@ def of_pairs(verdicts: Iterable[MethodVerdicts]) -> MethodResults:
 
 
 def of_scans(method: str, scanned: Iterable[ScannedSeries]) -> MethodResults:
-    """The results of histories to store: for every version its changes. A version without changes is stored, too: it
-    may have had some before."""
+    """The results of histories to store: for every version its changes, if any."""
     results: dict[Checked, list[Change]] = {}
     versions: dict[int, dict[str, str]] = {}
     for series in scanned:
         line = series.line
-        if id(line) not in versions:
+        if id(line) not in versions:  # once for a line: all its metrics have the same versions
             versions[id(line)] = {measured.version.id[:10]: measured.version.id for measured in line.versions}
             for version in versions[id(line)].values():
-                results.setdefault(Checked(version=version, config_id=line.config_id), [])
+                results.setdefault(Checked(version=version, config_id=line.config_id), [])  # it may have had some
         for change in series.changes:
             results[Checked(version=versions[id(line)][change.target], config_id=line.config_id)].append(change)
     return {method: results}

@@ -90,6 +90,7 @@ def scan_series(
     sure a change has to be depends on how many there are. All commands of a metric have to be given, or what they share
     is not seen."""
     family = [scanned for scanned in among or selected if _is_long(scanned)] or selected
+    # Primary metrics are a family of their own: the others, often many, must not make them harder to find.
     primaries = sum(scanned.primary for scanned in family)
     ready = [
         attrs.evolve(
@@ -199,7 +200,7 @@ def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:
 def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Series:
     coordinates = [_coordinate(measured) for measured in scanned.line.versions]
     values = dict(zip(coordinates, scanned.series.values, strict=True))
-    sessions = dict(zip(coordinates, scanned.series.sessions, strict=False))
+    sessions = dict(zip(coordinates, scanned.series.sessions, strict=False))  # empty where none has two versions
     return attrs.evolve(
         scanned.series,
         versions=tuple(version for _, version, _ in axis),

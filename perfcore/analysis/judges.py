@@ -22,12 +22,11 @@ CONTRACT_FILE = ".perfcontract.yml"  # also the method of stored verdicts on con
 
 
 def judgements(repository: Repository, version: str, changes: Sequence[Change]) -> Iterator[Judgement]:
-    """What every configured judge says of a version that the checks have compared. The contract is only asked where its
-    file exists: most projects have none, and importing it takes time. Without a file its stored verdicts end."""
+    """What every configured judge says of a version that the checks have compared."""
     history = VersionHistory(repository=repository, changes=tuple(changes))
     for name in repository.trusted("check.judges"):
-        if name == CONTRACT and not (repository.root / CONTRACT_FILE).exists():
-            yield Judgement(source=CONTRACT_FILE)
+        if name == CONTRACT and not (repository.root / CONTRACT_FILE).exists():  # mostly: no import
+            yield Judgement(source=CONTRACT_FILE)  # stored verdicts of a file that is gone end
         else:
             yield judge(repository, name).call("judge", history=history, version=version)
 
@@ -70,7 +69,7 @@ def make(repository: Repository, name: str, needed_by: str) -> tuple[PluginInfo,
     try:
         return plugins.make(CHECK, name, repository.plugin_options("check", name))
     except PluginError as error:
-        if plugins.is_announced("check", name):
+        if plugins.is_announced("check", name):  # disabled or broken: its own error says more
             raise
         raise PluginError(
             f"perfcore-check-{name} is not installed, and {needed_by} needs it",

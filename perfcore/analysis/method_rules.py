@@ -44,7 +44,7 @@ class MethodRule:
 
     def holds(self, facts: Facts) -> bool:
         return all(
-            any(fnmatch.fnmatchcase(value, pattern) for value in _values(facts, name))
+            any(fnmatch.fnmatchcase(value, pattern) for value in _values(facts, name))  # fnmatch folds case on Windows
             for name, pattern in self.patterns.items()
         )
 

@@ -40,12 +40,13 @@ def run_checks(
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
+        # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
         question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
             changes = drivers[name].call("compare", pairing=question)
-            if pairing.aside:
+            if pairing.aside:  # the baseline is another parent of a merge, which decides nothing
                 changes = [attrs.evolve(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts

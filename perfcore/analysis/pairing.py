@@ -49,7 +49,7 @@ def of_version(repository: Repository, version: str, config_id: str | None = Non
         for rank, (base_version, base_entries) in enumerate(baselines.items()):
             assert target is not None
             pairing = _pair(repository, _sample(repository, base_version, base_entries), target)
-            yield attrs.evolve(pairing, aside=rank > 0)
+            yield attrs.evolve(pairing, aside=rank > 0)  # of a merge the line of the first parent decides
         if not baselines and other_environments:
             yield _unpaired(group[0], version, _elsewhere(other_environments[0]))
         elif not baselines:
@@ -82,7 +82,7 @@ def of_history(
                 before, base = last[key]
                 previous = loaded.get(key)
                 baseline = previous if previous and previous.version == before else _sample(repository, before, base)
-                loaded[key] = _sample(repository, version, group)
+                loaded[key] = _sample(repository, version, group)  # the next version's baseline
                 yield _pair(repository, baseline, loaded[key])
             elif version in wanted and key.config_id in measured:
                 yield _unpaired(group[0], version, _elsewhere(measured[key.config_id]))
@@ -193,8 +193,8 @@ def _nearest(
 
 
 def _sample(repository: Repository, version: str, entries: Sequence[Entry]) -> Sample:
-    """Each profile once, under however many names it is registered: runs that count twice would look like evidence."""
-    unique = dict.fromkeys(entry.profile for entry in entries)
+    """Each profile once, under however many names it is registered."""
+    unique = dict.fromkeys(entry.profile for entry in entries)  # runs that count twice would look like evidence
     return Sample(version=version, profiles=tuple(map(repository.store.load, unique)))
 
 

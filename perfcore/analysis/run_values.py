@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from perfcore.model import Profile
     from perfcore.profile.table import Column, Table
 
-PRIMARY = ("cpu", "wall")  # the metrics that decide, the first that there is; else the first column
+# The metrics that decide, the first that there is; else the first column. Of a command of 15 ms at load 9 on two CPUs,
+# the interquartile range of CPU time was 1.6 % of its median, that of wall time 25 to 77 %.
+PRIMARY = ("cpu", "wall")
 _FORMAT = 3  # of the cache; a file of another format is read as empty, and its profiles are read again
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
@@ -92,7 +94,7 @@ def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
         return {}
     column, runs = resources[metric], profile.table("runs")
     sessions = set(_taken(profile).values())
-    sessions_by_run: _Taken = {None: sessions.pop()} if len(sessions) == 1 else {}
+    sessions_by_run: _Taken = {None: sessions.pop()} if len(sessions) == 1 else {}  # a mean of two is of none
     warm = _warmups(profile)
     count = 1 if runs is None else max(1, runs.rows - len(warm))
     totals: dict[str, float] = {}
@@ -140,7 +142,7 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
         if run is None or run in warm or not isinstance(value, int | float):
             continue
         sums[run] = sums.get(run, 0.0) + value
-    return {run: amount for run, amount in sums.items() if math.isfinite(amount)}
+    return {run: amount for run, amount in sums.items() if math.isfinite(amount)}  # sums of floats can overflow
 
 
 @attrs.define

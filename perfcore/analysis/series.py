@@ -94,7 +94,7 @@ def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
     metrics_of_versions = _read(repository, line, _ALL)
     names = list(dict.fromkeys(name for version_metrics in metrics_of_versions for name in version_metrics))
     chosen = run_values.primary(names)
-    names.sort(key=lambda name: name != chosen)
+    names.sort(key=lambda name: name != chosen)  # a stable sort: the others keep the order of their columns
     return [
         _series(line, name, "", [version_metrics.get(name) for version_metrics in metrics_of_versions])
         for name in names

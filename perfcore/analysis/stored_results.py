@@ -89,7 +89,7 @@ class Results:
             news.setdefault(self._name(checked.version), []).append(row)
         for bucket, rows in news.items():
             newest = max((result.time for result in _all(self._read[bucket])), default=0)
-            note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))
+            note = _Note(FORMAT, self._vcs, method, max(time, newest + 1), tuple(rows))  # a clock may be set back
             notes.add(self._store, note_keys.of_bucket(bucket), TYPE, _encode(note))
             self._enter(bucket, note)
         return sum(map(len, news.values()))
@@ -111,6 +111,7 @@ class Results:
     def _bucket(self, name: str) -> _Bucket:
         if name not in self._read:
             self._read[name] = {}
+            # Notes of one time are ordered by their content, so that every reader takes the same one for the newest.
             contents = sorted(note.content for note in notes.read(self._store, note_keys.of_bucket(name)))
             for note in sorted(map(_decode, contents), key=lambda note: note.time):
                 self._enter(name, note)
@@ -155,8 +156,8 @@ def _all(bucket: _Bucket) -> Iterator[Result]:
 
 
 def _says_the_same(known: Sequence[Change], found: Sequence[Change]) -> bool:
-    """Whether nothing that people are shown differs. What a verdict rests on may: how sure it has to be depends on
-    how much was checked at once."""
+    """Whether nothing that people are shown differs."""
+    # What a verdict rests on may differ: how sure it has to be depends on how much was checked at once.
     return [_gist(change) for change in known] == [_gist(change) for change in found]
 
 

@@ -56,7 +56,7 @@ CheckTarget: TypeAlias = Version | Range | Profiles | ProfilePair
 def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarget:
     """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two, which the word `profiles`
     may precede. `find` gives the profiles of a name."""
-    if len(words) == 3 and words[0] == PROFILES:
+    if len(words) == 3 and words[0] == PROFILES:  # with fewer words a branch may have this name
         words = words[1:]
     if len(words) > 2:
         raise UsageError(f"at most two profiles are compared, got {len(words)}")

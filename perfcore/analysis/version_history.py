@@ -78,6 +78,7 @@ class MeasuredCommand:
     def compare(self, pair: Pairing, metric: str, threshold: float) -> Change | None:
         """The configured check's verdict on a metric, `threshold` being the smallest relative change that matters; None
         where neither side has the metric."""
+        # The rules may name several methods: the first one decides.
         (verdicts, *_) = run_checks(self.repository, [pair], thresholds={metric: threshold})
         return next((change for change in verdicts.changes if change.metric == metric), None)
 

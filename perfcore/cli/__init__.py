@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-_YOUNG = 50_000  # objects; Python begins with 700
+_YOUNG = 50_000  # objects until a search for garbage; Python 3.11 begins with 700
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,13 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _look_less_for_garbage() -> None:
-    """Almost all that a command makes is in use until it ends: classes, functions, modules. To look again and again for
-    what is not, and at exit to take it all apart, is a quarter of a short command."""
+    # Almost all that a command makes is in use until it ends: classes, functions, modules. To look again and again for
+    # what is not, and at exit to take it all apart, is a quarter of a short command.
     import atexit
     import gc
 
     gc.set_threshold(_YOUNG)
-    atexit.register(gc.freeze)
+    atexit.register(gc.freeze)  # what is frozen is not taken apart
 
 
 def _tell_version() -> int:

@@ -90,6 +90,7 @@ def options(
 
 def run(arguments: Sequence[str]) -> int:
     """Run a command line and give its exit code."""
+    # Behind the verb, or `--`, it may be an option of the measured command.
     debug = "--debug" in takewhile(lambda word: word not in VERBS and word != "--", arguments) or bool(
         os.environ.get("PERF_DEBUG")
     )
@@ -97,11 +98,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    if os.environ.get("_PERF_COMPLETE"):
+    if os.environ.get("_PERF_COMPLETE"):  # set by Click's scripts for completion in shells
         app(args=list(arguments), prog_name="perf")
     try:
         code = invoke(typer.main.get_command(app), arguments, "perf")
     except typer.Exit as exit:
         code = exit.exit_code
-    sys.stdout.flush()
+    sys.stdout.flush()  # a full disk is told now; at exit Python could only print it
     return code if isinstance(code, int) else 0

@@ -46,6 +46,7 @@ class Collectors(TyperGroup):
         single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
         single.command(
             help=(inspect.getdoc(driver) or "").strip(),
+            # What stands behind the command is the command's, also where it looks like an option of ours.
             context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
         )(with_options(_collect(name), _options(found, driver), found))
         return named(single, name)

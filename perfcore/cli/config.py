@@ -121,7 +121,7 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     draft = path.with_name(f"{path.name}.draft")
     if not draft.exists():
         draft.write_bytes(configuration.read_bytes(path) or b"")
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"  # as git does
     try:
         code = subprocess.call([*shlex.split(editor), str(draft)])
     except (OSError, ValueError) as error:
@@ -158,7 +158,7 @@ def trust(
         assert layer.path is not None
         console.line(f"{printable(str(layer.path))}:")
         data = configuration.read_bytes(layer.path) or b""
-        if configuration.digest(data) != layer.digest:
+        if configuration.digest(data) != layer.digest:  # only what is shown may become trusted
             raise UsageError(f"{layer.path} has just changed; look again")
         console.line(printable_lines(data.decode(errors="backslashreplace")).rstrip())
         if not yes and not console.confirm("run what this says?"):
@@ -194,14 +194,15 @@ def _trust_own(console: Console, yes: bool) -> int:
 
 
 def _set(console: Console, path: Path, key: str, value: Any) -> None:
+    # A lock file beside a versioned file might be committed.
     lock = None if path == console.places.config else console.repository.perf / f"{path.name}.lock"
     before, after = configuration.set_value(path, key, value, lock=lock)
     _trust(console, path, before, after)
 
 
 def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
-    """Trust what the user made of a file that was trusted, or that made nothing run. Commands that somebody else
-    put into it are not trusted by a change of something else."""
+    """Trust what the user made of a file that was trusted, or that made nothing run."""
+    # Commands that somebody else put into it are not trusted by a change of something else.
     if path == console.places.config:
         return
     trust = console.repository.trust

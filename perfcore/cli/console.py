@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from perfcore.library import History
     from perfcore.store.lookup import Ref
 
-_COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}
+_COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}  # SGR of ECMA-48
 _PATIENCE = 1.0  # seconds before a line of progress appears: short commands stay quiet
-_BLOCK = 256
+_BLOCK = 256  # texts of one write; the first goes alone, so that a pager has something at once
 
 
 class Console:
@@ -59,7 +59,7 @@ class Console:
         )
         terminal = sys.stdout.isatty()
         self.width: int | None = shutil.get_terminal_size().columns if terminal else None
-        self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color
+        self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color  # https://no-color.org
         self._browse = False
         self._warned: set[str] = set()
         self._line = 0
@@ -158,10 +158,9 @@ class Console:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """A full disk or a reader that went away is no failure of the plugin that happens to write."""
         try:
             yield
-        except OSError as error:
+        except OSError as error:  # a full disk, or a reader that went away: no failure of the plugin that writes
             if self._partial is None:
                 silence_output()
             if isinstance(error, BrokenPipeError):
@@ -249,7 +248,7 @@ class Console:
             return
         position = f"{done + 1}/{total}" if total else f"{done + 1}"
         line = clip(f"{position} {printable(text)}", shutil.get_terminal_size().columns - 1)
-        sys.stderr.write(f"\r\x1b[K{line}")
+        sys.stderr.write(f"\r\x1b[K{line}")  # ECMA-48: EL erases to the end of the line
         sys.stderr.flush()
         self._line = len(line)
 

@@ -34,7 +34,7 @@ class ExtensibleGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         names = self.list_commands(ctx)
-        if args[0] not in names and not ctx.resilient_parsing:
+        if args[0] not in names and not ctx.resilient_parsing:  # set while a shell completes half a word
             raise unknown_command(ctx, args[0], names, str(self.name))
         return super().resolve_command(ctx, args)
 
@@ -58,13 +58,13 @@ class ExtensibleGroup(TyperGroup):
 
 
 def plugin_verb(plugins: Plugins, name: str) -> Verb:
-    """The row of a plugin's verb in `perf --help`. A plugin that is broken does not hide the help of the others."""
+    """The row of a plugin's verb in `perf --help`."""
     chapter, after = "From plugins", ""
     try:
         _, driver = plugins.load("command", name)
         text = (inspect.getdoc(driver) or "").partition("\n")[0] or f"`perf {name} --help` tells."
         chapter, after = getattr(driver, "chapter", chapter), getattr(driver, "after", after)
-    except PerfError as error:
+    except PerfError as error:  # a plugin that is broken does not hide the help of the others
         text = f"cannot be used: {error}"
     return Verb("", printable(str(chapter)), printable(text), after)
 

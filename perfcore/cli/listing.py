@@ -35,7 +35,7 @@ def _made(collector: str, type: str, postprocessors: tuple[str, ...]) -> str:
     return printable("+".join((collector_type, *postprocessors)))
 
 
-@functools.lru_cache
+@functools.lru_cache  # most versions are measured with the same commands
 def _label(*words: str) -> str:
     return clip(printable(" ".join(filter(None, words))), _LABEL)
 
@@ -82,5 +82,5 @@ def moment(nanoseconds: int) -> str:
     """Local date and time, to the second."""
     try:
         return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(nanoseconds / 1e9))
-    except (OverflowError, ValueError, OSError):
+    except (OverflowError, ValueError, OSError):  # no such year in the C library
         return "?"

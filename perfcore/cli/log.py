@@ -107,7 +107,7 @@ def _rows(marks: Marks | _Unmarked, version: str, entries: tuple[Entry, ...]) ->
     return "\n".join([*align(rows), *marks.lines(version), "", ""])
 
 
-@functools.lru_cache
+@functools.lru_cache  # many versions are of few authors
 def _author(name: str, email: str) -> str:
     address = f"<{printable(email)}>" if email else ""
     author = " ".join(filter(None, (printable(name), address)))
@@ -147,7 +147,7 @@ def _kinds(entries: tuple[Entry, ...]) -> str:
     return _counted(tuple([entry.collector or entry.type for entry in entries]))
 
 
-@functools.lru_cache
+@functools.lru_cache  # and of few kinds of profiles
 def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 

@@ -53,6 +53,7 @@ class Marks:
         return "; ".join(self._gist(group) for group in (changes, contracts) if group)
 
     def _gist(self, found: Sequence[Change]) -> str:
+        # What nobody accepted stands first: an accepted contract must not hide a broken one.
         first = min(found, key=lambda change: (self._acceptance(change) is not None, change.kind != "degradation"))
         overflow = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return self.painted(first, " ".join(filter(None, self.cells(first)))) + overflow

@@ -88,11 +88,13 @@ def with_options(function: Callable[..., Any], options: Sequence[Option], found:
 
     def command(**arguments: Any) -> Any:
         given = {name.removeprefix("option_"): arguments.pop(name) for name in added}
+        # What was not given has the default of the Settings.
         values = {name: value for name, value in given.items() if value not in (None, [], ())}
         return function(**arguments, values=values)
 
     all_parameters = [*parameters, *added.values()]
     command.__signature__ = inspect.Signature(all_parameters)  # type: ignore[attr-defined]
+    # Typer reads parameters off the signature and the annotations.
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in all_parameters}
     command.__doc__ = function.__doc__
     command.__name__ = function.__name__

@@ -27,7 +27,7 @@ def finished(command: Callable[[], int], *, debug: bool = False) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="backslashreplace")  # for names that the locale cannot write
     try:
         with _terminations():
             return command()
@@ -57,15 +57,15 @@ def _terminations() -> Iterator[None]:
     """While this lasts, SIGTERM and SIGHUP end the command as Ctrl-C does: everything is cleaned up."""
 
     def end(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)
+        signal.signal(number, signal.SIG_IGN)  # a second one must not end the cleaning up
         raise KeyboardInterrupt(number)
 
     names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
     before = {}
-    if threading.current_thread() is threading.main_thread():
+    if threading.current_thread() is threading.main_thread():  # Python sets handlers nowhere else
         before = {number: signal.getsignal(number) for number in (getattr(signal, name) for name in names)}
     for number, handler in before.items():
-        if handler == signal.SIG_DFL:
+        if handler == signal.SIG_DFL:  # nohup ignores SIGHUP, and so shall the command
             signal.signal(number, end)
     try:
         yield
@@ -75,15 +75,16 @@ def _terminations() -> Iterator[None]:
 
 
 def _open_closed_streams() -> None:
-    """Something harmless for the streams that our parent has closed, so that no file takes their place. What is
-    written to a closed standard output fails, as it does everywhere."""
+    """Something harmless for the streams that our parent has closed."""
+    # Else the next file that is opened takes the number of the stream, and what is printed goes into it. What is
+    # written to a closed standard output fails, as it does everywhere: hence reading only.
     for descriptor, name, mode in ((0, "stdin", os.O_RDONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
             handle = os.open(os.devnull, mode)
             if handle != descriptor:
                 os.dup2(handle, descriptor)
                 os.close(handle)
-            os.set_inheritable(descriptor, True)
+            os.set_inheritable(descriptor, True)  # PEP 446: what os.open gives is not, and programs that run need it
             setattr(sys, name, open(descriptor, "w" if descriptor else "r", closefd=False))  # noqa: SIM115
 
 

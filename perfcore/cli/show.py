@@ -71,7 +71,7 @@ def show(
 def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
     """Everything that a view may accept of these profiles. Nothing is read before the view asks for it."""
     repository = console.repository
-    load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))
+    load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))  # once, whatever a view asks for
     return ViewData(
         profiles=load,
         names=tuple(ref.name for ref in refs),
@@ -111,7 +111,7 @@ def _page(console: Console, ref: Ref) -> Path:
     """Where a page that is only looked at is written."""
     folder = console.repository.perf / "tmp"
     folder.mkdir(exist_ok=True)
-    return folder / f"{content_name(ref.title.encode())}.html"
+    return folder / f"{content_name(ref.title.encode())}.html"  # by profile: looking again adds no file
 
 
 def _find(console: Console, name: str) -> list[Ref]:

@@ -72,6 +72,7 @@ def _print_checks(console: Console, head: str) -> None:
     console.line()
     from perfcore.analysis import last_checked
 
+    # A check that says only what is known leaves no note, but a time in the cache, which may be gone.
     when = listing.moment(max(last_checked.checked(console.repository, head), *(result.time for result in results)))
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
@@ -83,7 +84,8 @@ def _print_checks(console: Console, head: str) -> None:
 
 
 def _marks(console: Console, head: str) -> Marks | None:
-    """What checks found, where they left anything: most have never run, and it need not be imported."""
+    """What checks found, where they left anything."""
+    # Most have never run, and what reads their results need not be imported.
     repository = console.repository
     if not note_keys.have_results(repository.store, (note_keys.bucket(repository.vcs_name, head),)):
         return None

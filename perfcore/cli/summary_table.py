@@ -91,6 +91,7 @@ def _cells(summary: Summary) -> tuple[str, ...]:
 
 
 def _spread(summary: Summary) -> str:
+    # Half of the interquartile range to either side of the median.
     return f"± {summary.spread * 50:.1f} %" if summary.spread is not None and summary.runs > 1 else ""
 
 

@@ -49,9 +49,9 @@ def _accepts(driver: type[Any]) -> frozenset[str]:
 
 
 def _fitting(console: Console, data: ViewData) -> Iterable[str]:
-    """The views that accept the data. Those that cannot be loaded are no help here."""
+    """The views that accept the data."""
     for name in console.plugins.names("view"):
-        with contextlib.suppress(PerfError):
+        with contextlib.suppress(PerfError):  # a view that cannot be loaded is no help here
             if _accepts(console.plugins.load("view", name)[1]) & data.contents:
                 yield name
 

@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from perfcore.errors import UsageError
 
 MAX_VALUES = 100_000  # aliases of YAML can name as many in a file of a hundred lines
+# 18 digits fit 64 bits; digits after a leading 0 are octal in YAML 1.1, and left to the parser.
 _LINE = re.compile(r"( {2})?([a-z_]+):(?: (?:(0|[1-9][0-9]{0,17})|([A-Za-z][A-Za-z0-9_-]*)))?")
-_SPECIAL = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}
+_SPECIAL = {"true", "false", "yes", "no", "on", "off", "y", "n", "null", "nan", "inf"}  # not text to every parser
 
 
 class Source(NamedTuple):
@@ -31,7 +32,7 @@ class Source(NamedTuple):
 def parse(data: bytes, where: str) -> Any:
     """Plain YAML: no tags, no aliases that grow. UsageError says where it is wrong."""
     try:
-        text = data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")  # editors on Windows begin with a byte order mark
     except UnicodeDecodeError as error:
         raise UsageError(f"{where} is not UTF-8") from error
     simple = _simple(text)
@@ -43,7 +44,7 @@ def _parsed(text: str, where: str) -> Any:
     from ruamel.yaml.error import MarkedYAMLError
 
     try:
-        value = YAML(typ="safe", pure=True).load(text)
+        value = YAML(typ="safe", pure=True).load(text)  # safe: no tag becomes an object
     except MarkedYAMLError as error:
         line = f", line {error.problem_mark.line + 1}," if error.problem_mark else ""
         problem = (error.problem or "it cannot be read").strip().split("\n")[0]
@@ -66,8 +67,8 @@ def lines(data: bytes) -> dict[tuple[str | int, ...], int]:
 
 
 def _simple(text: str) -> dict[str, Any] | None:
-    """Words and whole numbers by key, in sections at most: what most files hold, without the wait for a parser of
-    all of YAML. None where there is anything else."""
+    """Words and whole numbers by key, in sections at most: what most files hold. None where there is anything else."""
+    # So hardly any command waits for the import of a parser of all of YAML.
     values: dict[str, Any] = {}
     section = None
     for line in text.removesuffix("\n").split("\n"):

@@ -48,7 +48,7 @@ KEYS: Mapping[str, Key] = {
     "plugins.own": Key("mapping", {}, "Plugins in files: {collector: {mine: 'tools/plugins.py:Mine'}}.", runs=True),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
     "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
-    "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),
+    "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),  # longer than most builds take
     "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal ones are the same."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
@@ -66,8 +66,9 @@ KEYS: Mapping[str, Key] = {
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "check.fail_on": Key("texts", ["degradation"], "What else a check fails on, as `perf check --fail-on` takes it."),
     "check.notify": Key("texts", [], "Notifiers that are told about every check.", runs=True),
+    # As gc.pruneExpire of git.
     "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
-    "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),
+    "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),  # no object is larger
 }
 _WANTED = {
     "text": "text",
@@ -349,7 +350,7 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
 
 
 def _number(value: Any) -> float:
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # which is an int in Python
         raise TypeError("not a number")
     return value if isinstance(value, int | float) else float(value)
 

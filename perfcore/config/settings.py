@@ -94,7 +94,7 @@ def options_of(settings: type[Any]) -> tuple[Option, ...]:
     """The options of a Settings class in the order of their declaration."""
     if not attrs.has(settings):
         raise TypeError(f"{settings!r} is not an attrs class")
-    hints = typing.get_type_hints(settings)
+    hints = typing.get_type_hints(settings)  # annotations may be texts: from __future__ import annotations
     options = []
     for field in attrs.fields(settings):
         info = field.metadata.get(_KEY)
@@ -169,7 +169,7 @@ def parse_seconds(text: str | float) -> float:
 
 def _unwrap(hint: Any) -> tuple[Any, bool, bool]:
     """(type, optional, many) of `T`, `T | None`, `tuple[T, ...]`."""
-    if typing.get_origin(hint) in (types.UnionType, typing.Union):
+    if typing.get_origin(hint) in (types.UnionType, typing.Union):  # `X | None` and Optional[X] before Python 3.14
         inner = [arg for arg in typing.get_args(hint) if arg is not type(None)]
         if len(inner) != 1:
             raise TypeError(f"an option's type is one type, perhaps with None, not {hint}")
@@ -205,7 +205,7 @@ def _convert_one(option: Option, value: Any, where: str) -> Any:
             f"{where}: {option.name!r} is one of {listed}; got {brief(converted)}",
             hint=nearest(str(converted), info.choices),
         )
-    if info.minimum is not None and not converted >= info.minimum:
+    if info.minimum is not None and not converted >= info.minimum:  # `not >=` refuses NaN as well
         raise UsageError(f"{where}: {option.name!r} is at least {info.minimum:g}; got {brief(converted)}")
     if info.maximum is not None and not converted <= info.maximum:
         raise UsageError(f"{where}: {option.name!r} is at most {info.maximum:g}; got {brief(converted)}")
@@ -216,7 +216,7 @@ def _as_type(option: Option, value: Any) -> Any:
     kind = option.type
     if kind is bool:
         return _as_bool(value)
-    if isinstance(value, bool):
+    if isinstance(value, bool):  # `true` in YAML, of which int() makes 1
         raise TypeError("a boolean is not a number or text")
     if kind is float:
         return parse_seconds(value) if option.info.unit == "s" else float(value)

@@ -108,9 +108,10 @@ class Commands:
         return self.path.exists() and self.path.stat().st_size > _MOST_BYTES
 
     def _turn_over(self) -> None:
-        """Begin a new file. Under a lock, with a second look: two that did it at once would lose the full one."""
+        """Begin a new file."""
+        # Under a lock, with a second look: two processes that did it at once would lose the full file.
         lock = Lock(self.path.with_name(f"{self.path.name}.lock"))
-        if not lock.acquire(0.0):
+        if not lock.acquire(0.0):  # another process is at it
             return
         try:
             if self._is_full():
@@ -126,16 +127,15 @@ def command_digest(home: Path, **parts: Any) -> str:
 
 
 def _line(digest: bytes) -> bytes:
-    """A line of a list, with a line break before it too: the last line there may be torn."""
-    return b"\n" + digest + b"\n"
+    """A line of a list."""
+    return b"\n" + digest + b"\n"  # a break in front, too: the last line there may be torn
 
 
 def _lines(path: Path) -> frozenset[bytes]:
-    """The lines of a list of commands, none where there is no such file. Of a file that is longer than the lists of
-    perfcore ever are, the rest does not count."""
+    """The lines of a list of commands, none where there is no such file."""
     try:
         with path.open("rb") as file:
-            return frozenset(file.read(2 * _MOST_BYTES).split())
+            return frozenset(file.read(2 * _MOST_BYTES).split())  # no list of perfcore is longer
     except FileNotFoundError:
         return frozenset()
     except OSError as error:

@@ -27,7 +27,7 @@ def run_build(build: Build, tree: Path) -> str:
 def _run(text: str, build: Build, tree: Path) -> str:
     words = text if build.shell else commands.split(text, "execute.pre_run")
     failed = f"pre_run '{printable(text)}'"
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output:  # no pipe, which a process left behind would keep open
         try:
             with _group(words, tree, output, build.shell) as process:
                 code = process.wait(build.timeout)
@@ -52,17 +52,17 @@ def _group(words: str | list[str], tree: Path, output: IO[bytes], shell: bool) -
         words,
         cwd=tree,
         shell=shell,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.DEVNULL,  # a question would wait for ever
         stdout=output,
         stderr=subprocess.STDOUT,
-        start_new_session=posix,
+        start_new_session=posix,  # a group of its own, so that a signal reaches all its children
     )
     try:
         yield process
     except BaseException:
         with contextlib.suppress(OSError):
             if posix:
-                os.killpg(process.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)  # setsid(2): the leader's number is the group's
             else:
                 process.kill()
         process.wait()

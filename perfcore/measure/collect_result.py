@@ -16,7 +16,7 @@ from perfcore.store.pending import Pending
 from perfcore.text import quantity
 
 SCHEMA = 1
-_FENCE = 3.0  # outer fence of Tukey's box plot: 3 interquartile ranges beyond the quartiles
+_FENCE = 3.0  # outer fence of J. W. Tukey's box plot (1977): 3 interquartile ranges beyond the quartiles
 
 
 @attrs.frozen
@@ -189,6 +189,7 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
         low=min(values),
         high=max(values),
         spread=(upper - lower) / abs(median) if median else None,
+        # Of four values none can lie beyond the outer fences of their own quartiles.
         outliers=sum(1 for v in values if v > upper + reach or v < lower - reach) if len(values) >= 5 else 0,
     )
 
@@ -196,5 +197,5 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
 def _quartiles(values: Sequence[float]) -> tuple[float, float]:
     if len(values) < 2:
         return values[0], values[0]
-    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")
+    lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")  # type 7 of Hyndman and Fan (1996)
     return lower, upper

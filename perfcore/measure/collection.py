@@ -76,7 +76,7 @@ class _Collection:
             self._interrupted(targets)
             raise
         versions = list(dict.fromkeys(job.version for job in jobs))
-        self.profiles.sort(key=lambda saved: versions.index(saved.job.version))
+        self.profiles.sort(key=lambda saved: versions.index(saved.job.version))  # sessions take turns along a history
         result = CollectResult(profiles=tuple(self.profiles), failures=tuple(self.failures))
         if not self.request.resume and (count := result.repeated_versions()):
             self.listener.note(f"{plural(count, 'version')} measured in two sessions, which tells how these differ")
@@ -117,10 +117,10 @@ class _Collection:
             under_way = self._under_way(pending, job)
             target = _Target(job, job)
             if under_way is not None and under_way.profile is not None:
-                pending.remove(under_way)
+                pending.remove(under_way)  # no second job continues it
                 target = self._continued(job, under_way, under_way.profile)
             targets.append(target)
-        for target in [target for target in targets if _runs(target.submitted) == 0]:
+        for target in [target for target in targets if _runs(target.submitted) == 0]:  # interrupted after its last run
             targets.remove(target)
             assert target.earlier is not None
             self._complete(target, target.earlier)
@@ -145,11 +145,12 @@ class _Collection:
         return present | {(p.origin, *_profile_key(p)) for p in complete if p.origin and not p.dirty}
 
     def _continued(self, job: Job, pending: Pending, profile: Profile) -> _Target:
-        """A job that adds the missing runs. Postprocessors are applied to all runs together, so not by the executor."""
+        """A job that adds the missing runs."""
         from perfcore.measure import continuation
 
         runs = continuation.missing_runs(profile, job)
         params = job.collector.params if runs is None else {**job.collector.params, "repeat": runs}
+        # Postprocessors are applied to all runs together, hence not by the executor, which sees the missing ones.
         submitted = attrs.evolve(job, collector=attrs.evolve(job.collector, params=params), postprocessors=())
         return _Target(job, submitted, profile, pending)
 
@@ -184,7 +185,7 @@ class _Collection:
         if profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
             subject = f"version {measured.job.version[:10]}" if measured.no_tree and measured.job.version else ""
-            if not any(subject and failure.subject == subject for failure in self.failures):
+            if not any(subject and failure.subject == subject for failure in self.failures):  # once for all its jobs
                 self._fail(subject or _job_name(measured.job), error)
             return
         try:
@@ -250,8 +251,8 @@ def _joined(earlier: Profile, later: Profile) -> Profile:
 
 
 def _plain_build(build: Build) -> Build:
-    """The build as plain data: a subclass is not written as bytes."""
-    return Build(commands=build.commands, shell=build.shell, timeout=build.timeout)
+    """The build as plain data."""
+    return Build(commands=build.commands, shell=build.shell, timeout=build.timeout)  # a subclass has no form as bytes
 
 
 def _runs(job: Job) -> object:

@@ -31,7 +31,7 @@ def job(argv: Sequence[str], *, workload: Sequence[str] = (), shell: bool = Fals
     if not argv or not argv[0]:
         raise UsageError("there is no command to measure", hint="write it after `--`")
     for word in (*argv, *workload):
-        if "\0" in word:
+        if "\0" in word:  # execve(2) takes texts that end there
             raise UsageError("a command cannot hold a NUL character")
     cmd, args = (argv[0], shlex.join(argv[1:])) if not shell else (" ".join(argv), "")
     full_argv = (" ".join([*argv, *map(shlex.quote, workload)]),) if shell else (*argv, *workload)
@@ -57,7 +57,7 @@ def job_config_id(job: Job, identity: Mapping[str, Any], type: str) -> str:
     """The id of the configuration before postprocessing: command, workload by content, collector, and the
     type that the collector gave the profile, where it makes several."""
     collector = job.collector.name.rpartition(":")[2]  # the full name of a plugin is no other configuration
-    type_key = {} if type == collector else {"type": type}
+    type_key = {} if type == collector else {"type": type}  # ids from before types counted stay the same
     return environment.config_id(
         {
             "argv": list(job.argv),
@@ -106,10 +106,10 @@ def label(job: Job) -> str:
 
 def _operators(text: str, words: list[str]) -> list[str]:
     """The words that only a shell would understand, the quoted ones left out."""
-    if not any(word in _OPERATORS or word.endswith(";") for word in words):
+    if not any(word in _OPERATORS or word.endswith(";") for word in words):  # `cd x; ls`
         return []
     with contextlib.suppress(ValueError):  # of an escaped quote, which is no quote when escapes are not read
-        words = shlex.split(text, posix=False)
+        words = shlex.split(text, posix=False)  # keeps the quotes, so that a quoted operator is none
     return [word for word in words if word in _OPERATORS or word.endswith(";")]
 
 

@@ -59,7 +59,7 @@ def joined(earlier: Profile, later: Profile) -> Profile:
     codes = [code for code in (earlier.header.exitcode, later.header.exitcode) if code is not None]
     return attrs.evolve(
         later,
-        header=attrs.evolve(later.header, exitcode=max(codes, key=abs, default=None)),
+        header=attrs.evolve(later.header, exitcode=max(codes, key=abs, default=None)),  # a signal is negative
         created=earlier.created,
         notes=tuple(dict.fromkeys((*earlier.notes, *later.notes))),
         tables=tables,
@@ -73,7 +73,7 @@ def _continues(job: Job, profile: Profile, context: Context) -> bool:
         profile.incomplete
         and same_command
         and profile.origin == job.version
-        and not (profile.dirty or job.dirty)
+        and not (profile.dirty or job.dirty)  # uncommitted changes may be others by now
         and profile.collector.name == job.collector.name
         and _options(profile.collector.params) == _options(job.collector.params)
         and profile.environment_id == environment.environment_id(context.machine)

@@ -40,7 +40,7 @@ def resolve(plan: Plan, context: Context) -> Plan:
     do not matter. UsageError for an option that does not fit."""
     jobs = tuple(_resolved(job, plan, context) for job in plan.jobs)
     needed = _requirements(jobs, context.plugins)
-    return attrs.evolve(plan, jobs=jobs, schedule=EMPTY, requires=needed, context=context)
+    return attrs.evolve(plan, jobs=jobs, schedule=EMPTY, requires=needed, context=context)  # the jobs hold it now
 
 
 def _resolved(job: Job, plan: Plan, context: Context) -> Job:
@@ -93,7 +93,7 @@ def submit(
     if not plan.jobs:
         return
     driver = plugins.make(EXECUTOR, "local")[1] if executor is None else executor
-    hears = len(inspect.signature(driver.submit).parameters) > 1
+    hears = len(inspect.signature(driver.submit).parameters) > 1  # a driver may leave the listener out
     answers = driver.submit(plan, listener) if hears else driver.submit(plan)
     try:
         for measured in answers:
@@ -102,4 +102,4 @@ def submit(
             yield measured
     finally:
         if isinstance(answers, Generator):
-            answers.close()
+            answers.close()  # runs its `finally` now: other Pythons than CPython collect it later

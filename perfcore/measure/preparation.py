@@ -55,14 +55,14 @@ def prepared(plan: Plan, context: Context) -> Generator[Directories, None, None]
 
 
 def _split(plan: Plan, trees: _Trees, stack: contextlib.ExitStack) -> Iterator[Directories]:
-    """Sessions of as many versions as the size of the newest tree allows, which therefore is made first."""
+    """Sessions of as many versions as the size of the newest tree allows."""
     versions = list(dict.fromkeys(job.version for job in plan.jobs))
     jobs = {version: [p for p, job in enumerate(plan.jobs) if job.version == version] for version in versions}
     first = stack.enter_context(trees.session())
     limit = len(versions)
     newest: Directories = {}
     if limit > DEFAULT_VERSIONS:
-        newest = first.directories(jobs[versions[-1]])
+        newest = first.directories(jobs[versions[-1]])  # made first: its size stands for that of all
         limit = _limit(first.size)
     for index, indices in enumerate(planned(len(versions), limit)):
         positions = [position for index in indices for position in jobs[versions[index]]]
@@ -164,18 +164,18 @@ class _Session:
 
 
 def _directory(source: Source, context: Context) -> Path:
-    """Where the trees stand: outside of the repository, so that no tool finds the user's files above them."""
-    if context.directory is not None:
+    """Where the trees stand."""
+    if context.directory is not None:  # both are outside of the repository: no tool finds its files above
         return context.directory
     key = os.fsencode(source.root) if source.root is not None else b"bundles"
     return default_directory(hashlib.sha1(key, usedforsecurity=False).hexdigest()[:10])
 
 
 def _size(tree: Path) -> int:
-    """Bytes of all files of a tree; those that go away meanwhile do not count."""
+    """Bytes of all files of a tree."""
     total = 0
     for directory, _, names in os.walk(tree):
         for name in names:
-            with contextlib.suppress(OSError):
-                total += os.lstat(os.path.join(directory, name)).st_size
+            with contextlib.suppress(OSError):  # it went away meanwhile
+                total += os.lstat(os.path.join(directory, name)).st_size  # of a link itself: its target may be outside
     return total

@@ -76,14 +76,14 @@ def tree_state(repository: Repository) -> tuple[str | None, bool]:
     try:
         return repository.version(), repository.vcs.is_dirty()
     except VersionError as error:
-        if not _is_unborn(repository):
+        if not _is_unborn(repository):  # a normal start needs no warning
             repository.plugins.warn(f"measured for no version: {error}")
         return None, True
 
 
 def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
     """The directory `cwd` of a tree. UsageError if it is outside of the tree or missing."""
-    directory = (tree / cwd).resolve()
+    directory = (tree / cwd).resolve()  # a link may lead out of the tree
     if not directory.is_relative_to(tree.resolve()):
         raise UsageError(f"{cwd} is outside the tree that is measured")
     if not directory.is_dir():
@@ -92,7 +92,7 @@ def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
 
 
 def _is_unborn(repository: Repository) -> bool:
-    """Whether the branch has no version yet: a normal start, which needs no warning."""
+    """Whether the branch has no version yet."""
     with contextlib.suppress(PerfError):
         return repository.vcs.get_head_major_version().head is None
     return False

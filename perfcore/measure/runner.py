@@ -82,8 +82,7 @@ class _JobState:
 
 @attrs.define
 class _Checkpoints:
-    """When the runs finished so far are handed over. It happens between two blocks, so never while a run is measured,
-    and the schedule stands still meanwhile."""
+    """When the runs finished so far are handed over."""
 
     interval: float | None
     last: float = attrs.field(factory=time.monotonic)
@@ -113,7 +112,7 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     with workspace(context.directory) as directory:
         try:
             for index, state in enumerate(states):
-                _before(state, directory / f"{index:05}")
+                _before(state, directory / f"{index:05}")  # the length of a path can change how fast a program runs
             yield from _take_turns(states, context, _Checkpoints(plan.checkpoint))
             status = "ok"
         except KeyboardInterrupt as error:
@@ -155,14 +154,14 @@ def postprocess(profile: Profile, steps: Sequence[Step], plugins: Plugins, optio
 
 
 def _postprocessed(profile: Profile, phases: Phases) -> Profile:
-    """What the postprocessor makes of it. `after` is always called, and its failure never hides the first one."""
+    """What the postprocessor makes of it. `after` is always called."""
     phases.call("before", profile=profile)
     try:
         result = phases.call("postprocess", profile=profile)
         if not isinstance(result, Profile):
             raise PluginError("it returned no profile", plugin=str(phases.info), phase="postprocess")
     except BaseException:
-        with contextlib.suppress(PerfError):
+        with contextlib.suppress(PerfError):  # it must not hide the first failure
             phases.call("after", profile=profile)
         raise
     phases.call("after", profile=result)
@@ -221,14 +220,14 @@ def _before(state: _JobState, directory: Path) -> None:
 
 
 def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpoints) -> Iterator[Measured]:
-    session = uuid.uuid4().hex[:12]
+    session = uuid.uuid4().hex[:12]  # 48 random bits: joined stores hold sessions of many machines
     total = sum(0 if state.schedule.budget else state.schedule.repeat + state.schedule.warmup for state in states)
     budgeted = any(state.schedule.budget for state in states)
     turns = schedules.turns([state.schedule for state in states], time.monotonic)
     for done, turn in enumerate(turns):
         if _is_over(states, turn, context):
             break
-        if turn.position == 0 and checkpoints.due():
+        if turn.position == 0 and checkpoints.due():  # between two blocks: never while a run is measured
             yield from checkpoints.give(states, context.machine)
         state = states[turn.job]
         if state.error is None:
@@ -240,7 +239,8 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
 
 
 def _is_over(states: list[_JobState], turn: schedules.Turn, context: Context) -> bool:
-    """Whether the time is over before a block; runs that begin one have their partners still."""
+    """Whether the time is over before a block."""
+    # A block that began is finished, so that its runs are pairs; the first that counts is always taken.
     begins = turn.position == 0 and all(state.error or state.counted for state in states)
     return begins and time.monotonic() >= context.until
 
@@ -248,8 +248,8 @@ def _is_over(states: list[_JobState], turn: schedules.Turn, context: Context) ->
 def _take_again(
     states: list[_JobState], context: Context, session: str, checkpoints: _Checkpoints
 ) -> Iterator[Measured]:
-    """As many blocks more as the job that was disturbed most wants, of all jobs: a run needs its partners."""
-    going_on = [state for state in states if state.error is None]
+    """As many blocks more as the job that was disturbed most wants."""
+    going_on = [state for state in states if state.error is None]  # all of them: a run needs its partners
     repeats = max((min(state.disturbed, state.schedule.retry_disturbed) for state in going_on), default=0)
     first = max((state.block for state in states), default=0) + 1
     for index in range(repeats):
@@ -297,14 +297,14 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
 
 
 def _after_all(states: list[_JobState], status: Literal["ok", "interrupted"]) -> None:
-    """`after` for every session that began, last first; one that fails does not keep the others from theirs."""
-    for state in reversed(states):
+    """`after` for every session that began."""
+    for state in reversed(states):  # last first, as nested `with` statements end
         if state.session is None:
             continue
         outcome = Outcome(status="failed" if state.error else status, runs=state.counted, error=state.error)
         try:
             state.phases.call("after", session=state.session, outcome=outcome)
-        except PerfError as error:
+        except PerfError as error:  # keeps no other session from its `after`
             state.error = state.error or error
 
 
@@ -322,9 +322,8 @@ def _finish(state: _JobState, context: Context) -> Measured:
 
 
 def _incomplete(states: Sequence[_JobState], machine: Mapping[str, Any]) -> Iterator[Measured]:
-    """What is finished of each job, before postprocessing. A collector that writes what it measured only in `after`
-    has nothing to give until then."""
-    for state in states:
+    """What is finished of each job, before postprocessing."""
+    for state in states:  # a collector that writes what it measured only in `after` has nothing to give yet
         if state.error is None and state.session is not None and state.counted:
             tables = {"runs": state.runs.snapshot()} | state.session.build_tables(copy=True)
             tables["resources"] = _of_runs(tables["resources"], tables["runs"])
@@ -334,8 +333,8 @@ def _incomplete(states: Sequence[_JobState], machine: Mapping[str, Any]) -> Iter
 
 
 def _of_runs(resources: Table, runs: Table) -> Table:
-    """Only the rows of finished runs: an interrupted one may have left some."""
-    finished = set(runs["run"])
+    """Only the rows of finished runs."""
+    finished = set(runs["run"])  # an interrupted run may have left rows
     rows = [row for row, run in enumerate(resources["run"]) if run in finished]
     return resources if len(rows) == resources.rows else resources.take(rows)
 

@@ -22,9 +22,10 @@ def planned(count: int, limit: int) -> list[tuple[int, ...]]:
     session or, where segments meet, in two; the newest version, at the last position, is in the first session."""
     if count <= limit:
         return [tuple(range(count))]
+    # Each segment has one version more than its length: the first one of the next segment, where both meet.
     length = max(_SHORTEST, limit // _SEGMENTS)
     segments = [range(start, min(start + length + 1, count)) for start in range(0, count - 1, length)]
-    sessions = math.ceil(len(segments) / max(1, limit // (length + 1)))
+    sessions = math.ceil(len(segments) / max(1, limit // (length + 1)))  # shared versions are measured in both
     return [
         _in_order({position for index in indices for position in segments[index]}, count)
         for indices in _turns(len(segments), sessions)
@@ -35,6 +36,7 @@ def _turns(segments: int, sessions: int) -> list[Sequence[int]]:
     """The segments of each session. If they are very many, those of a session are spread over a part of them only."""
     if segments <= _SPREAD:
         return [range(first, segments, sessions) for first in range(sessions)]
+    # Segment i comes at i / 64 and an even part of 1: those of a session lie within some 64 segments, spread over them.
     order = sorted(range(segments), key=lambda index: index / _SPREAD + _van_der_corput(index))
     bounds = [round(session * segments / sessions) for session in range(sessions + 1)]
     return [order[start:end] for start, end in pairwise(bounds)]
@@ -51,5 +53,5 @@ def _van_der_corput(index: int) -> float:
 
 
 def _in_order(positions: set[int], count: int) -> tuple[int, ...]:
-    """Counted from the other end, so that the newest version is in the first session."""
+    # Counted from the other end, so that the newest version is in the first session.
     return tuple(sorted(count - 1 - position for position in positions))

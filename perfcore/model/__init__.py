@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag
     from perfcore.model.views import Subject, ViewData
 
-PROFILE_FORMAT = 1
+PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may ignore come without a new one
 EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {

@@ -132,7 +132,7 @@ class Plan:
         return _plan, ({name: getattr(self, name) for name in _TRAVELLING},)
 
 
-_TRAVELLING = tuple(field.name for field in attrs.fields(Plan) if field.name != "context")
+_TRAVELLING = tuple(field.name for field in attrs.fields(Plan) if field.name != "context")  # which does not pickle
 
 
 def _plan(fields: Mapping[str, Any]) -> Plan:

@@ -6,7 +6,7 @@ import re
 
 import attrs
 
-_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")
+_TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")  # @ : / separate names, blanks separate words, - begins an option
 
 
 @attrs.frozen(kw_only=True)

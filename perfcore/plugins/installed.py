@@ -50,14 +50,14 @@ COMMANDS: Mapping[str, str] = {
     "run": "perfcore-command-run",
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
-_SUFFIXES = (".dist-info", ".egg-info", ".egg")
+_SUFFIXES = (".dist-info", ".egg-info", ".egg")  # of metadata: wheels, then what setuptools left before them
 _POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 _MANY = 50  # interpreters and environments of one user; the oldest files go first
 _LAYOUT = "3"  # raised with every change of the fields of PluginInfo, so that no old file is read as a new one
 
-_SYSTEM = "Operating System :: "
+_SYSTEM = "Operating System :: "  # trove classifiers: https://pypi.org/classifiers
 _ANYWHERE = ("OS Independent",)
-_UNIX = ("POSIX", "POSIX :: Other", "Unix")
+_UNIX = ("POSIX", "POSIX :: Other", "Unix")  # macOS is one, too
 _SYSTEMS: Mapping[str, tuple[str, ...]] = {
     "linux": (*_UNIX, "POSIX :: Linux"),
     "darwin": (*_UNIX, "MacOS", "MacOS :: MacOS X"),
@@ -164,8 +164,8 @@ def _stamp() -> str | None:
 
 
 def _finds_elsewhere(finder: object) -> bool:
-    """Whether a finder of modules announces distributions that are in no folder of `sys.path`. The backport
-    importlib_metadata, which many libraries bring, puts its own in place of Python's, for the same folders."""
+    """Whether a finder of modules announces distributions that are in no folder of `sys.path`."""
+    # The backport importlib_metadata, which many libraries bring, puts its own finder in place of Python's.
     ours = finder is PathFinder or type(finder).__module__ == "importlib_metadata"
     return hasattr(finder, "find_distributions") and not ours
 
@@ -202,10 +202,10 @@ def import_target(info: PluginInfo) -> Any:
             phase="loading",
             hint=f"`pip install --upgrade {CORE} {info.distribution}`, or put it into `plugins.disabled`",
         )
-    name, _, attribute = (text.strip() for text in info.target.partition("[")[0].partition(":"))
+    name, _, attribute = (text.strip() for text in info.target.partition("[")[0].partition(":"))  # without extras
     try:
         value: Any = importlib.import_module(name)
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # a module may call sys.exit
         raise PluginError(
             f"cannot be imported: {brief(error)}",
             plugin=str(info),
@@ -220,7 +220,7 @@ def import_target(info: PluginInfo) -> Any:
 
 def normalized(distribution: str) -> str:
     """The name of a distribution as package indexes compare it."""
-    return re.sub(r"[-_.]+", "-", distribution).lower()
+    return re.sub(r"[-_.]+", "-", distribution).lower()  # PEP 503
 
 
 def brief(error: BaseException) -> str:

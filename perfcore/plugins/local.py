@@ -142,9 +142,9 @@ def _run(plugin: LocalPlugin, data: bytes, who: str) -> types.ModuleType:
         return loaded
     module = types.ModuleType(name)
     module.__file__ = str(plugin.path)
-    sys.modules[name] = module
+    sys.modules[name] = module  # before it runs, as import does: dataclasses look their module up there
     try:
-        exec(compile(data, str(plugin.path), "exec", dont_inherit=True), vars(module))
+        exec(compile(data, str(plugin.path), "exec", dont_inherit=True), vars(module))  # no __future__ of ours
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise PluginError(

@@ -92,7 +92,7 @@ class _Watch:
     def begin(self, observer: Observer, arguments: Mapping[str, Any]) -> None:
         with harmless(self.info, self.warn):
             answer = observer(**accepted(observer, arguments))
-            if inspect.isgenerator(answer) and next(answer, self) is not self:
+            if inspect.isgenerator(answer) and next(answer, self) is not self:  # `self` says: it ended without a yield
                 self.running = answer
 
     def failed(self, error: BaseException) -> None:
@@ -105,7 +105,7 @@ class _Watch:
             except StopIteration:
                 return
             except BaseException as own:
-                if own is error:
+                if own is error:  # it let the error through, as it should
                     return
                 raise
             self._end_of_a_second_yield()

@@ -130,6 +130,7 @@ class Plugins:
         """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
         loaded = self._loaded.get((kind, name))
         if loaded is None or self.is_disabled(loaded[0]):
+            # stevedore knows nothing of disabled plugins, of full names and of plugins in files.
             asked_directly = self.disabled or ":" in name or (kind, name) in self._local_names
             if self._recalled is not None:
                 with contextlib.suppress(PluginError):  # the metadata may say something else by now
@@ -264,8 +265,8 @@ class Plugins:
         }
 
     def _local_beside(self, kind: str, infos: Sequence[PluginInfo]) -> Iterator[PluginInfo]:
-        """Those of a kind; one that nobody has trusted is no rival of what is installed."""
-        names = {info.name for info in infos}
+        """Those of a kind."""
+        names = {info.name for info in infos}  # one that nobody has trusted is no rival of what is installed
         for info, plugin in self._local.items():
             if info.kind == kind and (info.name not in names or (self._trust and self._trust.covers(plugin.layer))):
                 yield info
@@ -292,7 +293,7 @@ def _answer(answer: Any) -> Mapping[str, Any]:
     """What a listener answered, which is kept as JSON."""
     if not isinstance(answer, Mapping):
         raise TypeError(f"it answered with {type(answer).__name__}, not with a mapping")
-    plain: Mapping[str, Any] = json.loads(json.dumps(dict(answer), allow_nan=False))
+    plain: Mapping[str, Any] = json.loads(json.dumps(dict(answer), allow_nan=False))  # for JSON, which has no NaN
     return plain
 
 

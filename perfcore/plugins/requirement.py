@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 CORE = "perfcore-core"
+# PEP 508: name, extras, clauses, marker; and clauses of PEP 440 whose versions are plain numbers.
 _REQUIREMENT = re.compile(r"\s*([\w.-]+)\s*(?:\[[^]]*])?\s*\(?([^;)]*)\)?\s*(;.*)?", re.ASCII)
 _CLAUSE = re.compile(r"\s*(~=|==|!=|<=|>=|<|>)\s*(\d+(?:\.\d+)*)(\.\*)?\s*", re.ASCII)
 
@@ -40,7 +41,7 @@ def _release(version: str) -> tuple[int, ...]:
 def _meets(release: tuple[int, ...], operator: str, text: str, prefix: bool) -> bool:
     bound = _release(text)
     digits = text.count(".") + 1
-    padded = (*release, *(0,) * digits)[:digits]
+    padded = (*release, *(0,) * digits)[:digits]  # PEP 440: 1.4 is 1.4.0
     bound_prefix = tuple(map(int, text.split(".")))
     if operator in ("==", "!="):
         same = padded == bound_prefix if prefix else release == bound

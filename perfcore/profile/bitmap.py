@@ -16,6 +16,7 @@ def pack(flags: bytes | bytearray) -> bytes:
     padded = bytes(flags) + bytes(size * 8 - len(flags))
     total = 0
     for bit in range(8):
+        # Byte k of this integer is the flag of row 8 k + bit: shifted, it is bit `bit` of byte k of the bitmap.
         total |= int.from_bytes(padded[bit::8], "little") << bit
     return total.to_bytes(size, "little")
 
@@ -24,10 +25,10 @@ def flags(bits: bytes, rows: int) -> bytes:
     """One byte a row of a bitmap."""
     size = len(bits)
     integer = int.from_bytes(bits, "little")
-    lowest = int.from_bytes(b"\x01" * size, "little")
+    lowest = int.from_bytes(b"\x01" * size, "little")  # a mask of the lowest bit of each byte
     spread = bytearray(size * 8)
     for bit in range(8):
-        spread[bit::8] = ((integer >> bit) & lowest).to_bytes(size, "little")
+        spread[bit::8] = ((integer >> bit) & lowest).to_bytes(size, "little")  # the inverse of `pack`
     return bytes(spread[:rows])
 
 

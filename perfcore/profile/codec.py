@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from perfcore.profile.stack_dedup import Chain, Share
 
 INLINE_CELLS = 4096  # up to which a table stands in the JSON: a file of its own takes a block of the disk
-MAX_CELLS = 1 << 27  # of all tables of a profile: pieces that repeat one value take no room, and then very much
+MAX_CELLS = 1 << 27  # of all tables, 1 GiB at 8 bytes: pieces that repeat one value take no room, and then very much
 
 PutPiece = Callable[[str, bytes], str]
 GetPiece = Callable[[str], bytes]
@@ -34,7 +34,7 @@ class LazyTables(Mapping[str, Table]):
         self._get = get
         self._ready: dict[str, Table] = {}
         self._stored: dict[str, Table] = {}
-        self._left = MAX_CELLS
+        self._left = MAX_CELLS  # what the tables to come may have
 
     def __getitem__(self, name: str) -> Table:
         if name not in self._ready:
@@ -51,7 +51,7 @@ class LazyTables(Mapping[str, Table]):
         if name not in stacks.NAMES and not stacks.referring(table):
             return {}
         tables = stacks.renumbered({table_name: self.stored(table_name) for table_name in self})
-        self._stored.clear()
+        self._stored.clear()  # all tables are ready now
         return tables
 
     def __contains__(self, name: object) -> bool:
@@ -254,7 +254,7 @@ def _put_pieces(name: str, table: Table, put: PutPiece, base: pieces.Base | None
     ids = []
     for piece in pieces.split(attrs.evolve(table, name=name)):
         ids.append(put(name, pieces.encode(piece, base)))
-        base = None
+        base = None  # the other pieces follow one another in the list
     return ids
 
 

@@ -32,7 +32,7 @@ _TYPES: Mapping[type, tuple[DType, ...]] = {
 _FITTING: Mapping[str, type] = {"i64": int, "f64": float, "bool": bool}
 _BUFFERS: Mapping[tuple[str, int], DType] = {
     ("q", 8): "i64",
-    ("l", 8): "i64",
+    ("l", 8): "i64",  # NumPy's int64 is `l` on Linux and `q` on Windows
     ("Q", 8): "u64",
     ("L", 8): "u64",
     ("d", 8): "f64",
@@ -105,7 +105,7 @@ class Column:
         if self.dtype == "str":
             values = map(self.dictionary.__getitem__, self.data)
             if self.valid is not None and not self.dictionary:
-                values = iter([""] * len(self))
+                values = iter([""] * len(self))  # all are missing, and the codes name no text
         if self.valid is None:
             return values
         return (v if present else None for v, present in zip(values, flags(self), strict=True))
@@ -141,7 +141,7 @@ def from_buffer(spec: ColumnSpec, buffer: Any, valid: bytes | None = None, dicti
 
 
 def _array_code(dtype: DType) -> str:
-    return "B" if dtype == "bool" else CODES[dtype]
+    return "B" if dtype == "bool" else CODES[dtype]  # `array` has no code for booleans
 
 
 def view(data: Any, dtype: DType) -> memoryview:
@@ -150,8 +150,8 @@ def view(data: Any, dtype: DType) -> memoryview:
 
 
 def _present(column: Column) -> bytes:
-    """The bytes of the numbers that are there, so that NaNs are told apart by their bits."""
-    return array("d", itertools.compress(column.data, flags(column))).tobytes()
+    """The bytes of the numbers that are there."""
+    return array("d", itertools.compress(column.data, flags(column))).tobytes()  # tells NaNs apart by their bits
 
 
 def flags(column: Column) -> bytes:
@@ -169,7 +169,7 @@ def concat_columns(spec: ColumnSpec, parts: Sequence[Column]) -> Column:
     joined = array("I")
     for chunk in parts:
         moved = [codes.setdefault(text, len(codes)) for text in chunk.dictionary]
-        if moved == list(range(len(moved))):
+        if moved == list(range(len(moved))):  # as where all parts have one dictionary
             joined.frombytes(chunk.data.cast("B"))
         else:
             joined.extend(map((moved or [0]).__getitem__, chunk.data))
@@ -201,7 +201,7 @@ class ColumnBuilder:
         if type(value) is self._fitting:
             try:
                 self._data.append(value)
-            except OverflowError:
+            except OverflowError:  # beyond 64 bits with a sign: perhaps a u64
                 self._append_slowly(value)
         elif self._dtype == "str" and type(value) is str:
             self._data.append(self._codes[value])
@@ -336,7 +336,7 @@ class ColumnBuilder:
     def _reconcile(self, wanted: DType, value: Any) -> Value:
         """Change the column's dtype, or the value, so that both fit without loss."""
         is_integer = self._dtype in ("i64", "u64")
-        if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:
+        if self._dtype == "f64" and wanted in ("i64", "u64") and int(float(value)) == value:  # exact up to 2**53
             return float(value)
         if self._dtype == "u64" and wanted == "i64" and value >= 0:
             return int(value)

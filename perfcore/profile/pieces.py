@@ -155,6 +155,7 @@ def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
     present = None if column.valid is None else bitmap.flags(column.valid, len(column))
     if present is None and _is_constant(column.data.tobytes(), WIDTHS["str"]):
         return bytes(column.data.nbytes), [encodable(column.dictionary[code]) for code in column.data[:1]]
+    # In the order of their first use: equal pieces have equal bytes, and so one id.
     first = dict.fromkeys(column.data if present is None else itertools.compress(column.data, present))
     dictionary = [encodable(column.dictionary[code]) for code in first]
     if present is None and all(map(operator.eq, first, range(len(first)))):
@@ -165,7 +166,7 @@ def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
 
 def _is_constant(items: bytes, width: int) -> bool:
     """Whether all the items of this width are the same."""
-    return items == items[:width] * (len(items) // width)
+    return items == items[:width] * (len(items) // width)  # one comparison of bytes, not one for each item
 
 
 def _lanes(width: int) -> Iterator[slice]:
@@ -181,7 +182,7 @@ def _decode_head(data: bytes, where: str, most: int) -> tuple[_Head, int]:
     end = _LENGTH.size + length
     try:
         head = _DECODER.decode(data[_LENGTH.size : end])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:  # perhaps of a newer format
         refuse_newer(data[_LENGTH.size : end], FORMAT, where)
         raise FormatError(f"{where} is damaged: {error}") from error
     refuse_newer(data[_LENGTH.size : end], FORMAT, where)
@@ -240,13 +241,14 @@ def _check_values(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | 
 
 
 def _are_below(bound: int, planes: _Planes, rows: int) -> bool:
-    """Whether all the numbers in these planes are below `bound`. From the highest byte down, those are compared on
-    that have been equal to the highest number so far: `tied` has all bits of their bytes set."""
+    """Whether all the numbers in these planes are below `bound`."""
+    # From the highest byte down, those are compared on that have been equal to the greatest number so far: `tied` has
+    # all bits of their bytes set, so that one `&` of long integers leaves the bytes of these and 0 for the others.
     if not bound or not rows:
         return not rows
     tied = -1
     for byte, plane in reversed(list(enumerate(planes))):
-        most = bound - 1 >> 8 * byte & 255
+        most = bound - 1 >> 8 * byte & 255  # this byte of the greatest number
         if isinstance(plane, int):
             if plane != most:
                 return plane < most
@@ -254,7 +256,7 @@ def _are_below(bound: int, planes: _Planes, rows: int) -> bool:
         values = bytes(plane)
         if tied != -1:
             values = (int.from_bytes(values, "little") & tied).to_bytes(rows, "little")
-        if values.translate(None, _BYTES[: most + 1]):
+        if values.translate(None, _BYTES[: most + 1]):  # what is left is greater
             return False
         tied &= int.from_bytes(values.translate(bytes(most) + b"\xff" + bytes(255 - most)), "little")
         if not tied:

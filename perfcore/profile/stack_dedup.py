@@ -15,7 +15,9 @@ from perfcore.errors import FormatError
 from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
 from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
 
-MAX_PIECES = 64  # of a chain, which readers join: a longer one begins anew
+MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, stacks are stored anew more often
+# Rows of others that even a small profile may carry along: a piece. With fewer, chains begin anew more often;
+# with more, readers of small profiles decode more that is not theirs.
 _SPARE_ROWS = 65_536
 _COLUMNS = {"frames": ("function", "offset"), "stacks": ("parent", "frame")}
 _BESIDE = {"functions": ("line",)}
@@ -56,7 +58,7 @@ def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | 
         earlier = {}
     base = {name: chain.table for name, chain in earlier.items()}
     fresh, places = _joined(base, tables_in_order)
-    if len(set(places["function"])) < len(places["function"]):
+    if len(set(places["function"])) < len(places["function"]):  # each row has one line to stand beside it
         return None
     rows = fresh["functions"].rows + (base["functions"].rows if base else 0)
     return Share(

@@ -226,7 +226,7 @@ def reached(stacks: Sequence[int], parent: Sequence[int]) -> Sequence[int]:
 
 
 def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
-    visited = bytearray(len(parent) + 1)
+    visited = bytearray(len(parent) + 1)  # the last one is that of NOWHERE, index -1
     visited[NOWHERE] = 1
     order: list[int] = []
     for stack in stacks:
@@ -235,7 +235,7 @@ def _walked(stacks: Iterable[int], parent: Sequence[int]) -> list[int]:
             visited[stack] = 1
             path.append(stack)
             stack = parent[stack]
-        if stack in path:
+        if stack in path:  # the walk came back to its own path
             raise FormatError(f"row {stack} of table 'stacks' is its own ancestor")
         path.reverse()
         order += path
@@ -287,7 +287,7 @@ def with_references(source: Table, name: str, rows: Sequence[int]) -> Table:
     """The table with other rows in a referring column; -1 is stored as missing."""
     spec = attrs.evolve(source[name].spec, dtype="i64")
     rows = array("q", rows)
-    signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]
+    signs = rows.tobytes()[7 if sys.byteorder == "little" else 0 :: 8]  # the highest bytes
     if signs.count(0) == len(signs):
         return source.with_columns(from_buffer(spec, rows))
     present = signs.translate(_THERE)

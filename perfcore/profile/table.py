@@ -134,6 +134,7 @@ class Table:
         for column in self.columns:
             data = polars.Series(column.name, numpy.asarray(column.data))
             if column.dtype == "str":
+                # Codes of missing texts are 0: a dictionary without a text needs one that they can name.
                 data = polars.Series(column.name, list(column.dictionary) or [""], dtype=polars.String)[data]
                 data = data.alias(column.name)
             if column.valid is not None:

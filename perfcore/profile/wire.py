@@ -90,12 +90,12 @@ class WireProfile(msgspec.Struct, omit_defaults=True, kw_only=True):
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(WireProfile)
 _VERSION = msgspec.json.Decoder(Versioned)
-MAX_CELLS = 1 << 23  # of a table in one piece, or without columns
+MAX_CELLS = 1 << 23  # of a table in one piece, or without columns: 65,536 rows of 128 columns, 64 MiB at 8 bytes
 SEAL = "sha1"
 _SEAL_END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
 _SEAL_LENGTH = len(',"sha1":""}') + 40
 _SEAL_SPACE = 16  # white space that an editor may leave at the end
-_PART = 16_384  # values that are Python objects at a time
+_PART = 16_384  # values that are Python objects at a time, some 0.6 MB of numbers; larger parts are no quicker
 _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "i64": msgspec.json.Decoder(list[int | None]),
     "u64": msgspec.json.Decoder(list[int | None]),
@@ -103,7 +103,8 @@ _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "bool": msgspec.json.Decoder(list[bool | None]),
     "str": msgspec.json.Decoder(list[str | None]),
 }
-# Where a part ends: after so many texts, or behind the next comma, which stands in texts only.
+# Where a part ends: after so many texts; in other lists behind the next comma, since no value but a text holds one.
+# All repeats are possessive (Python 3.11), so that a text without an end is looked at once.
 _TEXTS = re.compile(rb'(?>\s*+(?:"[^"\\]*+(?:\\.[^"\\]*+)*+"|null)\s*+,?+){1,%d}+' % _PART, re.DOTALL)
 _OTHERS = re.compile(rb".{%d}[^,]*+,?+|.++" % (8 * _PART), re.DOTALL)
 _DOUBLE = struct.Struct(">d")
@@ -150,7 +151,7 @@ def to_json(wire: WireProfile) -> bytes:
     try:
         try:
             return _ENCODER.encode(_checked(wire, "the profile"))
-        except UnicodeEncodeError:
+        except UnicodeEncodeError:  # rare: only then is every text looked at
             plain = msgspec.to_builtins(wire, builtin_types=(msgspec.Raw,))
             return _ENCODER.encode(_all_encodable(plain))
     except (TypeError, RecursionError, msgspec.MsgspecError) as error:

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from perfcore.model import Job
 
 SHOWN = 100  # columns of a command in a message
-SHELL = "/bin/sh"
-_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"
+SHELL = "/bin/sh"  # as system(3) and Python's subprocess use
+_DEFAULT_PATH = "/usr/local/bin:/usr/bin:/bin"  # where the job has no PATH at all
+# Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`.
 _ALIKE = 0.75
-"""Of thousands of programs one is like any word: `chcon` is not what was meant by `nosuchcommand`."""
 
 
 class Spec(NamedTuple):
@@ -96,7 +96,7 @@ def _encodable(text: str) -> bool:
 
 
 def _environment(job: Job) -> list[bytes]:
-    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}
+    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}  # not all UTF-8
     return [name + b"=" + value for name, value in variables.items()]
 
 
@@ -119,7 +119,7 @@ def _program(job: Job) -> Path:
         return _executable(job, job.cwd.absolute() / name)
     candidates = [folder / name for folder in _folders(job)]
     executables = [path for path in candidates if path.is_file()]
-    usable = next((path for path in executables if os.access(path, os.X_OK)), None)
+    usable = next((path for path in executables if os.access(path, os.X_OK)), None)  # as execvp(3)
     return usable or (_executable(job, executables[0]) if executables else _missing(job))
 
 
@@ -161,7 +161,8 @@ def _neighbour(path: Path) -> str | None:
 
 
 def _folders(job: Job) -> list[Path]:
-    """PATH as the command will have it; relative ones and empty ones are seen from the job's folder."""
+    """PATH as the command will have it."""
+    # POSIX: an empty folder is the current one; that of the command, like all relative ones, is the job's.
     path = job.env.get("PATH", os.environ.get("PATH", _DEFAULT_PATH))
     return [job.cwd.absolute() / folder for folder in path.split(os.pathsep)]
 

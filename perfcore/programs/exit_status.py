@@ -60,9 +60,9 @@ def failed(
 ) -> CommandFailedError:
     """A command that ended with this exit code, negative for a signal, with the end of its output."""
     how = f"exited with code {exitcode}" if exitcode > 0 else f"was ended by signal {-exitcode} ({_signal(-exitcode)})"
-    if exitcode == -signal.SIGKILL:
+    if exitcode == -signal.SIGKILL:  # which the kernel's OOM killer sends
         hint = "perhaps the system ran out of memory; " + hint
-    if shell and exitcode in (126, 127):
+    if shell and exitcode in (126, 127):  # POSIX.1-2017, Shell Command Language, 2.8.2
         reason = "found no such" if exitcode == 127 else "may not execute the"
         hint = f"{exitcode} is how a shell says that it {reason} command"
     return CommandFailedError(f"{what} {how} in {_when(run)}{_last_words(words)}", hint=hint)
@@ -75,7 +75,7 @@ def _when(run: Run) -> str:
 def _signal(number: int) -> str:
     try:
         return signal.Signals(number).name
-    except ValueError:
+    except ValueError:  # between SIGRTMIN and SIGRTMAX signals have no names
         return "real-time"
 
 

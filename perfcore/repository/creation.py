@@ -42,6 +42,7 @@ def create(
     chosen = _storage(plugins, load_config(root, places), storage, storage_options)
     _make_folder(perf, {"vcs.name": name, **chosen})
     if storage or storage_options or chosen.get("storage.name") != KEYS["storage.name"].default:
+        # The user chose in this very command what the file makes run.
         Trust(places.trust).add(read_layer("local", perf / LOCAL_FILE).digest)
     found, driver = plugins.make(VCS, name, options if name == vcs else {}, place=root)
     if hasattr(driver, "ignore"):
@@ -59,7 +60,7 @@ def _choose_vcs(
     for name in names:
         try:
             root = detected_root(plugins, name, directory)
-        except PluginError:
+        except PluginError:  # a broken plugin of another VCS is no obstacle
             if vcs:
                 raise
             continue
@@ -96,19 +97,19 @@ def _storage(plugins: Plugins, config: Config, name: str | None, options: Mappin
 
 
 def _make_folder(perf: Path, settings: Mapping[str, Any]) -> None:
-    """Make `.perf` under another name and rename it, so that a killed init leaves nothing that looks made."""
+    """Make `.perf`, whole or not at all."""
     _refuse_existing(perf)
     try:
         temporary = Path(tempfile.mkdtemp(prefix=_UNFINISHED, dir=perf.parent))
         for folder in _FOLDERS:
             (temporary / folder).mkdir()
-        (temporary / ".gitignore").write_text("*\n")
+        (temporary / ".gitignore").write_text("*\n")  # git overlooks the folder, whatever the user's own file says
         set_value(temporary / LOCAL_FILE, "format", LAYOUT)
         for key, value in settings.items():
             set_value(temporary / LOCAL_FILE, key, value)
-        (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)
-        temporary.chmod(files.default_mode(0o777))
-        temporary.rename(perf)
+        (temporary / f"{LOCAL_FILE}.lock").unlink(missing_ok=True)  # of set_value: nobody else knows this folder
+        temporary.chmod(files.default_mode(0o777))  # mkdtemp makes folders for their owner alone
+        temporary.rename(perf)  # last, so that a killed init leaves nothing that looks made
     except OSError as error:
         with contextlib.suppress(UnboundLocalError):
             shutil.rmtree(temporary, ignore_errors=True)

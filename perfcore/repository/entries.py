@@ -91,4 +91,4 @@ def completed(repository: Repository, entry: Entry) -> Entry:
         return attrs.evolve(
             entry_of(profile, entry.profile, entry.name, tables), created=entry.created, tags=entry.tags
         )
-    return attrs.evolve(entry, type="unreadable")
+    return attrs.evolve(entry, type="unreadable")  # still listed, so that the loss shows

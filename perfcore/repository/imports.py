@@ -61,7 +61,7 @@ def reader(
     for name in [format] if format else repository.plugins.names("format"):
         try:
             driver = make_format(repository, name, options)
-        except PluginError as error:
+        except PluginError as error:  # a broken format does not hide the others
             if format:
                 raise
             repository.plugins.warn(f"{error} (left out)")
@@ -77,7 +77,7 @@ def _read_one(driver: Format, path: Path) -> Profile:
     """The profile of a file that holds one."""
     if hasattr(driver, "read"):
         return driver.read(path)
-    profiles = list(itertools.islice(driver.read_all(path), 2))
+    profiles = list(itertools.islice(driver.read_all(path), 2))  # two say that there are several
     if len(profiles) != 1:
         amount = "several profiles" if profiles else "no profile"
         raise FormatError(f"{printable(str(path))} holds {amount}", hint="`perf import` reads all of a file")
@@ -107,4 +107,5 @@ def read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
 
 def is_native(data: bytes) -> bool:
     """Whether a file begins as one of our own format does."""
+    # perfcore writes `format` first, and the collector before the tables, hence in the first MiB.
     return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[: 1 << 20] and b'"format"' in data[:64]

@@ -50,7 +50,7 @@ class Location(NamedTuple):
 def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping[str, Any] | None) -> Location:
     """The repository around `start`, whose plugins are registered. NotFoundError where no folder up from it has a
     `.perf`."""
-    home = _home_above(start) or _home_by_vcs(start, plugins)
+    home = _home_above(start) or _home_by_vcs(start, plugins)  # above linked trees there is none
     if home is None:
         raise NotFoundError(f"{start} is not inside a perfcore repository", hint=_without_file(start))
     local = read_layer("local", home / DIRECTORY / LOCAL_FILE)
@@ -59,7 +59,7 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
     _register_local(plugins, Config((local,)), {"local": home}, trust)  # one of them may be the VCS
     root = _working_tree(home, start, _text_of(local, "vcs", "name"), plugins)
     config = load_config(root, places, local=local, overrides=overrides)
-    plugins.disabled |= frozenset(config.get("plugins.disabled"))
+    plugins.disabled |= frozenset(config.get("plugins.disabled"))  # before anything of them is imported
     folders: dict[LayerName, Path] = {
         "user": places.config.parent,
         "project": root,
@@ -71,8 +71,8 @@ def locate(start: Path, plugins: Plugins, places: UserPlaces, overrides: Mapping
 
 
 def _register_local(plugins: Plugins, config: Config, folders: Mapping[LayerName, Path], trust: Trust) -> None:
-    """Register the plugins in files that the configuration names. Most have none, and need no reader of them."""
-    if all("plugins" not in layer.values for layer in config.layers):
+    """Register the plugins in files that the configuration names."""
+    if all("plugins" not in layer.values for layer in config.layers):  # most name none: their reader is not imported
         plugins.register_local((), trust)
         return
     from perfcore.plugins.local import named_in
@@ -150,7 +150,7 @@ def _working_tree(home: Path, start: Path, name: str | None, plugins: Plugins) -
 
 def _refuse_newer(perf: Path, local: Layer) -> None:
     layout = local.values.get("format", LAYOUT)
-    if layout not in range(1, LAYOUT + 1):
+    if layout not in range(1, LAYOUT + 1):  # read as ours, it would be written into
         raise FormatError(
             f"{perf} has layout {layout}, and this perfcore knows {LAYOUT}",
             hint="a newer perfcore made it: use that one, or `pip install --upgrade perfcore`",

@@ -109,7 +109,7 @@ def change_tag(repository: Repository, name: str, ref: Ref, *, delete: bool = Fa
 def remove(repository: Repository, refs: Sequence[Ref], *, dry_run: bool = False) -> tuple[Ref, ...]:
     """Take profiles off their versions, and drop pending ones; each once. UsageError, before anything is removed, for
     a file outside of the store."""
-    unique = tuple({ref.name: ref for ref in refs}.values())
+    unique = tuple({ref.name: ref for ref in refs}.values())  # a range and a tag may name one profile
     for ref in unique:
         if ref.entry is None and ref.pending is None:
             raise UsageError(f"{ref.path} is a file outside the store", hint="`rm` of your shell removes files")

@@ -21,12 +21,12 @@ from perfcore.text import printable
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
 
-_NEVER_COPIED = frozenset({".perf"})
+_NEVER_COPIED = frozenset({".perf"})  # the store is ours, and may be large
+# Files after which a note says what takes so long: a disk copies some 2,000 to 10,000 small files a second.
 _MANY_FILES = 10_000
-"""Files after which a note says what takes so long: a disk copies some 2,000 to 10,000 small files a second."""
+# Bytes of a file that only points to a repository elsewhere, as `.git` of a linked tree does: the longest path of
+# Linux (PATH_MAX). A checkout in a copy of such a file would write to the repository it points to.
 _LARGEST_POINTER = 4096
-"""Bytes of a file that only points to a repository elsewhere, as `.git` of a linked tree does: the longest path of
-Linux. A checkout in a copy of such a file would write to the repository it points to."""
 
 
 class PrivateCopy:
@@ -68,8 +68,7 @@ class PrivateCopy:
         return tree
 
     def checked_out(self, version: str) -> Path:
-        """The tree of a version in the copy. A copy without this version is older than the repository, or was made
-        while somebody committed: it is made again, once."""
+        """The tree of a version in the copy."""
         if self._version != version or self._driver is None:
             fresh = self._driver is None
             try:
@@ -77,7 +76,7 @@ class PrivateCopy:
             except VersionError:
                 if fresh and self._driver is None:
                     raise
-                self._forget()
+                self._forget()  # the copy is older than the repository, or was made while somebody committed
                 self._checkout(version)
         return self._new_base() / "tree"
 
@@ -114,15 +113,15 @@ class PrivateCopy:
         except OSError as error:
             raise StorageError(f"cannot copy the repository {printable(str(self.root))}: {error}") from error
         driver = self._open_at(tree)
-        driver.save_state()
+        driver.save_state()  # which leaves a clean tree of the head
         return driver
 
     def _find_own_names(self) -> frozenset[str]:
-        """The names at the top of the tree that belong to the VCS: without any of them, `detect` finds no repository.
-        Directories with links to their entries are enough to ask, so that no working tree is copied."""
+        """The names at the top of the tree that belong to the VCS: without any of them, `detect` finds none."""
         probe = self._base / "probe"
         _remove(probe)
         probe.mkdir()
+        # Directories with links to their entries are enough to ask `detect`, so that no working tree is copied.
         names = sorted(name for name in os.listdir(self.root) if name not in _NEVER_COPIED)
         for name in names:
             _imitate(self.root / name, probe / name)
@@ -201,8 +200,8 @@ class _Copying:
 
 
 def _imitate(source: Path, target: Path) -> None:
-    """Something that a look at it takes for the source. A link in its place is not enough: drivers may
-    refuse a repository that stands elsewhere."""
+    """Something that a look at it takes for the source."""
+    # A link in the place of a directory is not enough: drivers may refuse a repository that stands elsewhere.
     if source.is_dir() and not source.is_symlink():
         target.mkdir()
         for entry in os.listdir(source):
@@ -219,5 +218,5 @@ def _remove(path: Path) -> None:
         return
     for folder, _, _ in os.walk(path):
         if not os.access(folder, os.W_OK | os.X_OK):
-            os.chmod(folder, stat.S_IRWXU)
+            os.chmod(folder, stat.S_IRWXU)  # Go, for one, makes the folders of its module cache read-only
     shutil.rmtree(path)

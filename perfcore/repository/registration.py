@@ -57,7 +57,7 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
             hint=f"register it where it belongs: --version {profile.origin[:10]}",
         )
     repository.vcs.check_minor_version_validity(target)
-    objects.check_type("profile", profile.header.type, name)
+    objects.check_type("profile", profile.header.type, name)  # before any table of it is written
     chains = repository.store.earlier(profile)
     content, tables = codec.for_object(source.data, source.buffer.put_piece, where=name, earlier=chains)
     entry = repository.store.register(
@@ -149,8 +149,7 @@ def _source(repository: Repository, ref: Ref) -> _Source:
 
 
 def _remove_source(repository: Repository, source: _Source) -> None:
-    """Remove what was registered, unless it is something else by now. The profile is safe: a source that
-    cannot be removed is a warning."""
+    """Remove what was registered, unless it is something else by now."""
     try:
         if source.pending is not None:
             pending.remove(repository.store, source.pending)
@@ -158,7 +157,7 @@ def _remove_source(repository: Repository, source: _Source) -> None:
             source.path.unlink(missing_ok=True)
         elif source.path is not None:
             raise ConflictError(f"{source.path} has changed")
-    except (OSError, StorageError) as error:
+    except (OSError, StorageError) as error:  # a warning: the profile is safe
         reason = error.strerror if isinstance(error, OSError) else error
         repository.plugins.warn(f"{source.name} is registered, but stays where it is: {reason}")
 

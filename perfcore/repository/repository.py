@@ -115,7 +115,7 @@ class Repository:
         try:
             _, driver = self.plugins.make(STORAGE, name, self.plugin_options("storage", name), place=self.perf)
         except PluginError as error:
-            if name == "local" and not self.plugins.names("storage"):
+            if name == "local" and not self.plugins.names("storage"):  # the core alone brings no storage
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
             raise
         warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)

@@ -24,8 +24,8 @@ _SLOTS = 1000  # names of directories are reused, so that at most so many lock f
 
 
 def directory_of(repository: Repository) -> Path:
-    """The parent of a repository's directories: outside of it, so that a tool which searches parent directories does
-    not find the user's files."""
+    """The parent of a repository's directories."""
+    # Outside of it, so that a tool which searches parent directories does not find the user's files.
     name = hashlib.sha1(os.fsencode(repository.home), usedforsecurity=False).hexdigest()[:10]
     return repository.places.trees / name
 
@@ -68,9 +68,9 @@ class LockedDirs:
             if not lock.acquire(0):
                 continue
             self._held.append((path, lock))
-            if path.exists():
+            if path.exists():  # of a killed command
                 self._remove(path)
-            if not path.exists():
+            if not path.exists():  # else it holds what this user may not remove
                 return path
         raise StorageError(f"there are {_SLOTS} folders in {self.path} already")
 

@@ -53,11 +53,10 @@ class VersionSources:
         return self._paths[old, new]
 
     def read(self, version: str | None, path: str) -> bytes | None:
-        """The bytes of a file, of the working tree for None. The list of paths is asked first: an absent file costs the
-        VCS a process each time."""
+        """The bytes of a file, of the working tree for None."""
         if version is None:
             return read_bytes(self._repository.root / path)
-        if version not in self._trees:
+        if version not in self._trees:  # the list of paths first: an absent file costs the VCS a process each time
             self._trees[version] = frozenset(self.changed(None, version))
         return self.read_one(version, path) if path in self._trees[version] else None
 
@@ -86,9 +85,9 @@ class NoSources:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a name is UTF-8: uploads of SARIF to GitHub fail at the URI of any other."""
+    """Whether a name is UTF-8."""
     try:
         path.encode()
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # uploads of SARIF to GitHub fail at the URI of such a name
         return False
     return True

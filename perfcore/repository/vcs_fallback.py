@@ -28,9 +28,9 @@ from perfcore.text import printable
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
 
+# Entries of all manifests in memory, of 150 to 250 bytes each: at most 250 MB, for the trees of 100 versions of 10,000
+# files. Older manifests are read again when they are needed.
 _LARGEST_MANIFESTS = 1_000_000
-"""Entries of all manifests in memory, of 150 to 250 bytes each: at most 250 MB, for the trees of 100 versions of 10,000
-files. Older manifests are read again when they are needed."""
 
 Manifest = Mapping[str, bytes]  # path: hash of its kind, mode and content
 
@@ -112,14 +112,15 @@ class CompletedVcs:
         return tuple(sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path)))
 
     def _manifest(self, version: str) -> Manifest:
-        """Every file of a version with its hash. A version never changes, so the manifest holds for good."""
-        if version not in self._manifests:
+        """Every file of a version with its hash."""
+        if version not in self._manifests:  # a version never changes, so its manifest holds for good
             tree = self._tree(version)
             with _failing(f"cannot read the files of version {version[:10]}"):
                 self._manifests[version] = {
                     path.relative_to(tree).as_posix(): self._digests.setdefault(digest := _digest(path), digest)
                     for path in _files(tree, self._copy.own_names)
                 }
+            # A comparison needs two of them at a time, however large they are.
             while len(self._manifests) > 2 and sum(map(len, self._manifests.values())) > _LARGEST_MANIFESTS:
                 del self._manifests[next(iter(self._manifests))]
         return self._manifests[version]

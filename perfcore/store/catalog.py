@@ -31,7 +31,7 @@ _FIELDS = attrs.fields(Entry)
 _HEAD = repr(("indexes", _LAYOUT, __version__, tuple(field.name for field in _FIELDS))).encode() + b"\n"
 
 
-class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):
+class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # gc: entries make no cycles
     """The live entries of one index."""
 
     vcs: str
@@ -78,7 +78,7 @@ class Catalog:
     def __init__(self, store: Store, folder: Path | None) -> None:
         self._store = store
         self._directory = folder
-        self._stamps = _stamps(store)
+        self._stamps = _stamps(store)  # before any read: what is changed later has another stamp
         self._folders: dict[str, _Folder] = {}
 
     def entries(self, vcs: str, version: str) -> tuple[Entry, ...]:
@@ -122,7 +122,7 @@ class Catalog:
         if self._directory is None:
             return
         for name, folder in self._folders.items():
-            if folder.learned and folder.stamp:
+            if folder.learned and folder.stamp:  # an empty stamp: its times tell no changes
                 _write(self._directory, name, folder)
                 folder.learned = False
 
@@ -205,8 +205,8 @@ def _read(path: Path, stamp: str) -> _Folder | None:
 
 
 def _write(directory: Path, name: str, folder: _Folder) -> None:
-    """Write the file of a folder. A link in the way is not followed: a `.perf` may come from elsewhere."""
-    if not directory.parent.is_symlink() and not directory.is_symlink():
+    """Write the file of a folder, through no link."""
+    if not directory.parent.is_symlink() and not directory.is_symlink():  # a `.perf` may come from elsewhere
         files.cache(
             directory / name,
             _HEAD + _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread)))),

@@ -38,12 +38,12 @@ class Finding:
 def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:
     """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
 
-    What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
-    Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
-    holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
-    whether an object is garbage, only how long it stays. Nothing is removed that is not called as objects are. A
-    damaged index or pending profile stops everything: what it refers to is not known.
-    """
+    Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, before
+    anything is removed: what it refers to is not known."""
+    # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
+    # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
+    # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
+    # whether an object is garbage, only how long it stays.
     listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
     reachable, lists = _reachable(store)
     garbage = [
@@ -61,8 +61,7 @@ def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> 
 
 
 def examine(store: Store) -> Iterator[Finding]:
-    """Everything that is wrong with a store, key by key; all of it is read. Others may be writing meanwhile: what
-    seems to be missing is looked for once more, and so is the reference to it."""
+    """Everything that is wrong with a store, key by key; all of it is read."""
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
     refused: list[Finding] = []
@@ -86,13 +85,14 @@ def examine(store: Store) -> Iterator[Finding]:
             references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
     held = {id for id, _, by in references if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(references):
+        # Others may be writing: what seems to be missing is looked for once more, and so is the reference to it.
         actual = present.get(id) or _kind_now(store, id)
         if actual == kind or not _still_refers(store, by, id):
             continue
         wrong = f"{id} should be a {kind} and is a {actual}" if actual else f"{kind} {id} is missing or damaged"
         if _is_root(by, present) or key_id(by) in held:
             yield Finding(key=by, level="error", text=wrong)
-        else:
+        else:  # as after a collection of garbage that was killed half way
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
 
 
@@ -120,8 +120,8 @@ def _damage(waiting: Pending) -> str:
 
 
 def _foreign(key: str) -> Finding:
-    """What is said of a key that is no object's. A folder in the place of an object hides that object."""
-    if is_object_key("/".join(key.split("/")[:3])):
+    """What is said of a key that is no object's."""
+    if is_object_key("/".join(key.split("/")[:3])):  # a folder in the place of an object hides that object
         return Finding(key=key, level="error", text="a folder stands where an object should be")
     return Finding(key=key, level="note", text="this is no object; it is left alone")
 
@@ -202,7 +202,7 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
             raise FormatError(
                 waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known"
             )
-        with contextlib.suppress(KeyMissingError):
+        with contextlib.suppress(KeyMissingError):  # somebody registered or removed it meanwhile
             reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
     for key, stored in store.read_many(map(object_key, profiles)):
@@ -230,8 +230,8 @@ def _unknown(key: str) -> FormatError:
 
 
 def _held_by(store: Store, waiting: Pending) -> set[str]:
-    """Everything that the pending profile refers to, and what it becomes when it is registered: so nothing of it
-    is missing if the process that registers it is killed before it could look again."""
+    """Everything that the pending profile refers to, and what it becomes when it is registered."""
+    # So nothing of it is missing where the process that registers it is killed before it could look again.
     _, data = pending.read(store, waiting.name)
     tables: set[str] = set()
 
@@ -248,6 +248,6 @@ def _held_by(store: Store, waiting: Pending) -> set[str]:
 def _remove(store: Store, row: Listed) -> bool:
     try:
         store.storage.delete(row.key, row.tag)
-    except (ConflictError, KeyMissingError):
+    except (ConflictError, KeyMissingError):  # somebody touched or removed it since it was listed
         return False
     return True

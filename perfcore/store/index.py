@@ -28,6 +28,7 @@ _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
 _CHECKSUM = 20  # bytes of a SHA-1
 _NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
+# All fields, or merging would not commute for entries that differ only in one that is left out.
 _ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
 
 
@@ -86,7 +87,7 @@ def unburied(entry: Entry, index: Index) -> Entry:
     entry = storable(entry)
     buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
     while entry in buried:
-        entry = attrs.evolve(entry, created=entry.created + 1)
+        entry = attrs.evolve(entry, created=entry.created + 1)  # a tombstone stays for good
     return entry
 
 
@@ -167,8 +168,8 @@ def _texts(values: tuple[str, ...]) -> bytes:
 
 
 def _encode_v1(entry: Entry) -> bytes:
-    seconds = min(max(entry.created // _NANO, 0), 2**32 - 1)
-    name = encodable(entry.name).encode().replace(b"\0", b"\\0")
+    seconds = min(max(entry.created // _NANO, 0), 2**32 - 1)  # version 1 has a u32
+    name = encodable(entry.name).encode().replace(b"\0", b"\\0")  # NUL ends a name
     return _V1.pack(seconds, bytes.fromhex(entry.profile)) + name + b"\0"
 
 
@@ -190,7 +191,7 @@ def _decode_v1(reader: _Reader) -> Entry:
 
 def _decode_v3(reader: _Reader) -> Entry:
     flags, created, profile, count = _ENTRY.unpack(reader.take(_ENTRY.size))
-    if flags & ~_TOMBSTONE:
+    if flags & ~_TOMBSTONE:  # a later version may mean anything by it
         raise FormatError(f"{reader.where} has an entry of a kind this perfcore does not know", hint="upgrade perfcore")
     blob = reader.take(20 * count)
     return Entry(
@@ -233,7 +234,7 @@ class _Reader:
 
     def texts(self) -> tuple[str, ...]:
         (count,) = _LENGTH.unpack(self.take(_LENGTH.size))
-        if count > len(self.data):
+        if count > len(self.data):  # each text takes 4 bytes: a wrong count must not keep the loop going
             raise FormatError(f"{self.where} is damaged: a list is longer than the file")
         return tuple(self.text() for _ in range(count))
 

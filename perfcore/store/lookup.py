@@ -1,4 +1,4 @@
-"""How profiles are named: the grammar, and the search in the places that DESIGN calls indexes and pending ones.
+"""How profiles are named: the grammar, and the search among registered and pending profiles and files.
 
 In order: `N@i`, `N@p`, ranges of them, `REV:` before any of them, a tag; then the index of the version by name,
 part of a name or prefix of an id; a path; the pending profiles by name. Several matches are an error.
@@ -18,9 +18,9 @@ from perfcore.model import Entry
 from perfcore.store.pending import Pending
 from perfcore.text import printable
 
-_NUMBER = re.compile(r"([0-9]{1,1000})@([ip])")
+_NUMBER = re.compile(r"([0-9]{1,1000})@([ip])")  # int() refuses texts of over 4,300 digits
 _RANGE = re.compile(r"([0-9]{1,1000})@([ip])-([0-9]{1,1000})@([ip])")
-_HEX = re.compile(r"[0-9a-f]{4,40}")
+_HEX = re.compile(r"[0-9a-f]{4,40}")  # git, too, abbreviates to no fewer than 4 digits
 
 
 @attrs.frozen(kw_only=True)
@@ -103,7 +103,7 @@ def pending_refs(pending: Sequence[Pending]) -> list[Ref]:
 
 def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
     revision, colon, local_name = name.rpartition(":")
-    if not colon or not revision or (not _NUMBER.fullmatch(local_name) and _is_file(cwd / name)):
+    if not colon or not revision or (not _NUMBER.fullmatch(local_name) and _is_file(cwd / name)):  # a file a:b.perf
         return None, name
     return revision, local_name
 

@@ -27,12 +27,12 @@ def key(subject: str) -> str:
 def add(store: Store, subject: str, type: str, content: bytes) -> str:
     """Keep a note and enter it in its subject's list; gives its id."""
     for _ in range(_TRIES):
-        id = store.put(objects.Object("note", type, content))
+        id = store.put(objects.Object("note", type, content))  # in each try: it may have been collected
         ids, tag = _read(store, subject)
         try:
             if id not in ids:
                 store.storage.replace(key(subject), encode((*ids, id)), tag)
-            store.touch((id,))
+            store.touch((id,))  # once more, now that the list refers to it
             return id
         except (ConflictError, KeyMissingError):
             continue

@@ -13,7 +13,7 @@ from perfcore.errors import FormatError
 MAX_BYTES = 1 << 28  # 256 MiB: a damaged length must not fill the memory
 _MAX_HEADER = 300  # _HEADER matches at most 247
 _LONG = 1 << 16  # bytes: as long as a plane of a full piece of a table
-_MAX_RATIO = 1040  # zlib cannot expand further than 1032 times
+_MAX_RATIO = 1040  # zlib cannot expand further than 1032 times (https://zlib.net/zlib_tech.html); the rest is slack
 _HEADER = re.compile(rb"([a-z][a-z0-9-]{0,30}) ([a-z0-9][a-z0-9.-]{0,200}) (0|[1-9][0-9]{0,11})\0")
 _TYPE = re.compile(r"[a-z0-9][a-z0-9.-]{0,200}")
 ID = re.compile(r"[0-9a-f]{40}")
@@ -29,7 +29,7 @@ class Object(NamedTuple):
 
 def identify(item: Object) -> str:
     """The id of an object."""
-    digest = hashlib.sha1(_header(item), usedforsecurity=False)
+    digest = hashlib.sha1(_header(item), usedforsecurity=False)  # in FIPS mode OpenSSL refuses it for security
     digest.update(item.content)
     return digest.hexdigest()
 
@@ -44,12 +44,14 @@ def encode(item: Object) -> tuple[str, bytes]:
 
 
 def _deflated(data: bytes, type: str) -> bytes:
-    """A zlib stream. What is long is to be written quickly; but stacks are most of a profile and are written once for
-    many versions, and some planes of theirs vary so much that references to what stood before make them longer."""
+    """A zlib stream (RFC 1950)."""
     if type != "stacks" or len(data) < _LONG:
-        return zlib.compress(data, 6 if len(data) < _LONG else 1)
+        return zlib.compress(data, 6 if len(data) < _LONG else 1)  # what is long is to be written quickly
+    # Stacks are most of a profile and are written once for many versions. Some of their planes vary so much that
+    # references to what stood before make them longer: choosing for each made 100,000 stacks a seventh shorter.
     bounds = [0, *range(len(data) % _LONG or _LONG, len(data) + 1, _LONG)]  # parts end where planes do
     parts = [_shorter(data[start:end], end == len(data)) for start, end in pairwise(bounds)]
+    # RFC 1950, section 2.2: deflate with a window of 32 KiB, its flags and check; the blocks; their checksum.
     return b"".join((b"\x78\x5e", *parts, zlib.adler32(data).to_bytes(4, "big")))
 
 
@@ -58,7 +60,7 @@ def _shorter(part: bytes, is_last: bool) -> bytes:
     streams = []
     for strategy in (zlib.Z_DEFAULT_STRATEGY, zlib.Z_HUFFMAN_ONLY):
         deflater = zlib.compressobj(6, wbits=-zlib.MAX_WBITS, strategy=strategy)
-        mode = zlib.Z_FINISH if is_last else zlib.Z_SYNC_FLUSH
+        mode = zlib.Z_FINISH if is_last else zlib.Z_SYNC_FLUSH  # a flush ends at a byte: parts can be joined
         streams.append(deflater.compress(part) + deflater.flush(mode))
     return min(streams, key=len)
 
@@ -73,8 +75,8 @@ def check_type(kind: str, type: str, where: str = "") -> None:
 
 
 def decode(data: bytes, id: str) -> Object:
-    """The object, verified against its id. FormatError names it when a single bit of it is off. (A few bits of
-    a zlib stream carry nothing, such as those that fill up its last byte; they can change nothing either.)"""
+    """The object, verified against its id. FormatError names it when a single bit of it is off."""
+    # A few bits of a zlib stream carry nothing, such as those that fill up its last byte: no check can see them.
     item = inflate(data, f"object {id}")
     if identify(item) != id:
         raise FormatError(f"object {id} is damaged: its content does not have this id")
@@ -90,7 +92,7 @@ def inflate(data: bytes, name: str) -> Object:
     """The object in these bytes, its id unchecked. Never inflates more than the header announces."""
     inflater = zlib.decompressobj()
     try:
-        start = inflater.decompress(data, _MAX_HEADER)
+        start = inflater.decompress(data, _MAX_HEADER)  # no more than a header, before its length was checked
         match = _HEADER.match(start)
         if not match:
             raise FormatError(f"{name} is damaged: it does not begin with a header")
@@ -100,7 +102,7 @@ def inflate(data: bytes, name: str) -> Object:
         missing = length + match.end() - len(start)
         content = start[match.end() :]
         if missing >= 0:
-            content += inflater.decompress(inflater.unconsumed_tail, missing + 1)
+            content += inflater.decompress(inflater.unconsumed_tail, missing + 1)  # one more shows that it goes on
     except zlib.error as error:
         raise FormatError(f"{name} is damaged: {error}") from error
     if len(content) != length or not inflater.eof or inflater.unused_data:

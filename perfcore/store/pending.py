@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 JOBS = "jobs/"
 SUFFIX = ".perf"
-_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
 
 
 @attrs.frozen(kw_only=True)
@@ -111,7 +111,7 @@ def suggest_name(profile: Profile) -> str:
     """`time-sort-big.txt-20261120T101500` for what the header says, harmless as a file name."""
     header = profile.header
     words = [header.type, header.cmd.rsplit("/", 1)[-1], header.workload.rsplit("/", 1)[-1]]
-    clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]
+    clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]  # 3 x 40, a time, a number: below 255 bytes
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(profile.created / 1e9))
     return "-".join([word for word in clean if word] + [stamp])
 

@@ -34,14 +34,16 @@ class StackBases:
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
+        # Anybody may have written the file: what is no id would be part of a key.
         return pieces if all(ID.fullmatch(id) for ids in pieces.values() for id in ids) else {}
 
     def note(self, profile: Profile, pieces: Mapping[str, Sequence[str]]) -> None:
-        """Remember what was written. A folder that cannot be written costs space, not the profile."""
+        """Remember what was written."""
         if self._folder is None or not pieces:
             return
         import msgspec
 
+        # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.
         files.cache(self._folder / _name(profile), msgspec.json.encode(pieces))
 
 

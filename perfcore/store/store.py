@@ -37,7 +37,7 @@ _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
 _BATCH = 256  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
 _LARGE = 1 << 16  # bytes: what is smaller is read as quickly as its beginning
-_SLACK = 1 << 20  # bytes by which zlib may lengthen an object, and a header
+_SLACK = 1 << 20  # bytes by which zlib may lengthen an object (by 0.03 %: 80 kB of 256 MiB), and a header
 _LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
 
 
@@ -174,10 +174,11 @@ class Store:
         *,
         restore: Callable[[], object] | None = None,
     ) -> Entry:
-        """Keep a profile's JSON and enter it in the index of a version. What the entry refers to is made to look
-        new before and looked for again afterwards, so that no collection of garbage can come in between.
-        `restore` puts tables that went all the same; without it KeyMissingError says so, and nothing is entered.
+        """Keep a profile's JSON and enter it in the index of a version.
+        `restore` puts tables that went meanwhile; without it KeyMissingError says so, and nothing is entered.
         A profile that is registered under this name already keeps its entry, with the tags that it got since."""
+        # What the entry refers to is made to look new before the index is changed and looked for again afterwards,
+        # so that no collection of garbage can come in between.
         item = objects.Object("profile", type, profile)
         placed: list[Entry] = []
         entered: list[Entry] = []
@@ -192,10 +193,10 @@ class Store:
 
         try:
             for _ in range(_TRIES):
-                self.put(item)
+                self.put(item)  # first: an index never names what is not there yet
                 self._secure(entry.tables, restore)
                 self.update_index(vcs, version, enter)
-                with contextlib.suppress(KeyMissingError):
+                with contextlib.suppress(KeyMissingError):  # collected meanwhile: all of it once more
                     self.touch((entry.profile, *entry.tables))
                     return placed[0]
         except KeyMissingError:
