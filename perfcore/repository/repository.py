@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from perfcore import environment
 from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
-from perfcore.errors import FormatError, PluginError, UsageError
+from perfcore.errors import FormatError, PerfError, PluginError, UsageError
 from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
@@ -49,6 +49,7 @@ class Repository:
         self.places = places
         self.trust = Trust(places.trust)
         self.commands = Commands(places.trust.with_name("commands"))
+        self.left_out: list[PerfError] = []
 
     @classmethod
     def open(
@@ -158,10 +159,13 @@ class Repository:
                 return self.entries(version)
             return self._complete(catalog.entries(self.vcs_name, version))
         except FormatError as error:
-            from perfcore.repository.entries import leave_out
-
-            leave_out(self, error)
+            self.leave_out(error)
             return ()
+
+    def leave_out(self, error: PerfError) -> None:
+        """Warn that an answer lacks something damaged. `left_out` has them all, and a command that has any fails."""
+        self.left_out.append(error)
+        self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
     def catalog(self) -> contextlib.AbstractContextManager[Catalog]:
         """The content of all indexes, cheaper than reading them one by one; a cache file keeps it."""

@@ -224,11 +224,17 @@ class Store:
 
     def index_at(self, row: Listed) -> Index | None:
         """The index under a listed key; None where something else is there, or nothing any more. FormatError where
-        it is damaged."""
+        it is damaged, or where nothing that is kept there begins like this: it may have been an index."""
         data = self.read_beginning(row)
-        if data is None or not indexes.is_index(data):
+        if data is None or objects.is_compressed(data):
             return None
-        return indexes.decode(data, where=f"index {row.key}")
+        if indexes.is_index(data):
+            return indexes.decode(data, where=f"index {row.key}")
+        from perfcore.store import notes
+
+        if notes.is_list(data):
+            return None
+        raise FormatError(f"{row.key} is no object, index or list of notes, and may have been any of them")
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""
