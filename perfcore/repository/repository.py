@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,11 +62,17 @@ class Repository:
         places: UserPlaces | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> Repository:
-        """The repository around `start`. NotFoundError where no folder up from it has a `.perf`."""
+        """The repository around `start`. NotFoundError where no folder up from it has a `.perf`. Trees that killed
+        commands left are removed."""
         user = places or UserPlaces.default()
         plugins, start = plugins or Plugins(memory=lambda: user.installed), start.resolve()
         home, root, config = locate(start, plugins, user, overrides)
-        return cls(home=home, root=root, cwd=start, config=config, plugins=plugins, places=user)
+        repository = cls(home=home, root=root, cwd=start, config=config, plugins=plugins, places=user)
+        if any(path.suffix != ".lock" for path in repository.scratch.glob("tree-*")):
+            from perfcore.repository.scratch import remove_left_trees
+
+            remove_left_trees(repository)
+        return repository
 
     @classmethod
     def init(
@@ -103,12 +111,19 @@ class Repository:
         """The VCS driver, completed by the core where it has only the required methods. A state that a killed command
         left behind is restored first."""
         options = self.plugin_options("vcs", self.vcs_name)
-        plugin, driver = open_vcs(self.plugins, self.vcs_name, options, self.root, self._scratch)
+        plugin, driver = open_vcs(self.plugins, self.vcs_name, options, self.root, lambda: self.scratch)
         state = driver.saved_state()
         if state is not None:
             driver.restore_state(state)
             self.plugins.warn(f"{plugin} put back what a killed command had put aside")
         return driver
+
+    @functools.cached_property
+    def scratch(self) -> Path:
+        """The parent of this repository's temporary directories: outside of it, so that a tool which searches parent
+        directories does not find the user's files."""
+        name = hashlib.sha1(os.fsencode(self.home), usedforsecurity=False).hexdigest()[:10]
+        return self.places.trees / name
 
     @functools.cached_property
     def store(self) -> Store:
@@ -239,11 +254,6 @@ class Repository:
     def facts(self) -> dict[str, Any]:
         """The machine, with what plugins add."""
         return environment.facts(self.plugins.emit("environment"))
-
-    def _scratch(self) -> Path:
-        from perfcore.repository.scratch import directory_of
-
-        return directory_of(self)
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries of version 1 of the index have only name and time; their profiles have the rest."""
