@@ -113,9 +113,13 @@ class History(MeasureCalls):
 
     def remove(self, *names: str | Pending, dry_run: bool = False) -> tuple[Ref, ...]:
         """Take profiles off their versions, and drop pending ones; the objects stay until `gc`."""
-        from perfcore.repository.maintenance import remove
+        from perfcore.repository.maintenance import check_removable, remove
 
-        return remove(self.repository, [self._ref(name) for name in names], dry_run=dry_run)
+        refs = [self._ref(name) for name in names]
+        for name, ref in zip(names, refs, strict=True):
+            if isinstance(name, str):
+                check_removable(self.repository, name, [ref])
+        return remove(self.repository, refs, dry_run=dry_run)
 
     def tags(self) -> TagList:
         """All tags of registered profiles."""

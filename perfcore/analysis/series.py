@@ -146,7 +146,7 @@ def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[s
         try:
             cached = _values(repository.store.load(id), what)
         except (FormatError, NotFoundError) as error:
-            repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
+            repository.leave_out(error)
             return {}
         kept.put(id, cached)
     return cached

@@ -19,7 +19,7 @@ import typer
 from perfcore.cli.outcome import silence_output
 from perfcore.cli.verbs import VERBS
 from perfcore.config.layers import Config
-from perfcore.errors import NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
+from perfcore.errors import FormatError, NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository, UserPlaces, load_config
 from perfcore.text import clip, printable, printable_json, printable_lines
@@ -225,7 +225,12 @@ class Console:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """The command has ended: its file takes its name, or goes."""
+        """The command has ended: its file takes its name, or goes. One whose answer lacks something fails."""
+        self._close_file(kind)
+        if kind is None and "repository" in self.__dict__ and self.repository.left_out:
+            raise typer.Exit(FormatError.exit_code)
+
+    def _close_file(self, kind: type[BaseException] | None) -> None:
         partial, self._partial = self._partial, None
         if partial is None or self.path is None or partial == self.path:
             return

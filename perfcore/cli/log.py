@@ -38,12 +38,18 @@ def log(
         bool,
         typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract."),
     ] = False,
+    unreachable: Annotated[
+        bool, typer.Option("--unreachable", help="Only versions that are on no branch, as after a rebase.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document a line.")] = False,
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
     console: Console = ctx.obj
     if branches:
         _print_branches(console, as_json)
+        return
+    if unreachable:
+        _print_unreachable(console, as_json)
         return
     start = console.repository.version(head)
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
@@ -124,6 +130,21 @@ def _print_count(console: Console, rows: Iterator[tuple[MinorVersion, tuple[Entr
         console.json({"schema": SCHEMA, "versions": versions, "measured": measured, "profiles": profiles})
     else:
         console.line(f"{plural(versions, 'version')}, {measured:,} measured, {plural(profiles, 'profile')}")
+
+
+def _print_unreachable(console: Console, as_json: bool) -> None:
+    """By the ids of the profiles: nobody can resolve the name of such a version."""
+    import json
+
+    from perfcore.repository import entries
+
+    for version, profiles in entries.unreachable(console.repository):
+        if as_json:
+            rows = [listing.entry_json(i, entry) for i, entry in enumerate(profiles)]
+            console.write(printable_json(json.dumps({"schema": SCHEMA, "version": version, "profiles": rows})) + "\n")
+        else:
+            cells = [("", *listing.entry_cells(entry)) for entry in profiles]
+            console.write("\n".join([console.paint(f"version {version}", "yellow"), *align(cells), "", ""]))
 
 
 def _print_branches(console: Console, as_json: bool) -> None:

@@ -117,7 +117,7 @@ class Marks:
             return {}
 
     def _warn(self, error: FormatError) -> None:
-        self._console.warn(f"{error.message} (left out; `perf fsck` tells more)")
+        self._console.repository.leave_out(error)
 
 
 def _can_write(text: str) -> bool:

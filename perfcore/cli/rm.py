@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.repository.maintenance import remove
+from perfcore.repository.maintenance import check_removable, remove
+from perfcore.store.lookup import Ref
 from perfcore.text import printable
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
@@ -25,7 +26,11 @@ def rm(
     """
     console: Console = ctx.obj
     repository = console.repository
-    refs = remove(repository, [ref for name in profiles for ref in console.find(name)], dry_run=True)
+    named: list[Ref] = []
+    for name in profiles:
+        named += (refs := console.find(name))
+        check_removable(repository, name, refs)
+    refs = list(remove(repository, named, dry_run=True))
     for ref in refs:
         if ref.entry is not None:
             console.line(f"{ref.entry.profile} of {ref.version}: {printable(ref.entry.name)}")

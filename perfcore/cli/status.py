@@ -104,7 +104,7 @@ def _print_gates(console: Console, config_ids: Container[str]) -> None:
         for line in judges.calibrated(console.repository, config_ids):
             console.line(line)
     except FormatError as error:
-        console.warn(f"{error.message} (left out; `perf fsck` tells more)")
+        console.repository.leave_out(error)
 
 
 def _as_json(console: Console) -> dict[str, Any]:

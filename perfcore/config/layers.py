@@ -25,7 +25,8 @@ from perfcore.text import brief, printable
 LayerName = Literal["defaults", "user", "project", "local", "command line"]
 PROJECT_FILE = ".perfcore.yml"
 LOCAL_FILE = "local.yml"
-MAX_BYTES = 1 << 20  # of a file of the configuration, which people write by hand
+MAX_BYTES = 1 << 20  # of a file that people write by hand
+MAX_LAYER_BYTES = 1 << 15  # of a configuration: every command reads it, and YAML is parsed at about 100 kB a second
 _PATIENCE = 10.0  # seconds to wait for who changes the same file
 
 
@@ -170,7 +171,10 @@ def read_layer(name: LayerName, path: Path) -> Layer:
 
 
 def parse_layer(name: LayerName, data: bytes, path: Path) -> Layer:
-    """The layer that these bytes of a file are."""
+    """The layer that these bytes of a file are. FormatError where they are so many that every command would wait."""
+    if len(data) > MAX_LAYER_BYTES:
+        hint = "a job matrix can have a file of its own: perf run matrix FILE"
+        raise FormatError(f"{path} is larger than {MAX_LAYER_BYTES:,} bytes", hint=hint)
     if not data.strip():
         return Layer(name, {}, path, digest(data))
     source = Source(str(path), data)
@@ -254,14 +258,17 @@ def set_value(path: Path, key: str, value: Any, *, lock: Path | None = None) -> 
     with _changing(path, lock or path.with_name(path.name + ".lock")):
         current = read_bytes(path) or b""
         parse_layer("local", current, path)
-        document = yaml.load(current.decode()) if current.strip() else None
+        ending = b"\r\n" if b"\r\n" in current else b"\n"
+        document = yaml.load(current.decode().replace("\r\n", "\n")) if current.strip() else None
         document = {} if document is None else document
         _place(document, key.split(".") if key not in KEYS else key.split(".", 1), value)
         _checked(key, value, path)
         buffer = io.BytesIO()
         yaml.dump(document, buffer)
-        write_atomically(path, buffer.getvalue())
-        return Written(current, buffer.getvalue())
+        changed = buffer.getvalue().replace(b"\n", ending)
+        parse_layer("local", changed, path)
+        write_atomically(path, changed)
+        return Written(current, changed)
 
 
 @contextlib.contextmanager

@@ -15,7 +15,6 @@ from perfcore.measure.runner import Context
 from perfcore.model import EMPTY, Job, Measured, Plan, Requirement, Step
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository
-from perfcore.repository.scratch import directory_of
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Executor
@@ -30,7 +29,7 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
         machine=repository.facts(),
         schedule=repository.config.get("schedule"),
         progress=listener.progress,
-        directory=directory_of(repository),
+        directory=repository.scratch,
         vcs=repository.vcs,
     )
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from perfcore.errors import FormatError, PerfError, UsageError, VersionError
-from perfcore.repository.scratch import LockedDirs, directory_of
+from perfcore.errors import FormatError, UsageError, VersionError
+from perfcore.repository.scratch import LockedDirs, tree_remover
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs
@@ -41,9 +40,7 @@ class VcsExporter:
             self._vcs.export(version, directory)
 
     def remove(self, directory: Path) -> None:
-        if hasattr(self._vcs, "remove_worktree"):
-            with contextlib.suppress(PerfError):  # a killed command may have left half of one
-                self._vcs.remove_worktree(directory)
+        tree_remover(self._vcs)(directory)
 
 
 class BundleExporter:
@@ -104,4 +101,4 @@ class Trees(VersionTrees):
     """The same of a repository's versions."""
 
     def __init__(self, repository: Repository) -> None:
-        super().__init__(directory_of(repository), VcsExporter(repository.vcs))
+        super().__init__(repository.scratch, VcsExporter(repository.vcs))

@@ -42,10 +42,24 @@ def everywhere(repository: Repository) -> list[tuple[str, Entry]]:
     with catalog(repository) as indexes:
         for row in indexes.everywhere():
             if isinstance(row, FormatError):
-                leave_out(repository, row)
+                repository.leave_out(row)
             else:
                 entries += [(row[0], entry) for entry in row[1]]
     return entries
+
+
+def unreachable(repository: Repository) -> Iterator[tuple[str, list[Entry]]]:
+    """The versions with profiles that are on no branch, as after a rebase, with these profiles."""
+    remaining: dict[str, list[Entry]] = {}
+    for version, entry in everywhere(repository):
+        remaining.setdefault(version, []).append(entry)
+    heads = dict.fromkeys((repository.version(), *(branch.head for branch in repository.vcs.walk_major_versions())))
+    for head in heads:
+        if not remaining:  # the usual case, after the first branch
+            return
+        for reached in repository.vcs.walk_minor_versions(head):
+            remaining.pop(reached.id, None)
+    yield from remaining.items()
 
 
 def find(repository: Repository, name: str, *, unregistered: bool = False) -> list[Ref]:
@@ -61,7 +75,10 @@ def find(repository: Repository, name: str, *, unregistered: bool = False) -> li
         everywhere=(lambda: ()) if only else repository.everywhere,
         cwd=repository.cwd,
     )
-    return lookup.resolve(name, places)
+    before = len(repository.left_out)
+    refs = lookup.resolve(name, places)
+    del repository.left_out[before:]  # the answer does not depend on what else there may be
+    return refs
 
 
 def load(repository: Repository, ref: Ref) -> Profile:
@@ -74,10 +91,6 @@ def load(repository: Repository, ref: Ref) -> Profile:
         return ref.pending.profile
     assert ref.path is not None
     return repository.read_file(ref.path)
-
-
-def leave_out(repository: Repository, error: FormatError) -> None:
-    repository.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
 
 def completed(repository: Repository, entry: Entry) -> Entry:

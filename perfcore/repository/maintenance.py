@@ -10,7 +10,7 @@ import attrs
 
 from perfcore.errors import UsageError
 from perfcore.model import Entry, is_tag
-from perfcore.store import pending
+from perfcore.store import lookup, pending
 from perfcore.store.gc import Finding, collect_garbage, examine
 
 if TYPE_CHECKING:
@@ -104,6 +104,15 @@ def change_tag(repository: Repository, name: str, ref: Ref, *, delete: bool = Fa
                 hint=f"take it off first: perf tag --delete {name}",
             )
     return repository.tag(ref.version, ref.entry, add=() if delete else (name,), remove=(name,) if delete else ())
+
+
+def check_removable(repository: Repository, name: str, refs: Sequence[Ref]) -> None:
+    """AmbiguousError where a name that was found among the registered profiles fits a pending one as well. Others only
+    read what a name means; to remove the wrong one would lose it."""
+    if lookup.is_number(name) or not refs or refs[0].entry is None or name in refs[0].entry.tags:
+        return
+    if waiting := lookup.pending_called(name, repository.pending()):
+        raise lookup.ambiguous(name, [*refs, *waiting])
 
 
 def remove(repository: Repository, refs: Sequence[Ref], *, dry_run: bool = False) -> tuple[Ref, ...]:

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import hashlib
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from perfcore import environment
 from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
-from perfcore.errors import FormatError, PluginError, UsageError
+from perfcore.errors import FormatError, PerfError, PluginError, UsageError
 from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
@@ -49,6 +51,7 @@ class Repository:
         self.places = places
         self.trust = Trust(places.trust)
         self.commands = Commands(places.trust.with_name("commands"))
+        self.left_out: list[PerfError] = []
 
     @classmethod
     def open(
@@ -59,11 +62,17 @@ class Repository:
         places: UserPlaces | None = None,
         overrides: Mapping[str, Any] | None = None,
     ) -> Repository:
-        """The repository around `start`. NotFoundError where no folder up from it has a `.perf`."""
+        """The repository around `start`. NotFoundError where no folder up from it has a `.perf`. Trees that killed
+        commands left are removed."""
         user = places or UserPlaces.default()
         plugins, start = plugins or Plugins(memory=lambda: user.installed), start.resolve()
         home, root, config = locate(start, plugins, user, overrides)
-        return cls(home=home, root=root, cwd=start, config=config, plugins=plugins, places=user)
+        repository = cls(home=home, root=root, cwd=start, config=config, plugins=plugins, places=user)
+        if any(path.suffix != ".lock" for path in repository.scratch.glob("tree-*")):
+            from perfcore.repository.scratch import remove_left_trees
+
+            remove_left_trees(repository)
+        return repository
 
     @classmethod
     def init(
@@ -102,12 +111,19 @@ class Repository:
         """The VCS driver, completed by the core where it has only the required methods. A state that a killed command
         left behind is restored first."""
         options = self.plugin_options("vcs", self.vcs_name)
-        plugin, driver = open_vcs(self.plugins, self.vcs_name, options, self.root, self._scratch)
+        plugin, driver = open_vcs(self.plugins, self.vcs_name, options, self.root, lambda: self.scratch)
         state = driver.saved_state()
         if state is not None:
             driver.restore_state(state)
             self.plugins.warn(f"{plugin} put back what a killed command had put aside")
         return driver
+
+    @functools.cached_property
+    def scratch(self) -> Path:
+        """The parent of this repository's temporary directories."""
+        # Outside of it, so that a tool which searches parent directories does not find the user's files.
+        name = hashlib.sha1(os.fsencode(self.home), usedforsecurity=False).hexdigest()[:10]
+        return self.places.trees / name
 
     @functools.cached_property
     def store(self) -> Store:
@@ -158,10 +174,13 @@ class Repository:
                 return self.entries(version)
             return self._complete(catalog.entries(self.vcs_name, version))
         except FormatError as error:
-            from perfcore.repository.entries import leave_out
-
-            leave_out(self, error)
+            self.leave_out(error)
             return ()
+
+    def leave_out(self, error: PerfError) -> None:
+        """Warn that an answer lacks something damaged. `left_out` has them all, and a command that has any fails."""
+        self.left_out.append(error)
+        self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
     def catalog(self) -> contextlib.AbstractContextManager[Catalog]:
         """The content of all indexes, cheaper than reading them one by one; a cache file keeps it."""
@@ -235,11 +254,6 @@ class Repository:
     def facts(self) -> dict[str, Any]:
         """The machine, with what plugins add."""
         return environment.facts(self.plugins.emit("environment"))
-
-    def _scratch(self) -> Path:
-        from perfcore.repository.scratch import directory_of
-
-        return directory_of(self)
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries of version 1 of the index have only name and time; their profiles have the rest."""

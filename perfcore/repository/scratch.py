@@ -7,31 +7,23 @@ length. The lock files stay: there are as many as there ever were folders at one
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import os
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from perfcore.errors import StorageError
+from perfcore.errors import PerfError, StorageError
 from perfcore.locks import Lock
 
 if TYPE_CHECKING:
+    from perfcore.hookspecs import Vcs
     from perfcore.repository.repository import Repository
 
 _SLOTS = 1000  # names of directories are reused, so that at most so many lock files remain
 
 
-def directory_of(repository: Repository) -> Path:
-    """The parent of a repository's directories."""
-    # Outside of it, so that a tool which searches parent directories does not find the user's files.
-    name = hashlib.sha1(os.fsencode(repository.home), usedforsecurity=False).hexdigest()[:10]
-    return repository.places.trees / name
-
-
 def default_directory(name: str) -> Path:
-    """The same for a worker that has no repository."""
+    """What `Repository.scratch` is, for a worker that has no repository."""
     from perfcore.repository.location import UserPlaces
 
     return UserPlaces.default().trees / name
@@ -76,7 +68,9 @@ class LockedDirs:
 
     def prune(self) -> None:
         """Remove directories that killed commands left."""
-        for path in sorted(self.path.glob(f"{self.kind}-???")):
+        # By their locks, too: a tree may be gone of which the version control system still knows.
+        names = {path.name.removesuffix(".lock") for path in self.path.glob(f"{self.kind}-???*")}
+        for path in (self.path / name for name in sorted(names)):
             lock = _lock(path)
             if lock.acquire(0):
                 try:
@@ -87,6 +81,23 @@ class LockedDirs:
     def _remove(self, path: Path) -> None:
         self._remove_content(path)
         shutil.rmtree(path, ignore_errors=True)
+
+
+def tree_remover(vcs: Vcs) -> Callable[[Path], None]:
+    """What to call before the files of a tree are deleted, so that the version control system forgets it."""
+
+    def remove(directory: Path) -> None:
+        if hasattr(vcs, "remove_worktree"):
+            with contextlib.suppress(PerfError):  # a killed command may have left half of one
+                vcs.remove_worktree(directory)
+
+    return remove
+
+
+def remove_left_trees(repository: Repository) -> None:
+    """Remove the trees of killed commands. Where that fails they stay: the command at work does not need it."""
+    with contextlib.suppress(OSError, PerfError):
+        LockedDirs(repository.scratch, "tree", tree_remover(repository.vcs)).prune()
 
 
 @contextlib.contextmanager

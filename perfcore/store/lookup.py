@@ -15,7 +15,7 @@ import attrs
 
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError, UsageError, VersionError
 from perfcore.model import Entry
-from perfcore.store.pending import Pending
+from perfcore.store.pending import SUFFIX, Pending
 from perfcore.text import printable
 
 _NUMBER = re.compile(r"([0-9]{1,1000})@([ip])")  # int() refuses texts of over 4,300 digits
@@ -81,9 +81,7 @@ def resolve(name: str, places: Places) -> list[Ref]:
             hint="profiles are named 0@p (pending), 0@i (of this version), REV:0@i, or by tag, name, id or path",
         )
     if len(refs) > 1:
-        listed = "\n".join(f"  {ref.title}" for ref in refs[:20])
-        overflow = f"\n  and {len(refs) - 20} more" if len(refs) > 20 else ""
-        raise AmbiguousError(f"'{printable(name)}' fits {len(refs)} profiles:\n{listed}{overflow}")
+        raise ambiguous(name, refs)
     return refs
 
 
@@ -99,6 +97,20 @@ def refs_of(version: str, entries: Sequence[Entry]) -> list[Ref]:
 
 def pending_refs(pending: Sequence[Pending]) -> list[Ref]:
     return [Ref(kind="pending", number=i, pending=waiting) for i, waiting in enumerate(pending)]
+
+
+def pending_called(name: str, pending: Sequence[Pending]) -> list[Ref]:
+    """The pending profiles of a name, or else of a part of it."""
+    refs = pending_refs(pending)
+    exact = [r for r in refs if r.pending and name in (r.pending.name, r.pending.name.removesuffix(SUFFIX))]
+    return exact or [ref for ref in refs if ref.pending and name in ref.pending.name]
+
+
+def ambiguous(name: str, refs: Sequence[Ref]) -> AmbiguousError:
+    """The error for a name that fits several profiles."""
+    listed = "\n".join(f"  {ref.title}" for ref in refs[:20])
+    overflow = f"\n  and {len(refs) - 20} more" if len(refs) > 20 else ""
+    return AmbiguousError(f"'{printable(name)}' fits {len(refs)} profiles:\n{listed}{overflow}")
 
 
 def _split_revision(name: str, cwd: Path) -> tuple[str | None, str]:
@@ -156,9 +168,7 @@ def _among(registered: list[Ref], name: str, places: Places) -> list[Ref]:
     if not refs and _is_file(places.cwd / name):
         return [Ref(kind="file", path=places.cwd / name, typed=name)]
     if not refs:
-        waiting = pending_refs(places.pending())
-        refs = [r for r in waiting if r.pending and name in (r.pending.name, r.pending.name.removesuffix(".perf"))]
-        refs = refs or [ref for ref in waiting if ref.pending and name in ref.pending.name]
+        refs = pending_called(name, places.pending())
     if not refs and _HEX.fullmatch(name):
         refs = [ref for ref in _all_refs(places) if ref.entry and ref.entry.profile.startswith(name)]
     return refs

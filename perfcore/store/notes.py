@@ -11,9 +11,8 @@ import struct
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, StorageError
 from perfcore.store import objects
-from perfcore.store.store import Store, object_key
+from perfcore.store.store import NOTE_LIST, Store, object_key
 
-MAGIC = b"nidx"
 VERSION = 1  # of the format; a newer one is refused
 _HEAD = struct.Struct("<4sII")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
@@ -55,7 +54,7 @@ def read(store: Store, subject: str) -> list[objects.Object]:
 
 def encode(ids: tuple[str, ...]) -> bytes:
     unique = sorted(set(ids))
-    data = _HEAD.pack(MAGIC, VERSION, len(unique)) + b"".join(bytes.fromhex(id) for id in unique)
+    data = _HEAD.pack(NOTE_LIST, VERSION, len(unique)) + b"".join(bytes.fromhex(id) for id in unique)
     return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
 
@@ -65,7 +64,7 @@ def decode(data: bytes, where: str) -> tuple[str, ...]:
     if len(payload) < _HEAD.size or hashlib.sha1(payload, usedforsecurity=False).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     magic, version, count = _HEAD.unpack_from(payload)
-    if magic != MAGIC or version != VERSION:
+    if magic != NOTE_LIST or version != VERSION:
         raise FormatError(f"{where} is a list of notes of version {version}", hint="upgrade perfcore")
     ids = payload[_HEAD.size :]
     if len(ids) != 20 * count:
@@ -74,7 +73,7 @@ def decode(data: bytes, where: str) -> tuple[str, ...]:
 
 
 def is_list(data: bytes) -> bool:
-    return data[:4] == MAGIC
+    return data.startswith(NOTE_LIST)
 
 
 def _read(store: Store, subject: str) -> tuple[tuple[str, ...], str | None]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import calendar
 import hashlib
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 JOBS = "jobs/"
 SUFFIX = ".perf"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
+_SECOND = 1_000_000_000
+_STAMP_FORMAT = "%Y%m%dT%H%M%S"
+_STAMP = re.compile(r"-([0-9]{8}T[0-9]{6})(?:-([1-9][0-9]{0,3}))?\.perf$")
+_CREATED = re.compile(rb'"created":\s*([0-9]{1,19})\b')
 
 
 @attrs.frozen(kw_only=True)
@@ -33,6 +38,7 @@ class Pending:
     tag: str
     profile: Profile | None
     damage: str = ""
+    time: int = 0  # when a damaged profile was probably made, so that others keep their numbers
 
     @property
     def key(self) -> str:
@@ -40,7 +46,7 @@ class Pending:
 
     @property
     def created(self) -> int:
-        return self.profile.created if self.profile else 0
+        return self.profile.created if self.profile else self.time
 
 
 def save(store: Store, profile: Profile) -> Pending:
@@ -90,13 +96,30 @@ def read(store: Store, name: str, get: codec.GetPiece | None = None) -> tuple[Pe
     try:
         profile = codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")
     except FormatError as error:
-        return Pending(name=name, tag=stored.tag, profile=None, damage=error.message), stored.data
+        time = _probable_time(name, stored.data)
+        return Pending(name=name, tag=stored.tag, profile=None, damage=error.message, time=time), stored.data
     return Pending(name=name, tag=stored.tag, profile=profile), stored.data
 
 
 def walk(store: Store) -> list[Pending]:
     """All pending profiles, oldest first: their places are the numbers of `N@p`."""
-    return sorted(_each(store), key=lambda pending: (pending.created, pending.name))
+    waiting = list(_each(store))
+    times = {pending.name: pending.created for pending in waiting}
+    return sorted(waiting, key=lambda pending: (_position(pending, times), pending.name))
+
+
+def _position(pending: Pending, times: Mapping[str, int]) -> int:
+    """When it was made. A damaged one whose second alone is known stands behind those of its name before it."""
+    if pending.profile is not None or (match := _STAMP.search(pending.name)) is None:
+        return pending.created
+    base = pending.name[: match.end(1)]
+    names = (_numbered(base, attempt) for attempt in range(1, int(match[2] or 1)))
+    return max([pending.created, *(times[name] + 1 for name in names if name in times)])
+
+
+def _numbered(base: str, attempt: int) -> str:
+    """The file name of the first, second, ... profile that is called so."""
+    return f"{base}{'' if attempt == 1 else f'-{attempt}'}{SUFFIX}"
 
 
 def remove(store: Store, pending: Pending) -> None:
@@ -112,7 +135,7 @@ def suggest_name(profile: Profile) -> str:
     header = profile.header
     words = [header.type, header.cmd.rsplit("/", 1)[-1], header.workload.rsplit("/", 1)[-1]]
     clean = [_UNSAFE.sub("_", word).strip("._-")[:40] for word in words]  # 3 x 40, a time, a number: below 255 bytes
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(profile.created / 1e9))
+    stamp = time.strftime(_STAMP_FORMAT, time.gmtime(profile.created / 1e9))
     return "-".join([word for word in clean if word] + [stamp])
 
 
@@ -123,7 +146,7 @@ def content_name(data: bytes) -> str:
 
 def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
     for attempt in range(1, 1_000_000):
-        name = f"{base}{'' if attempt == 1 else f'-{attempt}'}{SUFFIX}"
+        name = _numbered(base, attempt)
         try:
             return Pending(name=name, tag=store.storage.create(JOBS + name, data), profile=profile)
         except KeyExistsError:
@@ -144,4 +167,18 @@ def _each(store: Store) -> Iterator[Pending]:
 
 def _too_large(name: str, listed: Listed) -> Pending:
     damage = f"pending profile {name} has {listed.size:,} bytes; over {MAX_BYTES:,} are not read"
-    return Pending(name=name, tag=listed.tag, profile=None, damage=damage)
+    return Pending(name=name, tag=listed.tag, profile=None, damage=damage, time=_probable_time(name, b""))
+
+
+def _probable_time(name: str, data: bytes) -> int:
+    """When a profile that cannot be read was made (ns since 1970 UTC): as its bytes say, if that is in the second that
+    `suggest_name` wrote into the name; else that second, or 0."""
+    times = [int(digits) for digits in _CREATED.findall(data)]
+    match = _STAMP.search(name)
+    if match is None:
+        return max(times, default=0)
+    try:
+        second = calendar.timegm(time.strptime(match[1], _STAMP_FORMAT)) * _SECOND
+    except ValueError:
+        return max(times, default=0)
+    return next((time for time in times if second <= time < second + _SECOND), second)

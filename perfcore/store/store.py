@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _ReadMany = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
 OBJECTS = "objects/"
+NOTE_LIST = b"nidx"  # the beginning of a list of notes (`perfcore.store.notes`)
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
@@ -225,11 +226,13 @@ class Store:
 
     def index_at(self, row: Listed) -> Index | None:
         """The index under a listed key; None where something else is there, or nothing any more. FormatError where
-        it is damaged."""
+        it is damaged, or where nothing that is kept there begins like this: it may have been an index."""
         data = self.read_beginning(row)
-        if data is None or not indexes.is_index(data):
+        if data is None or objects.is_compressed(data) or data.startswith(NOTE_LIST):
             return None
-        return indexes.decode(data, where=f"index {row.key}")
+        if indexes.is_index(data):
+            return indexes.decode(data, where=f"index {row.key}")
+        raise FormatError(f"{row.key} is no object, index or list of notes, and may have been any of them")
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""

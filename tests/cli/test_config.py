@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from perfcore.config.layers import MAX_LAYER_BYTES
+
 if TYPE_CHECKING:
     from .conftest import Here
 
@@ -103,8 +105,23 @@ def test_a_broken_file_is_named_with_its_line_by_every_command(here: Here) -> No
             done = here.perf(*words, code=2)
             assert ".perfcore.yml" in done.err
             assert says in done.err
-    here.write(".perfcore.yml", "x" * (2 << 20))
-    assert "is larger than" in here.perf("status", code=4).err
+    for size in (MAX_LAYER_BYTES + 1, 2 << 20):
+        here.write(".perfcore.yml", "x" * size)
+        assert "is larger than" in here.perf("status", code=4).err
+
+
+def test_the_line_endings_of_a_file_stay(here: Here) -> None:
+    path = here.path / ".perfcore.yml"
+    path.write_bytes(b"# ours\r\ngc:\r\n  grace: 60  # short\r\n")
+    here.perf("config", "set", "--project", "check.threshold", "0.1")
+    assert path.read_bytes() == b"# ours\r\ngc:\r\n  grace: 60  # short\r\ncheck:\r\n  threshold: 0.1\r\n"
+
+
+def test_nothing_is_set_that_would_make_the_file_too_large(here: Here) -> None:
+    text = "gc: {grace: 60}\n" + "#" * (MAX_LAYER_BYTES - 30) + "\n"
+    here.write(".perfcore.yml", text)
+    here.perf("config", "set", "--project", "check.threshold", "0.1", code=4)
+    assert (here.path / ".perfcore.yml").read_text() == text
 
 
 def _editor(code: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ def test_before_the_first_commit_it_says_that_there_is_nothing(bare: Here) -> No
 def test_a_damaged_index_is_named_and_the_rest_is_shown(history: Here) -> None:
     path = history.path / ".perf" / "objects" / history.head[:2] / history.head[2:]
     path.write_bytes(path.read_bytes()[:-30])
-    done = history.perf("log", "--short")
+    done = history.perf("log", "--short", code=4)
     assert history.head[:10] in done.err
     assert "left out" in done.err
     assert [line.split()[-1] for line in done.lines] == ["Third", "Second", "First"]
@@ -113,3 +114,34 @@ def test_a_reader_that_has_seen_enough_is_no_error(history: Here) -> None:
     assert done.code == 0
     assert done.err == ""
     assert len(done.lines) == 1
+
+
+def test_profiles_of_versions_that_are_gone_can_be_listed_and_shown(history: Here) -> None:
+    profile, gone = history.register(profiles.timed(wall=5)), history.head
+    history.perf("tag", "fast", profile)
+    assert history.perf("log", "--unreachable").out == ""
+    history.git("reset", "-q", "--hard", "HEAD~1")
+    assert history.perf("log", "--unreachable").lines[0] == f"version {gone}"
+    history.git("reflog", "expire", "--expire=now", "--all")
+    history.git("gc", "-q", "--prune=now")
+    done = history.perf("log", "--unreachable")
+    assert done.lines[0] == f"version {gone}"
+    assert [line.split()[0] for line in done.lines[1:] if line.strip()].count(profile[:10]) == 1
+    (row,) = [json.loads(line) for line in history.perf("log", "--unreachable", "--json").lines]
+    assert row["version"] == gone
+    assert profile in {entry["profile"] for entry in row["profiles"]}
+    assert history.perf("show", "fast").out == history.perf("show", profile).out
+
+
+@pytest.mark.parametrize("content", [b"", b"x", b"something else"], ids=["empty", "short", "foreign"])
+def test_what_is_no_object_may_have_been_an_index_and_lists_that_need_it_fail(history: Here, content: bytes) -> None:
+    history.perf("tag", "last", "0@i")
+    first = history.git("rev-list", "--max-parents=0", "HEAD").out.strip()
+    (history.path / ".perf" / "objects" / first[:2] / first[2:]).write_bytes(content)
+    shutil.rmtree(history.path / ".perf" / "cache", ignore_errors=True)
+    for words in (("tag",), ("log",), ("log", "--short"), ("history", "wall"), ("check", "all")):
+        done = history.perf(*words, code=4)
+        assert first[2:] in done.err, words
+    assert "last" in history.perf("tag", code=4).out, "the rest is listed all the same"
+    assert history.perf("log", "--short", "--last", "1").code == 0, "nothing that is shown depends on it"
+    assert history.perf("show", "last").code == 0

@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import pytest
 from perfcore_testing import profiles
 
+from perfcore.errors import AmbiguousError
+from perfcore.library import History
+from perfcore.store.objects import MAX_BYTES
+
 if TYPE_CHECKING:
     from .conftest import Here
 
@@ -147,9 +151,45 @@ def test_a_damaged_index_is_named_by_what_needs_it(here: Here) -> None:
         assert here.head in (done.out + done.err).replace("/", "")
         assert "Traceback" not in done.err
     pending = here.save(origin=None)
-    assert [row["name"] for row in here.perf("status", "--json").json["pending"]] == [pending]
+    assert [row["name"] for row in here.perf("status", "--json", code=4).json["pending"]] == [pending]
 
 
 @pytest.mark.parametrize("verb", ["gc", "fsck"])
 def test_they_take_no_names(here: Here, verb: str) -> None:
     here.perf(verb, "0@i", code=2)
+
+
+def test_a_name_that_fits_a_registered_and_a_pending_profile_is_asked_about(here: Here) -> None:
+    name = here.save()
+    here.perf("add", "--keep", name)
+    before = here.snapshot()
+    done = here.perf("rm", name, code=3)
+    assert "fits 2 profiles" in done.err
+    assert here.head[:10] in done.err
+    assert "0@p" in done.err
+    assert here.snapshot() == before
+    with pytest.raises(AmbiguousError):
+        History(here.repository).remove(name)
+    assert here.perf("rm", "0@p").out == f"{name} (pending)\n"
+    assert here.perf("rm", name).lines[0].endswith(name)
+
+
+@pytest.mark.parametrize("damage", ["truncated", "flipped", "empty", "huge"])
+def test_a_damaged_pending_profile_shifts_no_number(here: Here, damage: str) -> None:
+    for number in range(3):
+        here.save(created=profiles.CREATED + number * 700_000_000)
+    before = [row["name"] for row in here.perf("status", "--json").json["pending"]]
+    for name in before:
+        path = here.path / ".perf" / "jobs" / name
+        whole = path.read_bytes()
+        if damage == "truncated":
+            path.write_bytes(whole[: len(whole) // 2])
+        elif damage == "flipped":
+            path.write_bytes(whole.replace(b'"header"', b'"hEader"'))
+        else:
+            with path.open("r+b") as file:
+                file.truncate(0 if damage == "empty" else MAX_BYTES + 1)
+        rows = here.perf("status", "--json").json["pending"]
+        assert [row["name"] for row in rows] == before
+        assert [row["name"] for row in rows if "damage" in row] == [name]
+        path.write_bytes(whole)

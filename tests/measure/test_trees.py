@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from perfcore.errors import StorageError
 from perfcore.measure.trees import Trees
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
-from perfcore.repository.scratch import LockedDirs, directory_of, workspace
+from perfcore.repository.scratch import LockedDirs, workspace
 
 
 @pytest.fixture
@@ -54,11 +56,62 @@ def test_the_same_command_is_given_the_same_paths(repository: Repository) -> Non
 
 def test_what_a_killed_command_left_is_removed_by_the_next(project: Project, repository: Repository) -> None:
     version = repository.version()
-    left = directory_of(repository) / "tree-007"
+    left = repository.scratch / "tree-007"
     project.git("worktree", "add", "--quiet", "--detach", str(left), version)
     (left / "built").write_text("x")
     with Trees(repository):
         assert not left.exists()
+    assert project.git("worktree", "list").out.count("\n") == 1
+
+
+def _half_made(project: Project, repository: Repository, stage: str) -> Path:
+    """What `git worktree add` leaves when it is killed in one of its stages."""
+    tree = repository.scratch / "tree-007"
+    project.git("worktree", "add", "--quiet", "--detach", str(tree), repository.version())
+    entry = project.path / ".git" / "worktrees" / "tree-007"
+    (entry / "locked").write_text("initializing")
+    tree.with_name("tree-007.lock").touch()
+    if stage != "filling":
+        shutil.rmtree(tree)
+    if stage == "locked":
+        (entry / "gitdir").unlink()
+    return entry
+
+
+@pytest.mark.parametrize("stage", ["filling", "linked", "locked"])
+def test_a_tree_that_git_was_killed_over_is_removed(project: Project, repository: Repository, stage: str) -> None:
+    entry = _half_made(project, repository, stage)
+    with Trees(repository):
+        assert not entry.exists()
+    assert project.git("worktree", "list").out.count("\n") == 1
+
+
+def test_a_tree_that_git_makes_for_the_user_stays(project: Project, repository: Repository) -> None:
+    mine = project.path.parent / "mine"
+    project.git("worktree", "add", "--quiet", "--detach", str(mine), repository.version())
+    (project.path / ".git" / "worktrees" / "mine" / "locked").write_text("initializing")
+    _half_made(project, repository, "locked")
+    with Trees(repository):
+        assert (project.path / ".git" / "worktrees" / "mine").exists()
+    assert mine.exists()
+
+
+@pytest.mark.parametrize("words", [("status",), ("log",), ("add", "--all")])
+def test_any_command_removes_what_a_killed_one_left(project: Project, words: tuple[str, ...]) -> None:
+    first = subprocess.Popen(
+        [sys.executable, "-m", "perfcore", "collect", "time", "-v", "HEAD", "--repeat", "1", "--", "sleep", "20"],
+        cwd=project.path,
+        env=project.env,
+        stderr=subprocess.DEVNULL,
+    )
+    left: list[Path] = []
+    while not left and first.poll() is None:
+        left = list(project.home.rglob("tree-000"))
+    first.kill()
+    first.wait()
+    assert left[0].exists()
+    project.perf(*words)
+    assert not left[0].exists()
     assert project.git("worktree", "list").out.count("\n") == 1
 
 

@@ -15,7 +15,7 @@ from perfcore.hookspecs import WORKLOAD
 from perfcore.model.listener import Listener
 from perfcore.plugins.drivers import guard
 from perfcore.repository.repository import Repository
-from perfcore.repository.scratch import LockedDirs, directory_of
+from perfcore.repository.scratch import LockedDirs
 
 # Files of one generator: every file is measured by every command, and a generator without an end would fill the disk.
 MAX_FILES = 1_000
@@ -57,7 +57,7 @@ def generated(repository: Repository, generators: Sequence[Generator], listener:
     if not generators:
         yield {}
         return
-    with LockedDirs(directory_of(repository), "workload") as directories:
+    with LockedDirs(repository.scratch, "workload") as directories:
         root = directories.acquire()
         files: dict[str, list[GeneratedFile]] = {}
         for generator in generators:

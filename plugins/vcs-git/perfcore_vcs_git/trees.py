@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -97,6 +98,12 @@ class Trees:
             return
         for entry in entries:
             with contextlib.suppress(OSError):
+                if not (entry / "gitdir").exists():
+                    # git writes `locked` first, and calls the folder like the tree, with a number if that is taken
+                    is_begun = (entry / "locked").read_bytes().strip() == b"initializing"
+                    if is_begun and re.fullmatch(re.escape(directory.name) + "[0-9]*", entry.name):
+                        yield entry
+                    continue
                 marker = os.fsdecode((entry / "gitdir").read_bytes().rstrip(b"\r\n"))
                 if os.path.realpath(entry / os.path.dirname(marker)) == str(directory):
                     yield entry
