@@ -16,7 +16,7 @@ from perfcore.profile.table import Column, ColumnSpec, Table
 
 if TYPE_CHECKING:
     from perfcore.profile import pieces
-    from perfcore.profile.stack_dedup import Chain, Share
+    from perfcore.profile.stack_dedup import Chain, Split
 
 INLINE_CELLS = 4096  # up to which a table stands in the JSON: a file of its own takes a block of the disk
 MAX_CELLS = 1 << 27  # of all tables, 1 GiB at 8 bytes: pieces that repeat one value take no room, and then very much
@@ -211,10 +211,10 @@ def _encode_tables(
 ) -> dict[str, wire.WireTable]:
     encoded: dict[str, wire.WireTable] = {}
     if "stacks" in tables and _is_large(tables["stacks"], inline):
-        from perfcore.profile.stack_dedup import share
+        from perfcore.profile.stack_dedup import split
         from perfcore.profile.stacks import NAMES
 
-        if shared := share(tables, earlier()):
+        if shared := split(tables, earlier()):
             encoded = {name: _encode_shared(name, shared, put) for name in NAMES}
             tables = shared.others
     encoded |= {name: _encode_table(name, tables[name], put, inline) for name in tables}
@@ -231,16 +231,16 @@ def _is_large(table: Table, inline: int) -> bool:
     return table.rows * len(table.columns) > inline
 
 
-def _encode_shared(name: str, share: Share, put: PutPiece) -> wire.WireTable:
+def _encode_shared(name: str, split: Split, put: PutPiece) -> wire.WireTable:
     from perfcore.profile import pieces
 
-    chain = share.earlier.get(name)
+    chain = split.earlier.get(name)
     ids = [put(name, piece) for piece in chain.pieces] if chain else []
     rows = chain.table.rows if chain else 0
-    ids += _put_pieces(name, share.fresh[name], put, pieces.Base(ids[-1], rows) if ids else None)
-    local = share.beside.get(name)
+    ids += _put_pieces(name, split.new_rows[name], put, pieces.Base(ids[-1], rows) if ids else None)
+    local = split.local.get(name)
     return wire.WireTable(
-        rows + share.fresh[name].rows,
+        rows + split.new_rows[name].rows,
         pieces=ids,
         beside=_put_pieces(name, local, put) if local and local.columns else [],
         shared=True,

@@ -1,7 +1,7 @@
-"""Stacks that many profiles share: a profile continues the rows of an earlier one and keeps only what is new.
+"""Deduplication of stacks: a profile continues the rows of an earlier one and stores only those that are new.
 
-What says nothing about which function a row is (its line) stands beside, a value for each row, so that code that
-only moves changes no shared row.
+The line of a function does not identify it. Lines are stored apart, in the profile's own table with a value for each
+row, so that code that only moves changes no shared row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, 
 # with more, readers of small profiles decode more that is not theirs.
 _SPARE_ROWS = 65_536
 _COLUMNS = {"frames": ("function", "offset"), "stacks": ("parent", "frame")}
-_BESIDE = {"functions": ("line",)}
+_LOCAL = {"functions": ("line",)}
 
 Rows: TypeAlias = Sequence[int]
 _Key = TypeVar("_Key")
@@ -35,18 +35,18 @@ class Chain:
 
 
 @attrs.frozen
-class Share:
-    """A profile in the numbering of an earlier one. `earlier` has the pieces that it continues, none where it
-    starts anew, `fresh` its rows that are new, `beside` the columns that it alone has, a value for each row of
-    both, `others` all its other tables."""
+class Split:
+    """A profile in the numbering of an earlier one: the pieces that it continues (`earlier`, none where it starts
+    anew), its rows that are new, the columns that it alone has, with a value for each row of both (`local`), and all
+    its other tables."""
 
     earlier: Mapping[str, Chain]
-    fresh: Mapping[str, Table]
-    beside: Mapping[str, Table]
+    new_rows: Mapping[str, Table]
+    local: Mapping[str, Table]
     others: Mapping[str, Table]
 
 
-def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | None:
+def split(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Split | None:
     """The profile on top of an earlier one's stacks. None where its stacks cannot be shared: they have other
     columns than is usual, or two functions of one name and file, or nothing uses them."""
     if not _is_usual(tables):
@@ -57,19 +57,19 @@ def share(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Share | 
     if not _can_continue(earlier, tables_in_order):
         earlier = {}
     base = {name: chain.table for name, chain in earlier.items()}
-    fresh, places = _joined(base, tables_in_order)
-    if len(set(places["function"])) < len(places["function"]):  # each row has one line to stand beside it
+    new_rows, positions = _joined(base, tables_in_order)
+    if len(set(positions["function"])) < len(positions["function"]):  # a row has room for one line
         return None
-    rows = fresh["functions"].rows + (base["functions"].rows if base else 0)
-    return Share(
+    rows = new_rows["functions"].rows + (base["functions"].rows if base else 0)
+    return Split(
         earlier=earlier,
-        fresh=fresh,
-        beside={"functions": _beside(tables_in_order["functions"], places["function"], rows)},
-        others=_others(tables_in_order, places),
+        new_rows=new_rows,
+        local={"functions": _local(tables_in_order["functions"], positions["function"], rows)},
+        others=_others(tables_in_order, positions),
     )
 
 
-def unite(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], list[dict[str, Table]]]:
+def join(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], list[dict[str, Table]]]:
     """(the stacks of several profiles as one, the other tables of each in their numbering). Lines are those of
     the last profile that knows them. FormatError where the tables of stacks differ in their columns."""
     union: dict[str, Table] = {}
@@ -79,11 +79,11 @@ def unite(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], li
         if not _is_usual(tables):
             raise FormatError("the profiles have stacks that cannot be joined: their tables have other columns")
         tables_in_order = renumbered(tables)
-        fresh, places = _joined(union, tables_in_order)
-        union = {name: concat([union[name], fresh[name]]) if union else fresh[name] for name in NAMES}
-        moved.append(_others(tables_in_order, places))
+        new_rows, positions = _joined(union, tables_in_order)
+        union = {name: concat([union[name], new_rows[name]]) if union else new_rows[name] for name in NAMES}
+        moved.append(_others(tables_in_order, positions))
         if (line := tables_in_order["functions"].get("line")) is not None:
-            lines |= {at: value for at, value in zip(places["function"], line, strict=True) if value is not None}
+            lines |= {at: value for at, value in zip(positions["function"], line, strict=True) if value is not None}
     functions = union["functions"]
     line = column("line", [lines.get(at) for at in range(functions.rows)], dtype="i64")
     return {**union, "functions": functions.with_columns(line)}, moved
@@ -93,18 +93,18 @@ def _is_usual(tables: Mapping[str, Table]) -> bool:
     return has_stacks(tables) and all(tables[name].names == columns for name, columns in _COLUMNS.items())
 
 
-def _joined(known: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
+def _joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
     """(the rows that are new, where each row of the profile's stands now by what refers to it)."""
-    functions, fresh_functions = _functions(known, _identity(own["functions"]))
-    frames, fresh_frames = _frames(known, own, functions)
-    stacks, fresh_stacks = _stacks(known, own, frames)
-    fresh = {"functions": fresh_functions, "frames": fresh_frames, "stacks": fresh_stacks}
-    return fresh, {"function": functions, "frame": frames, "stack": stacks}
+    functions, new_functions = _functions(base, _identity(own["functions"]))
+    frames, new_frames = _frames(base, own, functions)
+    stacks, new_stacks = _stacks(base, own, frames)
+    new_rows = {"functions": new_functions, "frames": new_frames, "stacks": new_stacks}
+    return new_rows, {"function": functions, "frame": frames, "stack": stacks}
 
 
-def _others(own: Mapping[str, Table], places: Mapping[str, Rows]) -> dict[str, Table]:
+def _others(own: Mapping[str, Table], positions: Mapping[str, Rows]) -> dict[str, Table]:
     """The other tables with their references taken to where the rows stand now."""
-    return {name: _renamed(table, places) for name, table in own.items() if name not in NAMES}
+    return {name: _renamed(table, positions) for name, table in own.items() if name not in NAMES}
 
 
 def _can_continue(earlier: Mapping[str, Chain], own: Mapping[str, Table]) -> bool:
@@ -123,58 +123,58 @@ def _specs(table: Table) -> list[object]:
 
 def _identity(table: Table) -> Table:
     """The columns that say which function, frame or stack a row is."""
-    columns = [column for column in table.columns if column.name not in _BESIDE.get(table.name, ())]
+    columns = [column for column in table.columns if column.name not in _LOCAL.get(table.name, ())]
     return Table(table.name, tuple(columns), table.rows)
 
 
-def _functions(known: Mapping[str, Table], own: Table) -> tuple[list[int], Table]:
-    before = known.get("functions")
+def _functions(base: Mapping[str, Table], own: Table) -> tuple[list[int], Table]:
+    before = base.get("functions")
     base_keys = zip(*before.columns, strict=True) if before else ()
-    places: list[int] = []
-    fresh = _number(base_keys, zip(*own.columns, strict=True), places)
-    return places, own.take(fresh)
+    positions: list[int] = []
+    new_rows = _number(base_keys, zip(*own.columns, strict=True), positions)
+    return positions, own.take(new_rows)
 
 
-def _frames(known: Mapping[str, Table], own: Mapping[str, Table], functions: Rows) -> tuple[list[int], Table]:
+def _frames(base: Mapping[str, Table], own: Mapping[str, Table], functions: Rows) -> tuple[list[int], Table]:
     table = own["frames"]
     function = _follow(references(table, "function", own), functions)
-    before = known.get("frames")
-    base_keys = zip(references(before, "function", known), before["offset"], strict=True) if before else ()
-    places: list[int] = []
-    fresh = _number(base_keys, zip(function, table["offset"], strict=True), places)
-    return places, with_references(table.take(fresh), "function", _follow(fresh, function))
+    before = base.get("frames")
+    base_keys = zip(references(before, "function", base), before["offset"], strict=True) if before else ()
+    positions: list[int] = []
+    new_rows = _number(base_keys, zip(function, table["offset"], strict=True), positions)
+    return positions, with_references(table.take(new_rows), "function", _follow(new_rows, function))
 
 
-def _stacks(known: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -> tuple[list[int], Table]:
+def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -> tuple[list[int], Table]:
     table = own["stacks"]
     parent = references(table, "parent", own)
     frame = _follow(references(table, "frame", own), frames)
-    before = known.get("stacks")
-    base_keys = zip(*(references(before, name, known) for name in before.names), strict=True) if before else ()
-    places: list[int] = []
-    # A parent stands before its children, so its place is known when theirs is asked for.
-    keys = ((up if up == NOWHERE else places[up], to) for up, to in zip(parent, frame, strict=True))
-    fresh = _number(base_keys, keys, places)
-    moved = with_references(table.take(fresh), "frame", _follow(fresh, frame))
-    return places, with_references(moved, "parent", _follow(_follow(fresh, parent), places))
+    before = base.get("stacks")
+    base_keys = zip(*(references(before, name, base) for name in before.names), strict=True) if before else ()
+    positions: list[int] = []
+    # A parent stands before its children, so its place is base when theirs is asked for.
+    keys = ((up if up == NOWHERE else positions[up], to) for up, to in zip(parent, frame, strict=True))
+    new_rows = _number(base_keys, keys, positions)
+    moved = with_references(table.take(new_rows), "frame", _follow(new_rows, frame))
+    return positions, with_references(moved, "parent", _follow(_follow(new_rows, parent), positions))
 
 
-def _number(seen: Iterable[_Key], keys: Iterable[_Key], places: list[int]) -> list[int]:
+def _number(seen: Iterable[_Key], keys: Iterable[_Key], positions: list[int]) -> list[int]:
     """Put the place of each key, among those seen or after them, into `places`; gives the keys that are new."""
     base_keys = list(seen)
-    positions = dict(zip(base_keys, range(len(base_keys)), strict=True))
-    fresh: list[int] = []
+    numbers = dict(zip(base_keys, range(len(base_keys)), strict=True))
+    new_rows: list[int] = []
     for row, key in enumerate(keys):
-        position = positions.setdefault(key, len(base_keys) + len(fresh))
-        if position == len(base_keys) + len(fresh):
-            fresh.append(row)
-        places.append(position)
-    return fresh
+        position = numbers.setdefault(key, len(base_keys) + len(new_rows))
+        if position == len(base_keys) + len(new_rows):
+            new_rows.append(row)
+        positions.append(position)
+    return new_rows
 
 
-def _follow(rows: Rows, places: Rows) -> list[int]:
+def _follow(rows: Rows, positions: Rows) -> list[int]:
     """Where the rows are now; what leads nowhere still does."""
-    return [row if row == NOWHERE else places[row] for row in rows]
+    return [row if row == NOWHERE else positions[row] for row in rows]
 
 
 def _renamed(table: Table, moved: Mapping[str, Rows]) -> Table:
@@ -185,12 +185,12 @@ def _renamed(table: Table, moved: Mapping[str, Rows]) -> Table:
     return table
 
 
-def _beside(table: Table, places: Rows, rows: int) -> Table:
+def _local(table: Table, positions: Rows, rows: int) -> Table:
     """The columns that are no identity, each value where its row is now and missing elsewhere."""
     order = [NOWHERE] * rows
-    for row, position in enumerate(places):
+    for row, position in enumerate(positions):
         order[position] = row
-    columns = [column for column in table.columns if column.name in _BESIDE[table.name]]
+    columns = [column for column in table.columns if column.name in _LOCAL[table.name]]
     return Table(table.name, tuple(_scattered(column, order) for column in columns), rows)
 
 

@@ -137,9 +137,9 @@ def test_references_that_lead_nowhere_are_refused(parents: list[int | None], fra
         Stacks.of({**builder.tables(), "stacks": wrong})
 
 
-def chains_of(shared: stack_dedup.Share) -> dict[str, stack_dedup.Chain]:
+def chains_of(shared: stack_dedup.Split) -> dict[str, stack_dedup.Chain]:
     whole = {}
-    for name, fresh in shared.fresh.items():
+    for name, fresh in shared.new_rows.items():
         before = shared.earlier[name].table if name in shared.earlier else fresh.slice(0, 0)
         joined = concat([before, fresh])
         whole[name] = stack_dedup.Chain((b"x",), joined)
@@ -153,10 +153,10 @@ def test_what_is_stored_on_top_of_others_is_read_back_as_it_was(versions: list[S
     earlier: dict[str, stack_dedup.Chain] = {}
     for number, samples in enumerate(versions):
         tables = tables_of(samples)
-        shared = stack_dedup.share(tables, earlier)
+        shared = stack_dedup.split(tables, earlier)
         assert shared is not None
         kept = {name: chain.table for name, chain in chains_of(shared).items()}
-        beside = shared.beside["functions"]
+        beside = shared.local["functions"]
         whole = {**shared.others, **kept, "functions": kept["functions"].with_columns(*beside.columns)}
         assert stacks.renumbered(whole) == stacks.renumbered(tables)
         earlier = chains_of(shared)

@@ -14,7 +14,7 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
-from perfcore.profile.stack_dedup import unite
+from perfcore.profile.stack_dedup import join
 from perfcore.profile.stacks import NAMES, has_stacks
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, Table
 from perfcore.text import printable
@@ -93,7 +93,7 @@ def _resources(profiles: Sequence[Profile]) -> tuple[list[Table], dict[str, Tabl
     if not any(has_stacks(profile.tables) for profile in profiles):
         return [profile.tables[RESOURCES] for profile in profiles], {}
     required = (RESOURCES, *NAMES)
-    stacks, others = unite([{name: p.tables[name] for name in required if name in p.tables} for p in profiles])
+    stacks, others = join([{name: p.tables[name] for name in required if name in p.tables} for p in profiles])
     return [tables[RESOURCES] for tables in others], stacks
 
 
