@@ -16,7 +16,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 @app.command()
 def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Read everything that is stored and name what is damaged or missing. Nothing is changed."""
+    """Read the whole store and name damaged or missing objects. Changes nothing."""
     console: Console = ctx.obj
     result = verify(console.repository)
     if as_json:

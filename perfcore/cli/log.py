@@ -27,7 +27,7 @@ SCHEMA = 1
 def log(
     ctx: typer.Context,
     head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
-    short: Annotated[bool, typer.Option("--short", "-s", help="One line a version.")] = False,
+    short: Annotated[bool, typer.Option("--short", "-s", help="Print one line for each version.")] = False,
     count_only: Annotated[
         bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,
@@ -38,7 +38,7 @@ def log(
         bool,
         typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for each version.")] = False,
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
     console: Console = ctx.obj
