@@ -24,5 +24,5 @@ def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
     for finding in result.findings if not as_json else ():
         console.line(f"{finding.level}: {finding.key}: {printable(finding.text)}")
     if result.errors:
-        raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest goes on working")
+        raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest is usable")
     console.say("OK: nothing is damaged or missing")

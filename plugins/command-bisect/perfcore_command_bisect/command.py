@@ -108,9 +108,9 @@ def bisect(
     context: CommandContext = ctx.obj
     if reset and not (what or auto):
         context.say(
-            "the bisection is forgotten"
+            "the bisection is discarded"
             if engine.forget(context.history.repository)
-            else "there is no bisection to forget"
+            else "there is no bisection to discard"
         )
         return
     good, bad = _ends(what or [], auto)

@@ -220,7 +220,7 @@ def _of_profiles(
     """The verdict on stored runs; nothing is measured."""
     if len(words) != 2:
         raise UsageError(
-            "say what is compared: a command behind `--`, two --command, or two profiles",
+            "name both sides: a command after `--`, two --command, or two profiles",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
     repository, names = console.history.repository, (words[0], words[1])

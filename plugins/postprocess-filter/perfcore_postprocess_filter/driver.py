@@ -118,12 +118,12 @@ def _check(settings: FilterSettings) -> None:
     """UsageError for options that say nothing together; before anything is measured."""
     ranks = [f"--{name}" for name in ranking.asked(settings)]
     if not ranks and settings.expression is None and settings.stack is None:
-        raise UsageError("filter: nothing says which rows", hint="for example --expression '>= 20' or --top 10")
+        raise UsageError("filter: no option chooses rows", hint="for example --expression '>= 20' or --top 10")
     if len(ranks) > 1:
         raise UsageError(f"filter: {' and '.join(ranks)} cannot go together", hint="filter twice, one after the other")
     if not ranks and (settings.by is not None or settings.per != "whole"):
         idle = "--per" if settings.by is None else "--by"
-        raise UsageError(f"filter: {idle} says nothing without --top, --share or --over")
+        raise UsageError(f"filter: {idle} has no effect without --top, --share or --over")
     if settings.table in _REFERRED_TO:
         message = f"rows of {settings.table!r} are what other tables refer to, and stay"
         raise UsageError(f"filter: {message}", hint="choose rows of 'resources' instead")

@@ -174,7 +174,7 @@ def _refuse_nonsense(text: str) -> None:
         raise VersionError(f"'{printable_text}' is not the name of a version")
     searching = text.startswith(":/") or "^{/" in text
     if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
-        raise VersionError(f"'{printable_text}' names several versions, one is wanted")
+        raise VersionError(f"'{printable_text}' names several versions; name one")
 
 
 def _lines(out: bytes) -> Iterable[str]:

@@ -358,7 +358,7 @@ def _writable(ctx: typer.Context) -> Repository:
     """The repository, after what a killed process left was put back."""
     repository = _repository(ctx)
     if repository.places.version is None and State(repository).recover():
-        _say("put back what a killed process had put aside")
+        _say("restored the files that a killed process had put aside")
     return repository
 
 
