@@ -137,7 +137,7 @@ def test_the_working_tree_is_compared_with_the_head(here: Here) -> None:
 def test_profiles_that_are_there_are_compared_without_a_run(here: Here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (2, 5e6), (3, 6e6))]
     assert "B is slower: cpu +" in here.perf("compare", names[0], names[2], code=1).out
-    assert "20 pairs of runs that were there" in here.perf("compare", names[0], names[2], code=1).out
+    assert "20 pairs of stored runs" in here.perf("compare", names[0], names[2], code=1).out
     assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--threshold", "0.2").out
     found = here.perf("compare", names[0], names[1], "--threshold", "0.0001", "--json", code=8).json
     assert (found["answer"], found["seconds"]) == ("cannot tell", None)

@@ -21,20 +21,20 @@ class PairSettings:
     # With 0.02 and 12 interleaved pairs, none of 60 unchanged programs of 5 ms was called slower, and all of 60 that
     # were 5 % slower (table in README.md, benchmarks/measure.py).
     threshold: float = option(
-        0.02, help="Smallest relative change that matters (0.02 is 2 %), where none is configured.", minimum=0
+        0.02, help="Smallest relative change that matters (0.02 is 2 %), if none is configured.", minimum=0
     )
     # Context switches and other metrics vary by some percent by themselves; ten of them stand beside every comparison.
     other_threshold: float = option(
-        0.05, help="The same for wall time, and for every metric that stands beside the primary one.", minimum=0
+        0.05, help="The same for wall time and every other metric beside the primary one.", minimum=0
     )
     # Rank tests call 15 to 43 % of unchanged blocks of runs different (README.md): a machine drifts by up to 10 %.
     drift: float = option(
-        0.1, help="How much the machine may drift between runs that were not taken in turn (0.1 is 10 %).", minimum=0
+        0.1, help="How much the machine may drift between runs that were not interleaved (0.1 is 10 %).", minimum=0
     )
     alpha: float = option(0.05, help="A change needs a p-value below this.", minimum=1e-6, maximum=0.5)
     # The usual alternative level for metrics that no build depends on; it needs 8 pairs instead of 6.
     other_alpha: float = option(
-        0.01, help="The same for every metric that stands beside the primary one.", minimum=1e-6, maximum=0.5
+        0.01, help="The same for every metric beside the primary one.", minimum=1e-6, maximum=0.5
     )
     confidence: float = option(0.95, help="Level of the interval of the ratio.", minimum=0.5, maximum=0.9999)
     constant_runs: int = option(
