@@ -42,15 +42,15 @@ HEAD = """\
 
 <!-- Written by docs/generate.py from the help of the commands: change it there. -->
 
-Results go to standard output, everything else to standard error. `--json` prints documents with a schema version. How
-profiles are named, and what exit codes mean, is told in [concepts](concepts.md).
+Results go to standard output, everything else to standard error. `--json` prints documents with a schema version.
+[Concepts](concepts.md) explains the names of profiles and the exit codes.
 """
 KEYS_HEAD = """\
 ## Keys of the configuration
 
-`perf config set KEY VALUE` sets one for this repository, `--project` in the versioned `.perfcore.yml`, `--user` for all
-repositories. Keys that make something run are used from a repository's files only after `perf config trust`. Options of
-plugins are keys, too: `collector.time.timeout`.
+`perf config set KEY VALUE` sets a key for this repository, with `--project` in the versioned `.perfcore.yml`, with
+`--user` for all repositories. In files of a repository, keys that make something run take effect only after
+`perf config trust`. Options of plugins are keys, too: `collector.time.timeout`.
 
 | key | holds | default | | runs something |
 |---|---|---|---|---|

@@ -18,7 +18,7 @@ def timeout_option(help: str = "End a run that takes longer.") -> Any:
 def on_failure_option() -> Any:
     """`on_failure: str`, fail or ignore."""
     return option(
-        "fail", help="What an exit code other than 0 means: `ignore` keeps the run.", choices=("fail", "ignore")
+        "fail", help="If the exit code is not 0: `fail`, or `ignore` it and keep the run.", choices=("fail", "ignore")
     )
 
 
@@ -26,7 +26,7 @@ def output_option() -> Any:
     """`output: str`, for `perfcore.programs.command.output`."""
     return option(
         "null",
-        help="Where standard output goes: `null`, `inherit`, or a file, written anew by every run.",
+        help="Where to write standard output: `null`, `inherit`, or a file that every run overwrites.",
         identity=True,
         metavar="null|inherit|FILE",
     )

@@ -92,7 +92,7 @@ def history_check(repository: Repository, method: str | None, listener: Listener
     name = method or str(repository.trusted("check.history"))
     default = method is None and name == KEYS["check.history"].default
     if default and name not in repository.plugins.names("check"):  # one that was chosen is an error
-        listener.note(f"each version is compared with the one before; perfcore-check-{name} would see them all")
+        listener.note(f"each version is compared with the one before; perfcore-check-{name} uses all at once")
         return None
     return HistoryCheck.configured(repository, name)
 

@@ -26,11 +26,11 @@ def add(
         bool,
         typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for."),
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep", "-k", help="Leave the source where it is.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the file.")] = False,
 ) -> None:
     """Register profiles with a version (default: the one that is checked out).
 
-    A profile that was measured for another version is refused. Its file is removed once the index is durable.
+    A profile of another version is refused. The file of a registered profile is removed when the index is durable.
     """
     console: Console = ctx.obj
     repository = console.repository

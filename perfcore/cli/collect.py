@@ -102,7 +102,7 @@ def _collect(collector: str) -> Any:
                 "--workload",
                 "-w",
                 metavar="WORD",
-                help="Added to each command as its last argument; each in turn.",
+                help="The last argument of each command; repeatable, one job for each.",
             ),
         ] = None,
         version: Version = None,

@@ -75,7 +75,7 @@ def set_(
 ) -> None:
     """Set a key in the repository's own file (or the user's, or the project's).
 
-    What you set you trust, unless the file says more that you have not trusted yet.
+    This trusts the file, unless it has other content that you have not trusted yet.
     """
     console: Console = ctx.obj
     configuration.check_key(key)

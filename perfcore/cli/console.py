@@ -126,7 +126,7 @@ class Console:
     def find_one(self, name: str) -> Ref:
         refs = self.find(name)
         if len(refs) != 1:
-            raise UsageError(f"{printable(name)} names {len(refs)} profiles, one is wanted")
+            raise UsageError(f"{printable(name)} names {len(refs)} profiles; name one")
         return refs[0]
 
     def write(self, text: str) -> None:
@@ -164,7 +164,7 @@ class Console:
             if self._partial is None:
                 silence_output()
             if isinstance(error, BrokenPipeError):
-                raise OutputClosedError("whoever read the output went away") from error
+                raise OutputClosedError("the reader closed the output") from error
             target = "standard output" if self.path is None else printable(str(self.path))
             raise StorageError(f"cannot write {target}: {error.strerror or error}") from error
 

@@ -16,7 +16,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 
 @app.command()
 def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
-    """Read everything that is stored and name what is damaged or missing. Nothing is changed."""
+    """Read the whole store and name damaged or missing objects. Changes nothing."""
     console: Console = ctx.obj
     result = verify(console.repository)
     if as_json:
@@ -24,5 +24,5 @@ def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", hel
     for finding in result.findings if not as_json else ():
         console.line(f"{finding.level}: {finding.key}: {printable(finding.text)}")
     if result.errors:
-        raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest goes on working")
+        raise FormatError(f"{plural(result.errors, 'part')} of the store damaged or missing; the rest is usable")
     console.say("OK: nothing is damaged or missing")

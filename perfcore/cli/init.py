@@ -17,19 +17,19 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 def init(
     ctx: typer.Context,
     vcs: Annotated[
-        Optional[str], typer.Option("--vcs", metavar="NAME", help="Use this VCS, not the one found.")
+        Optional[str], typer.Option("--vcs", metavar="NAME", help="Use this VCS, not the detected one.")
     ] = None,
     storage: Annotated[
-        Optional[str], typer.Option("--storage", metavar="NAME", help="Keep profiles there: `.perf` remembers it.")
+        Optional[str], typer.Option("--storage", metavar="NAME", help="The storage of profiles; `.perf` records it.")
     ] = None,
     storage_option: Annotated[
         Optional[list[str]], typer.Option("--storage-option", metavar="KEY=VALUE", help="An option of the storage.")
     ] = None,
-    init_vcs: Annotated[bool, typer.Option("--init-vcs", help="Make a repository too where there is none.")] = False,
+    init_vcs: Annotated[bool, typer.Option("--init-vcs", help="Also make a repository if there is none.")] = False,
 ) -> None:
     """Make a performance history (.perf) beside the repository of this folder.
 
-    The version control system is found by itself. A second init changes nothing and is an error.
+    The version control system is detected. A second init changes nothing and is an error.
     """
     console: Console = ctx.obj
     repository = Repository.init(

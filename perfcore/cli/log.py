@@ -27,7 +27,7 @@ SCHEMA = 1
 def log(
     ctx: typer.Context,
     head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
-    short: Annotated[bool, typer.Option("--short", "-s", help="One line a version.")] = False,
+    short: Annotated[bool, typer.Option("--short", "-s", help="Print one line for each version.")] = False,
     count_only: Annotated[
         bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,
@@ -41,7 +41,7 @@ def log(
     unreachable: Annotated[
         bool, typer.Option("--unreachable", help="Only versions that are on no branch, as after a rebase.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document a line.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document for each version.")] = False,
 ) -> None:
     """Show the versions back from REV (default: the head) with their profiles."""
     console: Console = ctx.obj

@@ -40,7 +40,7 @@ Continue = Annotated[
 ]
 ExecutorName = Annotated[
     Optional[str],
-    typer.Option("--executor", metavar="NAME", help="What measures: `local`, or an executor that is installed."),
+    typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one."),
 ]
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]

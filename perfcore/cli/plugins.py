@@ -38,7 +38,7 @@ def list_(
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """List plugins by kind. Each is imported; one that cannot be used says why."""
+    """List plugins by kind. Imports each one, and says why one cannot be used."""
     console: Console = ctx.obj
     if kind is not None and kind not in GROUPS:
         raise UsageError(f"there is no kind {kind!r}", hint=nearest(kind, GROUPS) or ", ".join(GROUPS))

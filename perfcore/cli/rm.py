@@ -18,9 +18,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 def rm(
     ctx: typer.Context,
     profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="0@i, REV:0@i, 0@p, a tag, a name.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only say what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only print what would be removed.")] = False,
 ) -> None:
-    """Take profiles off their version, or drop pending ones.
+    """Remove profiles from their version, or delete pending ones.
 
     The object of a registered profile stays until `perf gc` finds it unused for longer than its grace.
     """

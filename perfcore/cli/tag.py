@@ -20,10 +20,10 @@ def tag(
     profile: Annotated[
         Optional[str], typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)
     ] = None,
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Take the tag off.")] = False,
+    delete: Annotated[bool, typer.Option("--delete", "-d", help="Remove the tag.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="List the tags as JSON.")] = False,
 ) -> None:
-    """Tag a registered profile, or list all tags. A tag names a profile wherever one is wanted."""
+    """Tag a registered profile, or list all tags. Commands accept a tag in place of a profile."""
     console: Console = ctx.obj
     if name is None:
         _list(console, as_json)

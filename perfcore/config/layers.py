@@ -41,34 +41,34 @@ class Key(NamedTuple):
 
 
 KEYS: Mapping[str, Key] = {
-    "format": Key("number", 1, "Version of the layout of `.perf`."),
+    "format": Key("number", 1, "The version of the layout of `.perf`."),
     "vcs.name": Key("text", None, "The version control system of this repository."),
     "storage.name": Key("text", "local", "Where profiles are kept.", runs=True),
     "executor.name": Key("text", "local", "The executor that measures plans.", runs=True),
-    "plugins.disabled": Key("texts", [], "Plugins that are never used: name, kind:name or distribution."),
+    "plugins.disabled": Key("texts", [], "Disabled plugins: name, kind:name or distribution."),
     "plugins.own": Key("mapping", {}, "Plugins in files: {collector: {mine: 'tools/plugins.py:Mine'}}.", runs=True),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
     "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),  # longer than most builds take
-    "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal ones are the same."),
+    "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal files are the same."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
     "bins": Key("list", [], "Commands of the job matrix; each a name, or a name with params and workloads.", runs=True),
     "cmds": Key("list", [], "The same as bins.", runs=True),
-    "args": Key("list", [], "Arguments of the job matrix that every command gets in turn.", runs=True),
+    "args": Key("list", [], "Arguments of the job matrix: one job for each command and argument.", runs=True),
     "workloads": Key("list", [], "Workloads of the job matrix: words, or a generator with its keys.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
-    "check.history": Key("text", "changepoint", "The check that looks at a whole history.", runs=True),
+    "check.history": Key("text", "changepoint", "The check that examines a whole history.", runs=True),
     "check.rules": Key("list", [], "Checks for single commands, collectors or types, in order.", runs=True),
     "check.judges": Key("texts", ["contract"], "Checks that judge a version as a whole, such as contracts.", runs=True),
-    "check.apply": Key("text", "first", "Whether the `first` rule that holds is used, or `all`."),
+    "check.apply": Key("text", "first", "Use the `first` rule that matches, or `all`."),
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
-    "check.fail_on": Key("texts", ["degradation"], "What else a check fails on, as `perf check --fail-on` takes it."),
-    "check.notify": Key("texts", [], "Notifiers that are told about every check.", runs=True),
+    "check.fail_on": Key("texts", ["degradation"], "More results that fail a check, as in `perf check --fail-on`."),
+    "check.notify": Key("texts", [], "Notifiers that get the result of every check.", runs=True),
     # As gc.pruneExpire of git.
-    "gc.grace": Key("seconds", 14 * 86400, "Objects that nothing refers to are kept this long."),
+    "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),  # no object is larger
 }
 _WANTED = {

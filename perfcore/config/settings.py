@@ -5,7 +5,7 @@ come the command-line options, the keys of a job matrix and of the configuration
 
     @attrs.frozen
     class Settings:
-        repeat: int = option(10, help="How many runs are measured.", minimum=1)
+        repeat: int = option(10, help="The number of measured runs.", minimum=1)
         stdin: Path | None = option(None, help="File given to the command as standard input.", identity=True)
 
 Field types are `bool`, `int`, `float`, `str`, `Path`, any of them `| None`, and `tuple[T, ...]` of them.

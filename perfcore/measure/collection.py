@@ -79,7 +79,7 @@ class _Collection:
         self.profiles.sort(key=lambda saved: versions.index(saved.job.version))  # sessions take turns along a history
         result = CollectResult(profiles=tuple(self.profiles), failures=tuple(self.failures))
         if not self.request.resume and (count := result.repeated_versions()):
-            self.listener.note(f"{plural(count, 'version')} measured in two sessions, which tells how these differ")
+            self.listener.note(f"{plural(count, 'version')} measured in two sessions, to compare the sessions")
         return result
 
     def _jobs(self) -> tuple[Job, ...]:

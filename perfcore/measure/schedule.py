@@ -23,9 +23,9 @@ class Schedule:
     """How often and in which order. The same options for every collector."""
 
     # A signed-rank test reaches p < 0.05 with 6 pairs, p < 0.01 with 8: ten leave room for two disturbed runs.
-    repeat: int = option(10, help="How many runs are measured.", minimum=1, maximum=10_000_000, flags=("-r",))
+    repeat: int = option(10, help="The number of measured runs.", minimum=1, maximum=10_000_000, flags=("-r",))
     # The first run reads program and data from the disk, later ones from the page cache.
-    warmup: int = option(1, help="How many runs come first and are not counted.", minimum=0, maximum=1_000_000)
+    warmup: int = option(1, help="The number of warm-up runs, which do not count.", minimum=0, maximum=1_000_000)
     budget: float | None = option(
         None,
         help="Measure for this long instead of a number of runs.",
@@ -34,10 +34,10 @@ class Schedule:
         flags=("-t",),
     )
     order: str = option(
-        "interleaved", help="How several jobs share the time.", choices=("interleaved", "blocks", "random")
+        "interleaved", help="The order of the runs of several jobs.", choices=("interleaved", "blocks", "random")
     )
     retry_disturbed: int = option(
-        0, help="How many disturbed runs of a job are taken again.", minimum=0, maximum=1_000_000
+        0, help="The number of disturbed runs of a job to repeat.", minimum=0, maximum=1_000_000
     )
 
 

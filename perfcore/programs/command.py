@@ -42,7 +42,7 @@ def check(job: Job) -> None:
         raise UsageError("there is no command to be measured")
     for text in (*job.argv, *job.env, *job.env.values(), str(job.cwd)):
         if "\0" in text or not _encodable(text):
-            raise UsageError(f"{shown(job.argv)}: no command can be given {clip(printable(repr(text)), SHOWN)}")
+            raise UsageError(f"{shown(job.argv)}: no command can take {clip(printable(repr(text)), SHOWN)}")
     for name in job.env:
         if not name or "=" in name:
             raise UsageError(f"{printable(name)!r} cannot be the name of an environment variable")

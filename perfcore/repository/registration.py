@@ -47,7 +47,7 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
     name, profile = source.name, source.profile
     if profile.dirty:
         raise UsageError(
-            f"{name} was measured with uncommitted changes, so it is of no version",
+            f"{name} was measured with uncommitted changes, so it belongs to no version",
             hint="commit and measure again; a dirty profile can be shown and compared as it is",
         )
     target = version or repository.version()

@@ -115,7 +115,7 @@ class Repository:
         state = driver.saved_state()
         if state is not None:
             driver.restore_state(state)
-            self.plugins.warn(f"{plugin} put back what a killed command had put aside")
+            self.plugins.warn(f"{plugin} restored the changes that a killed command had put aside")
         return driver
 
     @functools.cached_property

@@ -199,9 +199,7 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
             raise _unknown(row.key)
     for waiting in pending.walk(store):
         if waiting.profile is None:
-            raise FormatError(
-                waiting.damage, hint=f"mend or remove {waiting.key} first: what it refers to is not known"
-            )
+            raise FormatError(waiting.damage, hint=f"repair or remove {waiting.key} first: its references are unknown")
         with contextlib.suppress(KeyMissingError):  # somebody registered or removed it meanwhile
             reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
@@ -224,8 +222,8 @@ def _passed_over(key: str) -> bool:
 
 def _unknown(key: str) -> FormatError:
     return FormatError(
-        f"{key} is damaged, and might have been an index: what it refers to is not known",
-        hint="bring it back from a copy, or remove it if it was none; `perf fsck` lists what is damaged",
+        f"{key} is damaged, and might have been an index: its references are unknown",
+        hint="restore it from a copy, or remove it if it was not an index; `perf fsck` lists what is damaged",
     )
 
 

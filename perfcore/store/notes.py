@@ -35,7 +35,7 @@ def add(store: Store, subject: str, type: str, content: bytes) -> str:
             return id
         except (ConflictError, KeyMissingError):
             continue
-    raise StorageError(f"the notes on {subject} never stand still")
+    raise StorageError(f"the notes on {subject} keep changing")
 
 
 def exist(store: Store, subject: str) -> bool:

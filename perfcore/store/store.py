@@ -163,7 +163,7 @@ class Store:
                 return changed
             except ConflictError:
                 continue
-        raise StorageError(f"the index of {version} never stands still: {_TRIES} tries to change it failed")
+        raise StorageError(f"the index of {version} keeps changing: {_TRIES} tries to update it failed")
 
     def register(
         self,

@@ -274,7 +274,7 @@ def test_the_history_gives_ends_and_command(history: History) -> None:
     assert [one["id"] for one in done.json["found"]] == [history.ids["version 9"]]
     assert done.json["versions"][0]["id"] == history.ids["version 5"]
     assert done.json["versions"][-1]["id"] == history.ids["version 10"]
-    assert "measuring what was measured before" in done.err
+    assert "measuring the same command as before" in done.err
     assert done.json["ends_from"] == "degradation"
     assert "no check found" not in done.err
     assert here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json["ends_from"] is None
@@ -292,13 +292,13 @@ def test_where_no_degradation_stands_the_largest_step_gives_the_ends(history: Hi
     assert re.fullmatch(
         rf"note: no check found .*; taking the largest step for the worse: work of .*, \+[\d.]+ % {ends}", first
     )
-    assert "measuring what was measured before" in second
+    assert "measuring the same command as before" in second
     assert here.perf("bisect", "--json", code=None).json["ends_from"] == "step", "that is known when it goes on"
 
 
 def test_a_history_without_a_degradation_has_no_ends(here: Here) -> None:
     done = here.perf("bisect", "--auto", code=3)
-    assert "nothing that became worse" in done.err
+    assert "the history shows no regression" in done.err
 
 
 def test_profiles_that_are_there_are_evidence(history: History) -> None:
@@ -447,7 +447,7 @@ def test_forgetting(history: History) -> None:
     here = history.here
     assert "there is no bisection" in here.perf("bisect", "--reset").err
     here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)
-    assert "is forgotten" in here.perf("bisect", "--reset").err
+    assert "is discarded" in here.perf("bisect", "--reset").err
     assert "say between which versions" in here.perf("bisect", code=2).err
 
 
@@ -482,7 +482,7 @@ def test_changes_that_are_not_committed_are_left_out_and_that_is_told(history: H
     here = history.here
     here.write("work.py", "raise SystemExit(9)\n")
     done = here.perf(*BISECT, "HEAD~13", "HEAD", *COMMAND)
-    assert "what is not committed is left out" in done.err
+    assert "uncommitted changes are left out" in done.err
     assert history.ids["version 9"] in done.out
     assert (here.path / "work.py").read_text() == "raise SystemExit(9)\n"
 

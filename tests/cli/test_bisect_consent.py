@@ -103,7 +103,7 @@ def test_what_the_user_measured_is_bisected_without_a_question(versions: Here) -
         versions.perf("collect", "time", "--repeat", "2", "--add", "--version", revision, "--", "true")
     done = versions.perf("bisect", *QUICK, "HEAD~2", "HEAD", code=None)
     assert done.code in (0, 8), done
-    assert "note: measuring what was measured before: true" in done.err
+    assert "note: measuring the same command as before: true" in done.err
     assert versions.perf("bisect", *QUICK, code=None).code in (0, 8), "and goes on"
 
 

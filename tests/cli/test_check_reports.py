@@ -147,7 +147,7 @@ def test_what_cannot_be_told_has_an_exit_code_of_its_own(unclear: Here) -> None:
 
 def test_a_metric_that_nothing_has_is_an_error(slowed: Here) -> None:
     done = slowed.perf("check", "--threshold", "9", "--fail-on", "degradation:cpuu", code=2)
-    assert "names 'cpuu', which is no metric of what was compared" in done.err
+    assert "names 'cpuu', which is not a compared metric" in done.err
     assert "did you mean 'cpu'?" in done.err
     assert "1 unchanged" in done.out
     assert "names 'cpuu'" in slowed.perf("check", "--fail-on", "degradation:cpuu", code=1).err

@@ -195,7 +195,7 @@ def test_sessions_take_turns_along_a_history_and_share_versions(here: Here) -> N
     versions = [here.head, *(here.commit(f"Change {number}") for number in range(20))]
     here.perf(*LARGE, "truncate -s 64M made")
     done = here.perf(*FAST, "--all", "--", "true")
-    assert "note: 4 versions measured in two sessions, which tells how these differ" in done.err
+    assert "note: 4 versions measured in two sessions, to compare the sessions" in done.err
     shown = [line.split()[0] for line in done.out.splitlines()]
     assert shown == sorted(shown, key=[version[:10] for version in versions].index)
     sessions = [{versions.index(version) for version in some} for some in _by_session(here).values()]

@@ -137,7 +137,7 @@ def test_the_working_tree_is_compared_with_the_head(here: Here) -> None:
 def test_profiles_that_are_there_are_compared_without_a_run(here: Here) -> None:
     names = [here.save(measured(noisy(center, seed), session="s")) for seed, center in ((1, 5e6), (2, 5e6), (3, 6e6))]
     assert "B is slower: cpu +" in here.perf("compare", names[0], names[2], code=1).out
-    assert "20 pairs of runs that were there" in here.perf("compare", names[0], names[2], code=1).out
+    assert "20 pairs of stored runs" in here.perf("compare", names[0], names[2], code=1).out
     assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--threshold", "0.2").out
     found = here.perf("compare", names[0], names[1], "--threshold", "0.0001", "--json", code=8).json
     assert (found["answer"], found["seconds"]) == ("cannot tell", None)
@@ -174,7 +174,7 @@ def test_what_was_measured_can_be_kept_and_compared_again(here: Here, work: Call
     sides = [[row["name"] for row in pending if str(rounds) in row["cmd"] + row["args"]] for rounds in (QUICK, SLOW)]
     assert [len(side) for side in sides] == [1, 1]
     for letter, text, (name,) in zip("AB", (work(QUICK), work(SLOW)), sides, strict=True):
-        assert f"kept of {letter}, {printable(text)}: {name}" in done.err
+        assert f"saved runs of {letter}, {printable(text)}: {name}" in done.err
     assert here.perf("compare", sides[0][0], sides[1][0], "--json", code=1).json["pairs"] == 8
 
 
@@ -182,14 +182,14 @@ def test_another_metric_can_decide(here: Here, work: Callable[[int], str]) -> No
     found = here.perf("compare", "--metric", "wall", "--json", "-c", "true", "-c", "sleep 0.05", code=1).json
     assert (found["metric"], found["changes"][0]["primary"]) == ("wall", True)
     done = here.perf("compare", "--metric", "wal", "-c", "true", "-c", work(10), code=2)
-    assert "nothing was measured of 'wal'" in done.err
+    assert "the metric 'wal' was not measured" in done.err
     assert "wall" in done.err
 
 
 def test_a_metric_that_nobody_measures_is_told_although_both_sides_are_the_same(here: Here) -> None:
     same = ("-c", "touch ran", "-c", "touch ran")
     done = here.perf("compare", "--metric", "wal", *same, code=2)
-    assert "nothing was measured of 'wal'" in done.err
+    assert "the metric 'wal' was not measured" in done.err
     (here.path / "ran").unlink()
     assert "nothing was measured" in here.perf("compare", "--metric", "wall", *same).out
     assert not (here.path / "ran").exists()
@@ -263,8 +263,8 @@ def test_the_first_check_that_the_rules_name_decides(here: Here, words: tuple[st
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        ((), "say what is compared"),
-        (("0@p",), "say what is compared"),
+        ((), "name both sides"),
+        (("0@p",), "name both sides"),
         (("HEAD", "HEAD"), "there is no command to measure"),
         (("-c", "true"), "give --command twice"),
         (("-c", "true", "-c", "true", "-c", "true"), "give --command twice"),
@@ -406,7 +406,7 @@ def test_an_interrupt_keeps_what_is_complete(here: Here, python: Callable[[str],
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert err.count("kept of A, ") == err.count("kept of B, ") == 1
+    assert err.count("saved runs of A, ") == err.count("saved runs of B, ") == 1
     pending = here.perf("status", "--json").json["pending"]
     assert len(pending) in (2, 4, 6)
     assert all(row["name"] in err for row in pending)

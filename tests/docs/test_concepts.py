@@ -31,7 +31,7 @@ def test_numbers_are_those_of_the_code() -> None:
     assert (Schedule().repeat, Schedule().warmup, LEAST_RUNS) == (10, 1, 3)
     for words in (
         "ten unless",
-        "one unless said",
+        "one by default",
         "at least three runs",
         "system, architecture, CPU model, number of CPUs",
     ):

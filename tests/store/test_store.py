@@ -312,7 +312,7 @@ class Contended(MemoryStorage):
 
 
 def test_an_index_that_never_stands_still_is_an_error_in_the_end() -> None:
-    with pytest.raises(StorageError, match="never stands still"):
+    with pytest.raises(StorageError, match="keeps changing"):
         Store(Contended()).update_index("git", VERSION, lambda index: attrs.evolve(index, vcs="x"))
 
 

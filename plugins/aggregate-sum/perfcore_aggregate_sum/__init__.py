@@ -34,9 +34,9 @@ class _Total:
 
 
 class Sum:
-    """Adds up the amounts of rows that are about the same: of one stack, or of equal dimensions.
+    """Adds up the amounts of rows of the same stack or of equal dimensions.
 
-    An amount that is missing in some profiles is the sum of the others; the order of rows in time is given up.
+    Profiles without an amount do not count in its sum. The result has no order in time.
     """
 
     def start(self) -> _Total | None:

@@ -21,21 +21,21 @@ class PairSettings:
     # With 0.02 and 12 interleaved pairs, none of 60 unchanged programs of 5 ms was called slower, and all of 60 that
     # were 5 % slower (table in README.md, benchmarks/measure.py).
     threshold: float = option(
-        0.02, help="Smallest relative change that matters (0.02 is 2 %), where none is configured.", minimum=0
+        0.02, help="Smallest relative change that matters (0.02 is 2 %), if none is configured.", minimum=0
     )
     # Context switches and other metrics vary by some percent by themselves; ten of them stand beside every comparison.
     other_threshold: float = option(
-        0.05, help="The same for wall time, and for every metric that stands beside the primary one.", minimum=0
+        0.05, help="The same for wall time and every other metric beside the primary one.", minimum=0
     )
     # Rank tests call 15 to 43 % of unchanged blocks of runs different (README.md): a machine drifts by up to 10 %.
     drift: float = option(
-        0.1, help="How much the machine may drift between runs that were not taken in turn (0.1 is 10 %).", minimum=0
+        0.1, help="How much the machine may drift between runs that were not interleaved (0.1 is 10 %).", minimum=0
     )
     # The usual level. The exact signed-rank test falls below it from 6 pairs on: its least p-value is 2 / 2^6 = 0.031.
     alpha: float = option(0.05, help="A change needs a p-value below this.", minimum=1e-6, maximum=0.5)
     # The usual alternative level for metrics that no build depends on; it needs 8 pairs instead of 6.
     other_alpha: float = option(
-        0.01, help="The same for every metric that stands beside the primary one.", minimum=1e-6, maximum=0.5
+        0.01, help="The same for every metric beside the primary one.", minimum=1e-6, maximum=0.5
     )
     # The 5 % of `alpha`. Intervals of 6 pairs held the truth in 88 to 92 % of samples, of 8 or more in 91 to 99 %
     # (README.md).

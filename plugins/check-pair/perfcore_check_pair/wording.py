@@ -18,11 +18,11 @@ EXACT_ZERO = "neither side ever varied, and one of them is zero"
 
 
 def sizes(baseline: int, target: int, paired: bool) -> str:
-    """`12 interleaved pairs` or `12 and 15 runs, not taken in turn`."""
+    """`12 interleaved pairs` or `12 and 15 runs, not interleaved`."""
     if paired and baseline == target:
         return plural(baseline, "interleaved pair")
     runs = f"{baseline:,} and {plural(target, 'run')}"
-    return runs if paired else f"{runs}, not taken in turn: false alarms are likelier"
+    return runs if paired else f"{runs}, not interleaved: false alarms are likelier"
 
 
 def values(baseline: float | None, target: float | None, unit: str) -> str:

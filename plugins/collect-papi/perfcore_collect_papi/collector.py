@@ -47,31 +47,29 @@ class PapiSettings:
 
     event: tuple[str, ...] = option(
         DEFAULT_EVENTS,
-        help="What is counted: a preset or native event of PAPI, or a counter of the kernel such as task-clock.",
+        help="The event to count: a preset or native event of PAPI, or a counter of the kernel such as task-clock.",
         identity=True,
         metavar="EVENT",
         validator=_check_events,
     )
     per_cpu: bool = option(True, help="A row for each CPU, or one for all (--total).", flags=(" /--total",))
     every: float | None = option(
-        None, help="Take a reading every so often while the command runs.", unit="s", minimum=0.001
+        None, help="Take a reading at this interval while the command runs.", unit="s", minimum=0.001
     )
     multiplex: bool = option(
         False,
-        help="Let more events than the CPU has counters take turns: estimates, for all CPUs together.",
+        help="Share the counters of the CPU among more events: gives estimates, for all CPUs together.",
         identity=True,
     )
     domain: str = option(
         "user", help="Count user space only, or the kernel too.", choices=("user", "all"), identity=True
     )
     fallback: bool = option(
-        False, help="Where there are no hardware counters, count what can be counted instead of failing."
+        False, help="If there are no hardware counters, use the kernel's counters instead of failing."
     )
-    pid: int | None = option(
-        None, help="Count this running process, as long as the command runs.", minimum=1, metavar="PID"
-    )
+    pid: int | None = option(None, help="Count this running process while the command runs.", minimum=1, metavar="PID")
     topology: Path | None = option(  # noqa: RUF009  (it makes a field)
-        None, help="The machine as hwloc described it (lstopo --of xml), instead of /sys.", metavar="FILE"
+        None, help="The topology in hwloc's XML (lstopo --of xml), instead of /sys.", metavar="FILE"
     )
     timeout: float | None = timeout_option()
     on_failure: str = on_failure_option()

@@ -43,7 +43,7 @@ class PapiCommand:
 def events(
     ctx: typer.Context,
     pattern: Annotated[str, typer.Argument(metavar="[PATTERN]", help="Part of a name or description.")] = "",
-    available: Annotated[bool, typer.Option("--available", help="Only what can be counted here.")] = False,
+    available: Annotated[bool, typer.Option("--available", help="Only events that can be counted here.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """List presets and native events of PAPI, and the counters of the kernel."""
@@ -73,7 +73,7 @@ def events(
 
 
 def doctor(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Tell whether hardware events can be counted here, and if not, why."""
+    """Say whether hardware events can be counted here, and if not, why."""
     from perfcore_collect_papi import diagnosis
 
     output: Output = ctx.obj

@@ -363,7 +363,7 @@ def _chosen(what: Events) -> Choice:
     except PluginError as error:
         raise PluginError(error.message, hint=_as_written(error.hint or "")) from error
     if not found.groups:
-        raise PluginError(found.notes[0], hint="a region cannot be counted by what is told of ended processes")
+        raise PluginError(found.notes[0], hint="a region cannot use the counts of ended processes")
     return attrs.evolve(found, attribution="sampled")
 
 

@@ -31,17 +31,17 @@ class SampleSettings:
     rate: int = option(100, help="Samples a second.", unit="Hz", minimum=1, identity=True)
     tool: str = option(
         "auto",
-        help="py-spy sees Python programs; perf, the kernel's tool, sees native ones. `auto` looks at the program.",
+        help="`py-spy` for Python programs; `perf`, the kernel's tool, for native ones. `auto` decides by the program.",
         choices=("auto", "py-spy", "perf"),
         identity=True,
     )
-    threads: bool = option(False, help="Tell threads apart by name (py-spy).", identity=True)
+    threads: bool = option(False, help="Distinguish threads by name (py-spy).", identity=True)
     idle: bool = option(False, help="Sample threads that wait, too (py-spy).", identity=True)
-    native: bool = option(False, help="See native frames of Python programs too (py-spy).", identity=True)
-    event: str = option("cpu-clock", help="What the samples are of (perf).", identity=True, metavar="EVENT")
+    native: bool = option(False, help="Include native frames of Python programs (py-spy).", identity=True)
+    event: str = option("cpu-clock", help="The event to sample (perf).", identity=True, metavar="EVENT")
     call_graph: str = option(
         "fp",
-        help="How stacks are found: frame pointers, debug information (dwarf), or the processor's records (perf).",
+        help="How stacks are unwound: frame pointers, debug information (dwarf), or the processor's records (perf).",
         choices=("fp", "dwarf", "lbr"),
         identity=True,
     )
@@ -58,8 +58,7 @@ class _State:
 
 
 class SampleCollector:
-    """Call stacks of a command, with how often each was seen: of Python programs by py-spy, of native ones by the
-    kernel's perf. On Linux."""
+    """Samples the call stacks of a command: Python programs by py-spy, native ones by the kernel's perf. On Linux."""
 
     Settings = SampleSettings
     schedule = {"repeat": 1, "warmup": 0}  # noqa: RUF012  (the specification's form)

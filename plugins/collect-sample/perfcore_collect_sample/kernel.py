@@ -68,7 +68,7 @@ class KernelPerf:
         done = subprocess.run(argv, capture_output=True, stdin=subprocess.DEVNULL, check=False)
         if done.returncode != 0:
             message = clip(printable(done.stderr.decode(errors="replace").strip()), 200)
-            raise FormatError(f"perf cannot read what it recorded: {message}")
+            raise FormatError(f"perf cannot read its own recording: {message}")
         places, starter = Places(job.cwd), starter_pid(folder)
         for pid, lines in _blocks(done.stdout.decode(errors="backslashreplace")):
             frames = [_frame(line, places) for line in lines]

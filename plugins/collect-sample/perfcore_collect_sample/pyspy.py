@@ -88,7 +88,7 @@ class PySpy:
         except FileNotFoundError:
             return  # py-spy writes nothing where it saw no Python
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
-            raise FormatError(f"what py-spy wrote cannot be read: {error}") from error
+            raise FormatError(f"the output of py-spy cannot be read: {error}") from error
         places = Places(job.cwd)
         shared_frames = recording.shared.frames
         processes = [not frame.file and bool(_PROCESS.match(frame.name)) for frame in shared_frames]
@@ -97,7 +97,7 @@ class PySpy:
             outer = self._outer(thread.name)
             for sample in thread.samples:
                 if sample and max(sample) >= len(shared_frames):
-                    raise FormatError(f"what py-spy wrote names frame {max(sample)} of {len(shared_frames)}")
+                    raise FormatError(f"the output of py-spy names frame {max(sample)} of {len(shared_frames)}")
                 # A frame for each process stands outermost: the starter's, which is not sampled for itself, then the
                 # command's. Their numbers are of this run alone.
                 stack = [frames[index] for index in sample if not processes[index]]

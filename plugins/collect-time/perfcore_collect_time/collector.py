@@ -63,7 +63,7 @@ class TimeSettings:
     timeout: float | None = timeout_option("End a run that takes longer, and a setup or cleanup command too.")
     stdin: Path | None = option(  # noqa: RUF009  (it makes a field)
         None,
-        help="File that every run gets as its standard input, seen from the command's folder; else /dev/null.",
+        help="Standard input of every run: a file, relative to the command's folder. Default: /dev/null.",
         identity=True,
         metavar="FILE",
     )
@@ -101,8 +101,7 @@ class _State:
 
 
 class TimeCollector:
-    """CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run of a command.
-    On Linux."""
+    """Measures CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run. On Linux."""
 
     Settings = TimeSettings
 

@@ -34,30 +34,38 @@ def bisect(
         list[str] | None,
         typer.Argument(
             metavar="[GOOD BAD] [-- COMMAND [ARG]...]",
-            help="A version before the change, one with it, and what to run (default: what was measured for them).",
+            help="A version before the change, one with it, and the command (default: the command measured for them).",
             show_default=False,
         ),
     ] = None,
     auto: Annotated[
         bool,
-        typer.Option("--auto", help="Take the ends from the history: its last degradation, or else its largest step."),
+        typer.Option("--auto", help="Take the ends from the history: its last regression, or else its largest step."),
     ] = False,
     metric: Annotated[
-        str, typer.Option("--metric", "-m", metavar="NAME", help="What is asked about (default: CPU time, if any).")
+        str,
+        typer.Option(
+            "--metric", "-m", metavar="NAME", help="The metric that became worse (default: CPU time, if measured)."
+        ),
     ] = "",
     function: Annotated[
-        str, typer.Option("--function", metavar="NAME", help="Only what this function took, with all it called.")
+        str, typer.Option("--function", metavar="NAME", help="Only the total of this function with its callees.")
     ] = "",
     collector: Annotated[
         str | None,
-        typer.Option("--collector", metavar="NAME", help="Measure with this one (default: time, or what was used)."),
+        typer.Option("--collector", metavar="NAME", help="The collector (default: that of the ends, or time)."),
     ] = None,
     better: Annotated[
-        str, typer.Option("--better", metavar="lower|higher", help="What is an improvement (default: the metric's).")
+        str,
+        typer.Option(
+            "--better", metavar="lower|higher", help="The direction of an improvement (default: the metric's)."
+        ),
     ] = "",
     confidence: Annotated[
         float | None,
-        typer.Option("--confidence", metavar="P", help=f"How sure to be (default: {CONFIDENCE}).", show_default=False),
+        typer.Option(
+            "--confidence", metavar="P", help=f"The required probability (default: {CONFIDENCE}).", show_default=False
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
@@ -71,18 +79,17 @@ def bisect(
     ] = None,
     max_runs: Annotated[
         int | None,
-        typer.Option(
-            "--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after so many runs (default: {MAX_RUNS})."
-        ),
+        typer.Option("--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after N runs (default: {MAX_RUNS})."),
     ] = None,
     budget: Annotated[
-        str | None, typer.Option("--budget", "-t", metavar="SECONDS", help="Stop after this long; to go on later.")
+        str | None,
+        typer.Option("--budget", "-t", metavar="SECONDS", help="Stop after this time; it can continue later."),
     ] = None,
     again: Annotated[
-        bool, typer.Option("--again", help="Measure although program, inputs and environment are the same.")
+        bool, typer.Option("--again", help="Measure even if program, inputs and environment are identical.")
     ] = False,
-    register: Annotated[bool, typer.Option("--add", "-a", help="Register what is measured.")] = False,
-    reset: Annotated[bool, typer.Option("--reset", help="Forget the bisection that is under way.")] = False,
+    register: Annotated[bool, typer.Option("--add", "-a", help="Register the measured profiles.")] = False,
+    reset: Annotated[bool, typer.Option("--reset", help="Discard the unfinished bisection.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
     cwd: Cwd = None,
     env: Annotated[
@@ -94,16 +101,16 @@ def bisect(
 ) -> None:
     """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.
 
-    GOOD and BAD are measured first; where they do not differ by --threshold, nothing else is. Then each step measures
-    the version that tells most, in turn with an end. Without arguments, a bisection that was interrupted goes on. The
-    exit code is 0 if the version was found and 8 if nobody can tell.
+    GOOD and BAD are measured first; if they do not differ by --threshold, the bisection ends. Then each step measures
+    the most informative version, interleaved with an end. Without arguments, an interrupted bisection continues. The
+    exit code is 0 if the version was found and 8 if the result is inconclusive.
     """
     context: CommandContext = ctx.obj
     if reset and not (what or auto):
         context.say(
-            "the bisection is forgotten"
+            "the bisection is discarded"
             if engine.forget(context.history.repository)
-            else "there is no bisection to forget"
+            else "there is no bisection to discard"
         )
         return
     good, bad = _ends(what or [], auto)

@@ -118,7 +118,7 @@ def _resumed(
     raise UsageError(
         f"a bisection of {earlier.versions[0][:10]}..{earlier.versions[-1][:10]} is under way, of "
         f"{clip(commands.label(earlier.command.job), _LABEL_WIDTH)}",
-        hint="`perf bisect` goes on with it, `perf bisect --reset` forgets it",
+        hint="`perf bisect` goes on with it, `perf bisect --reset` discards it",
     )
 
 
@@ -295,7 +295,7 @@ class Bisection:
                 or next(iter(first.notes), "`perf show` lists them"),
             )
         if not all(values.values for values in amounts):
-            raise PerfError(f"nothing was measured of {printable(amounts[0].metric)}")
+            raise PerfError(f"the metric {printable(amounts[0].metric)} was not measured")
         session = observations.session(first) or f"{journal.sessions}"
         read = tuple(
             Reading(journal.versions[index], values.values, session)

@@ -56,8 +56,8 @@ def session(profile: Profile) -> str | None:
 def _of_function(profile: Profile, metric: str, function: str) -> tuple[float, ...]:
     if not has_stacks(profile.tables):
         raise NotFoundError(
-            f"the profile of {printable(profile.label)} by {profile.collector.name} has no stacks, so it tells nothing "
-            f"of functions",
+            f"the profile of {printable(profile.label)} by {profile.collector.name} has no stacks, so "
+            "functions cannot be measured",
             hint="measure with a collector that samples them: --collector sample",
         )
     resources = profile.tables["resources"]

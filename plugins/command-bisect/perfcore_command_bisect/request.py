@@ -45,7 +45,7 @@ def new_journal(repository: Repository, options: BisectOptions, listener: Listen
         raise UsageError(f"both ends are {good[:10]}", hint="GOOD is a version before the change, BAD one that has it")
     version_range = ancestry.between(repository.vcs, good, bad)
     if tree_state(repository)[1]:
-        listener.note("versions are measured as they were committed; what is not committed is left out")
+        listener.note("versions are measured as they were committed; uncommitted changes are left out")
     command = _command(repository, version_range.versions, ends, options, listener, confirm)
     return Journal(
         versions=tuple(version.id for version in version_range.versions),
@@ -66,7 +66,7 @@ def _note_step(ends: HistoryEnds, listener: Listener) -> None:
     series = ends.scanned.series
     metric = printable(f"{series.resource}: {series.metric}" if series.resource else series.metric)
     listener.note(
-        f"no check found a degradation that stands; taking the largest step for the worse: {metric} of "
+        f"no check found a lasting regression; taking the largest step for the worse: {metric} of "
         f"{printable(ends.scanned.line.label)}, {percent(ends.step)} from {ends.good[:10]} to {ends.bad[:10]}"
     )
 
@@ -114,10 +114,10 @@ def _command(
                 source=f"the profile {entry.profile[:10]}",
                 typed=consent.command_line(job, versions[0].id, versions[-1].id),
             )
-            listener.note(f"measuring what was measured before: {commands.label(job)}")
+            listener.note(f"measuring the same command as before: {commands.label(job)}")
             return _with_options(repository, job, options, profile.collector.name, present)
     raise UsageError(
-        "nothing was measured for these versions, so say what to run", hint="perf bisect GOOD BAD -- COMMAND"
+        "nothing was measured for these versions: name the command", hint="perf bisect GOOD BAD -- COMMAND"
     )
 
 
@@ -154,9 +154,7 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
     primary = [scanned for scanned in series if scanned.primary]
     ends = auto_range.of_history(repository, _scanned(repository, primary, listener))
     if ends is None:
-        raise NotFoundError(
-            "the history shows nothing that became worse", hint="say between which versions: perf bisect GOOD BAD"
-        )
+        raise NotFoundError("the history shows no regression", hint="say between which versions: perf bisect GOOD BAD")
     return ends
 
 

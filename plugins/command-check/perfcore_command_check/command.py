@@ -165,8 +165,7 @@ def _refuse_unknown(console: Console, outcome: CheckResult) -> None:
     if not outcome.unmatched_metrics:
         return
     error = UsageError(
-        f"--fail-on or check.fail_on names {brief(outcome.unmatched_metrics[0])}, "
-        "which is no metric of what was compared",
+        f"--fail-on or check.fail_on names {brief(outcome.unmatched_metrics[0])}, which is not a compared metric",
         hint=nearest(outcome.unmatched_metrics[0], outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
     )
     if not outcome.exit_code:

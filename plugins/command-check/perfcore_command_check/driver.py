@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Check:
-    """Find what became slower or faster."""
+    """Find regressions and improvements."""
 
     chapter = "Inspect"
     after = "show"

@@ -54,12 +54,12 @@ def compare(
         typer.Option("--command", "-c", metavar="TEXT", help="A program as one text; give two of them."),
     ] = None,
     collector: Annotated[
-        str, typer.Option("--collector", metavar="NAME", help="Measure with this one, with its configured options.")
+        str, typer.Option("--collector", metavar="NAME", help="The collector, with its configured options.")
     ] = "time",
     metric: Annotated[
         str | None,
         typer.Option(
-            "--metric", "-m", metavar="NAME", help="Decide on this one (default: CPU time, where there is any)."
+            "--metric", "-m", metavar="NAME", help="The metric that decides (default: CPU time, if measured)."
         ),
     ] = None,
     threshold: Annotated[
@@ -101,7 +101,9 @@ def compare(
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
     ] = None,
     no_build: NoBuild = False,
-    verbose: Annotated[bool, typer.Option("--verbose", help="All metrics, with what each verdict rests on.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")
+    ] = False,
     format: Annotated[
         str | None,
         typer.Option(
@@ -116,10 +118,10 @@ def compare(
         typer.Option("--report", metavar="NAME=FILE", help="Also write a report to FILE (-: stdout). Repeatable."),
     ] = None,
 ) -> None:
-    """Say whether B is slower than A: two versions, two programs, or two profiles that are there.
+    """Say whether B is slower than A: two versions, two programs, or two existing profiles.
 
-    Both run in turn until the interval of their ratio tells, or the budget is spent. The exit code is 0 if B is the
-    same or faster, 1 if it is slower, and 8 if nobody can tell.
+    Both run interleaved until the interval of their ratio decides, or the budget is spent. The exit code is 0 if B is
+    the same or faster, 1 if it is slower, and 8 if the result is inconclusive.
     """
     console: Console = ctx.obj
     words, argv, texts = operands or [], ctx.meta.get(COMMAND), command or []
@@ -219,7 +221,7 @@ def _of_profiles(
     """The verdict on stored runs; nothing is measured."""
     if len(words) != 2:
         raise UsageError(
-            "say what is compared: a command behind `--`, two --command, or two profiles",
+            "name both sides: a command after `--`, two --command, or two profiles",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
     repository, names = console.history.repository, (words[0], words[1])

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Compare:
-    """Find which of two versions or programs is slower."""
+    """Compare two versions or two programs."""
 
     chapter = "Inspect"
     contract = "perfcore_command_compare.contract:CompareContract"

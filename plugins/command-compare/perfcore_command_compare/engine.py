@@ -83,7 +83,7 @@ def compare_profiles(
     """The verdict on stored runs; nothing is measured. Each side is one profile, or several as one sample."""
     first, second = (target.sample(repository, side) for side in refs)
     if difference := pairing.configuration_difference(first.profiles[0], second.profiles[0]):
-        listener.note(f"these were not measured alike: {difference}")
+        listener.note(f"the two sides differ in configuration: {difference}")
     judge = Judge(host, metric, threshold)
     changes, smallest = judge((first, second), 1.0)
     return ComparisonResult(
@@ -168,7 +168,7 @@ def _save(
     for letter, prepared, batches in zip("AB", programs, profiles, strict=True):
         names = list(_saved_names(repository, listener, prepared, batches))
         if names:
-            listener.note(f"kept of {letter}, {printable(prepared.program.name)}: {' '.join(names)}")
+            listener.note(f"saved runs of {letter}, {printable(prepared.program.name)}: {' '.join(names)}")
 
 
 def _saved_names(

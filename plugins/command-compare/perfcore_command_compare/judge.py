@@ -59,7 +59,7 @@ class Judge:
         totals = [change for change in changes if change.metric == self.metric and not change.resource]
         if not totals:
             metrics = ", ".join(printable(change.metric) for change in changes)
-            raise UsageError(f"nothing was measured of {printable(str(self.metric))!r}", hint=f"there is {metrics}")
+            raise UsageError(f"the metric {printable(str(self.metric))!r} was not measured", hint=f"there is {metrics}")
         return [totals[0], *(change for change in changes if change is not totals[0])]
 
 

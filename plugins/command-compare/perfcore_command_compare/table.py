@@ -53,7 +53,7 @@ def conclusion(result: ComparisonResult) -> str:
 def _cost(result: ComparisonResult) -> str:
     pairs = plural(result.pairs, "pair")
     if result.seconds is None:
-        return f"{pairs} of runs that were there" if result.pairs else "runs that were not taken in turn"
+        return f"{pairs} of stored runs" if result.pairs else "runs that were not interleaved"
     why = {"budget": ", all that the budget allows", "pairs": ", as many as allowed"}.get(result.stopped or "", "")
     return f"{pairs} in {quantity(result.seconds, 's')}{why}"
 

@@ -79,7 +79,7 @@ def test_the_library_gives_the_document_of_the_command(history: History, project
 def test_a_comparison_reports_to_its_listener(history: History) -> None:
     context = FakeContext(history.repository.root)
     history.compare("true", "true x", max_pairs=2, save=True, listener=context)
-    assert [text.split(",")[0] for text in context.said] == ["note: kept of A", "note: kept of B"]
+    assert [text.split(",")[0] for text in context.said] == ["note: saved runs of A", "note: saved runs of B"]
     assert len(history.pending()) == 2
 
 

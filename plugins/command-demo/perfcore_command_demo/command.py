@@ -80,7 +80,7 @@ def new_app() -> typer.Typer:
 
 def demo(
     ctx: typer.Context,
-    directory: Annotated[Path, typer.Argument(help="A folder that is made for it.")] = Path("perf-demo"),
+    directory: Annotated[Path, typer.Argument(help="The folder to make.")] = Path("perf-demo"),
 ) -> None:
     """Make a small git repository of fifteen commits, one of which is slower; measure all of them; find it.
 

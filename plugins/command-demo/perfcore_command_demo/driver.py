@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Demo:
-    """See it all once, on a small real repository."""
+    """Try perf on a small real repository."""
 
     chapter = "Begin"
 

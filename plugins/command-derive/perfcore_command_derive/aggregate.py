@@ -25,13 +25,13 @@ def aggregate(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="PROFILE... [AGGREGATE] [OPTIONS]", help="Profiles, a way to join them (default: sum), its options."
+            metavar="PROFILE... [AGGREGATE] [OPTIONS]", help="Profiles, an aggregate (default: sum), its options."
         ),
     ] = None,
 ) -> None:
     """Join several profiles into one, which becomes pending.
 
-    It belongs to their version if they all are of one.
+    The result belongs to the version of the profiles if they have only one.
     """
     console: Console = ctx.obj
     name, options = split_plugin(words or [], console.plugins, "aggregate", DEFAULT)

@@ -29,7 +29,7 @@ Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", h
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep the difference as a pending profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-Head = Annotated[int, typer.Option("--head", "-n", metavar="N", min=0, help="Rows to print; 0 prints all.")]
+Head = Annotated[int, typer.Option("--head", "-n", metavar="N", min=0, help="Print N rows; 0 prints all.")]
 
 
 def new_app() -> typer.Typer:
@@ -51,13 +51,13 @@ def diff(
         list[str] | None,
         typer.Argument(
             metavar="BASELINE TARGET [DIFF] [OPTIONS]",
-            help="Two profiles, a way to compare (default: amounts), its options.",
+            help="Two profiles, a diff (default: amounts), its options.",
         ),
     ] = None,
 ) -> None:
-    """Show what the target took more, or less, than the baseline: by function where there are stacks.
+    """Show the difference of two profiles, target minus baseline: by function if there are stacks.
 
-    A difference between two single runs may be noise: `perf check` says how sure it is.
+    A difference between two single runs may be noise: use `perf check` to decide.
     """
     console: Console = ctx.obj
     name, options = split_plugin(words or [], console.plugins, "diff", engine.METHOD)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Diff:
-    """What differs between two profiles, by function."""
+    """Show the difference of two profiles, by function."""
 
     chapter = "Inspect"
     after = "show"

@@ -17,10 +17,10 @@ from perfcore_command_exchange import library
 NATIVE = "perf"
 _TABLES = (".csv", ".md")
 
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write (required).")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write (required).")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, a complete file of our own)."),
+    typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, the native format)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 
@@ -42,7 +42,7 @@ def export(
         typer.Argument(metavar="PROFILE [OPTIONS]", help="0@i, 0@p, REV:0@i, a tag, a name, an id, a path."),
     ] = None,
 ) -> None:
-    """Write a profile to a file that holds all of it.
+    """Write a complete profile to a file.
 
     `perf export --format folded PROFILE --help` lists the options of a format.
     """

@@ -87,6 +87,6 @@ def _import(
         else:
             console.line(f"{item.entry.profile} registered for {item.version[:10]}: {item.entry.name}")
     if imported != 1 or source.is_dir():
-        console.say(f"took over {plural(imported, 'profile')}")
+        console.say(f"imported {plural(imported, 'profile')}")
     if errors:
-        raise FormatError(f"{plural(errors, 'thing')} in {printable(str(path))} could not be taken over: see above")
+        raise FormatError(f"{plural(errors, 'item')} in {printable(str(path))} could not be imported: see above")

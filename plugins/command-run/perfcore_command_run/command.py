@@ -25,11 +25,11 @@ from perfcore_command_run.workloads import generated
 
 Repeat = Annotated[
     int | None,
-    typer.Option("--repeat", "-r", min=1, metavar="N", help="How many runs, whatever the matrix says."),
+    typer.Option("--repeat", "-r", min=1, metavar="N", help="The number of runs; overrides the matrix."),
 ]
 Warmup = Annotated[
     int | None,
-    typer.Option("--warmup", min=0, metavar="N", help="How many runs come first and are not counted."),
+    typer.Option("--warmup", min=0, metavar="N", help="The number of warm-up runs, which do not count."),
 ]
 Budget = Annotated[
     str | None,
@@ -79,7 +79,7 @@ def run_matrix(
     """Measure the job matrix: every command with its arguments and workloads, under every collector.
 
     The matrix is FILE, or the keys bins, args, workloads, collectors and postprocessors of the configuration.
-    Commands of FILE run where you stand, those of the configuration at the root of the tree.
+    Commands of FILE run in the current folder, those of the configuration at the root of the tree.
     """
     console: Console = ctx.obj
     repository = console.history.repository
@@ -105,10 +105,12 @@ def run_matrix(
 def run_job(
     ctx: typer.Context,
     cmd: Annotated[list[str], typer.Option("--cmd", "-b", metavar="TEXT", help="A command; several are interleaved.")],
-    args: Annotated[list[str] | None, typer.Option("--args", metavar="TEXT", help="Arguments; each in turn.")] = None,
+    args: Annotated[
+        list[str] | None, typer.Option("--args", metavar="TEXT", help="Arguments. Repeatable: one job for each.")
+    ] = None,
     workload: Annotated[
         list[str] | None,
-        typer.Option("--workload", "-w", metavar="TEXT", help="A workload; each in turn."),
+        typer.Option("--workload", "-w", metavar="TEXT", help="A workload. Repeatable: one job for each."),
     ] = None,
     collector: Annotated[
         list[str] | None,

@@ -97,4 +97,4 @@ def _check(path: object, paths: set[Path], directory: Path, plugin: str) -> None
         raise PluginError("it gave no file below its directory", plugin=plugin, phase="generate")
     # A link out of the directory would be measured and not removed.
     if path in paths or directory.resolve() not in path.resolve().parents:
-        raise PluginError(f"{path.name} is given twice or lies elsewhere", plugin=plugin, phase="generate")
+        raise PluginError(f"{path.name} is given twice or lies outside the directory", plugin=plugin, phase="generate")

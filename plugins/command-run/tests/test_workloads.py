@@ -142,7 +142,7 @@ def test_a_generator_of_a_versioned_file_runs_only_after_the_user_trusted_it(pro
         ("{generator: bad, kind: fails}", 5, "line 4: RuntimeError: out of numbers"),
         ("{generator: bad}", 5, "line 4: KeyError"),
         ("{generator: bad, kind: outside}", 5, "line 4: it gave no file below its directory"),
-        ("{generator: bad, kind: link}", 5, "lies elsewhere"),
+        ("{generator: bad, kind: link}", 5, "lies outside the directory"),
         ("{generator: bad, kind: missing}", 5, "line 4: it gave no file below its directory"),
         ("{generator: bad, kind: text}", 5, "line 4: it gave no file below its directory"),
         ("{generator: bad, kind: twice}", 5, "line 4: first.txt is given twice"),

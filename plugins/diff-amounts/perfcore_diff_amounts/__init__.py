@@ -20,10 +20,10 @@ __all__ = ["Amounts"]
 
 
 class Amounts:
-    """Subtracts the amounts of the baseline from those of the target: of one stack, or of equal dimensions.
+    """Subtracts the amounts of the baseline from those of the target, by stack or by equal dimensions.
 
-    Beside each difference stand the two amounts, as `baseline X` and `target X`, missing where one of the two
-    profiles has no such row. Rows that do not differ stay, with a difference of 0.
+    The result also has both amounts, as `baseline X` and `target X`; a value is missing if that profile has no such
+    row. Equal rows stay, with a difference of 0.
     """
 
     def diff(self, baseline: Profile, target: Profile) -> Profile:

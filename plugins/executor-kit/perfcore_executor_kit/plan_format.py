@@ -229,4 +229,4 @@ def _no_put(table: str, piece: bytes) -> str:
 
 
 def _no_pieces(id: str) -> bytes:
-    raise FormatError(f"the profile refers to the object {id}, which does not travel")
+    raise FormatError(f"the profile refers to the object {id}, which the record does not contain")

@@ -60,7 +60,7 @@ def decode_index(data: bytes, where: str) -> PerunIndex:
     if version not in (1, 2):
         raise FormatError(
             f"{where} is an index of version {version}, which is not Perun's",
-            hint="what perfcore wrote is brought in with `perf pull`" if version == 3 else None,
+            hint="it is an index of perfcore, which needs no import" if version == 3 else None,
         )
     entries: list[PerunEntry] = []
     offset = _HEAD.size

@@ -34,39 +34,39 @@ class FilterSettings:
 
     expression: str | None = option(
         None,
-        help="Rows for which it is true: amount >= 20 and uid like 'parse%'; <20 is about the main value.",
+        help="Matching rows: amount >= 20 and uid like 'parse%'; <20 compares the main value.",
         identity=True,
         flags=("-e",),
         metavar="EXPRESSION",
     )
     stack: str | None = option(
         None,
-        help="Rows with a function on their stack whose name or file is like this: 'parse%'.",
+        help="Rows with a function on their stack whose name or file matches, such as 'parse%'.",
         identity=True,
         metavar="PATTERN",
     )
     top: int | None = option(None, help="The N rows with the largest amounts.", identity=True, minimum=1)
     share: float | None = option(
-        None, help="The largest rows that together make X % of the metric.", identity=True, minimum=0, maximum=100
+        None, help="The largest rows that together have X % of the metric.", identity=True, minimum=0, maximum=100
     )
     over: float | None = option(
-        None, help="Rows that each make more than X % of the metric.", identity=True, minimum=0, maximum=100
+        None, help="Rows that each have more than X % of the metric.", identity=True, minimum=0, maximum=100
     )
     by: str | None = option(
-        None, help="The metric of --top, --share, --over; else the main value.", identity=True, metavar="METRIC"
+        None, help="The metric of --top, --share, --over. Default: the main value.", identity=True, metavar="METRIC"
     )
     per: str = option(
         "whole",
-        help="--top, --share, --over of each snapshot, of each run or of all rows.",
+        help="Apply --top, --share, --over to each snapshot, to each run or to all rows.",
         identity=True,
         choices=("whole", "run", "snapshot"),
     )
-    drop: bool = option(False, help="Drop the rows that are chosen and keep the others.", identity=True)
-    table: str = option("resources", help="The table whose rows are chosen.", identity=True)
+    drop: bool = option(False, help="Drop the chosen rows and keep the others.", identity=True)
+    table: str = option("resources", help="The table to filter.", identity=True)
 
 
 class Filter:
-    """Keeps some rows of a profile, or drops them: by an expression, by stack, the top of a metric or its share."""
+    """Keeps or drops rows of a profile: by an expression, by stack, or by the largest amounts of a metric."""
 
     Settings = FilterSettings
     contract = "perfcore_postprocess_filter.contract:FilterContract"
@@ -120,12 +120,12 @@ def _check(settings: FilterSettings) -> None:
     """UsageError for options that say nothing together; before anything is measured."""
     ranks = [f"--{name}" for name in ranking.asked(settings)]
     if not ranks and settings.expression is None and settings.stack is None:
-        raise UsageError("filter: nothing says which rows", hint="for example --expression '>= 20' or --top 10")
+        raise UsageError("filter: no option chooses rows", hint="for example --expression '>= 20' or --top 10")
     if len(ranks) > 1:
         raise UsageError(f"filter: {' and '.join(ranks)} cannot go together", hint="filter twice, one after the other")
     if not ranks and (settings.by is not None or settings.per != "whole"):
         idle = "--per" if settings.by is None else "--by"
-        raise UsageError(f"filter: {idle} says nothing without --top, --share or --over")
+        raise UsageError(f"filter: {idle} has no effect without --top, --share or --over")
     if settings.table in _REFERRED_TO:
         message = f"rows of {settings.table!r} are what other tables refer to, and stay"
         raise UsageError(f"filter: {message}", hint="choose rows of 'resources' instead")

@@ -182,11 +182,11 @@ def test_nothing_makes_a_share_of_nothing(values: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing says which rows"),
-        ({"drop": True}, "nothing says which rows"),
+        ({}, "no option chooses rows"),
+        ({"drop": True}, "no option chooses rows"),
         ({"top": 1, "share": 5.0}, "--top and --share cannot go together"),
-        ({"expression": "<20", "by": "wall"}, "--by says nothing without --top"),
-        ({"expression": "<20", "per": "run"}, "--per says nothing without --top"),
+        ({"expression": "<20", "by": "wall"}, "--by has no effect without --top"),
+        ({"expression": "<20", "per": "run"}, "--per has no effect without --top"),
         ({"expression": "<20", "table": "stacks"}, "what other tables refer to"),
         ({"expression": "<"}, "expected a value instead of the end"),
     ],

@@ -27,7 +27,7 @@ class NormalizerSettings:
 
     to: str | None = option(
         None,
-        help="Divide by the maximum or the total; by the maximum unless said, or unless --unit converts.",
+        help="Divide by the maximum or the total. Default: the maximum, unless --unit converts.",
         identity=True,
         choices=tuple(proportion.WHOLES),
     )
@@ -38,15 +38,15 @@ class NormalizerSettings:
         choices=("whole", "run", "snapshot"),
     )
     unit: str = option(
-        "1", help="1 or % for proportions; any other, such as ms, converts amounts to it.", identity=True
+        "1", help="1 or % for proportions; another unit, such as ms, converts amounts to it.", identity=True
     )
     metric: tuple[str, ...] = option(
-        (), help="Only this metric; repeat for several. All that can be scaled unless said.", identity=True
+        (), help="Only this metric. Repeatable. Default: all that can be scaled.", identity=True
     )
 
 
 class Normalizer:
-    """Scales amounts to their maximum or total, or converts them to another unit."""
+    """Scales amounts by their maximum or total, or converts them to another unit."""
 
     Settings = NormalizerSettings
     contract = "perfcore_postprocess_normalizer.contract:NormalizerContract"

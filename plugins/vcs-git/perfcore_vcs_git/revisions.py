@@ -178,7 +178,7 @@ def _refuse_nonsense(text: str) -> None:
     # What is searched for in messages may hold `..` as any text may.
     searching = text.startswith(":/") or "^{/" in text
     if not searching and (".." in text.partition(":")[0] or text.startswith("^") or _SEVERAL.search(text)):
-        raise VersionError(f"'{printable_text}' names several versions, one is wanted")
+        raise VersionError(f"'{printable_text}' names several versions; name one")
 
 
 def _lines(out: bytes) -> Iterable[str]:

@@ -112,7 +112,7 @@ def test_a_branch_called_like_another_version_does_not_hide_it(driver: Git, scri
 @pytest.mark.parametrize("text", ["main..HEAD", "main...HEAD", "^main", "main^@", "main^!", "main^-", "main^-1", ".."])
 def test_ranges_are_refused(driver: Git, script: GitScript, text: str) -> None:
     script.grow(2)
-    assert "names several versions, one is wanted" in refusal(driver, text)
+    assert "names several versions; name one" in refusal(driver, text)
 
 
 def test_files_folders_and_what_tags_point_to_are_no_versions(driver: Git, script: GitScript) -> None:

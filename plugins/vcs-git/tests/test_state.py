@@ -464,7 +464,7 @@ def test_the_next_command_puts_the_changes_back_and_says_so(script: GitScript, i
     before = snapshot(script)
     dead(script, python, ids[0])
     assert snapshot(script) != before
-    assert "put back what a killed command had put aside" in perf("status")
+    assert "restored the changes that a killed command had put aside" in perf("status")
     assert snapshot(script) == before
     assert perf("status") == ""
 

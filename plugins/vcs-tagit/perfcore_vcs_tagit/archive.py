@@ -95,7 +95,7 @@ class Opened:
                 with member.data() as file:
                     id = sink.add_stream(member.size, iter(lambda file=file: file.read(CHUNK), b""))  # type: ignore[misc]
                 if id is None:
-                    raise FormatError(f"{self.shown} is damaged: {as_text(member.path)} has not the size it tells")
+                    raise FormatError(f"{self.shown} is damaged: {as_text(member.path)} does not have its stated size")
                 entries[member.path] = (member.mode, id)
             return build(sink, entries, folders)
 

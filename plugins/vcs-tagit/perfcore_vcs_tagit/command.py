@@ -44,11 +44,11 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Message = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="What the version is about.")]
+Message = Annotated[str, typer.Option("--message", "-m", metavar="TEXT", help="A description of the version.")]
 Author = Annotated[str | None, typer.Option("--author", metavar="NAME", help="Who made it (default: you).")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Revision = Annotated[str, typer.Argument(metavar="[REV]", help="A tag, a line, an id or its beginning, HEAD~2.")]
-Names = Annotated[bool, typer.Option("--names", help="Only what changed, not how.")]
+Names = Annotated[bool, typer.Option("--names", help="Print only the names of changed files.")]
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -115,11 +115,11 @@ def init(ctx: typer.Context) -> None:
 @app.command()
 def save(
     ctx: typer.Context,
-    tag: Annotated[str, typer.Argument(metavar="TAG", help="What the version is called.")],
+    tag: Annotated[str, typer.Argument(metavar="TAG", help="The tag of the version.")],
     message: Message = "",
     author: Author = None,
 ) -> None:
-    """Keep all that is in the folder as the next version of the line."""
+    """Save the folder as the next version of the line."""
     repository = _writable(ctx)
     saved = repository.save(tag, message=message, author=_author(author), date=int(time.time()))
     _tell_saved(repository, saved)
@@ -132,14 +132,12 @@ def import_(
     tag: Annotated[str | None, typer.Argument(metavar="[TAG]", help="Default: the name of the file.")] = None,
     message: Message = "",
     author: Author = None,
-    keep_top: Annotated[
-        bool, typer.Option("--keep-top", help="Keep the one folder that everything in the archive is in.")
-    ] = False,
+    keep_top: Annotated[bool, typer.Option("--keep-top", help="Keep the single top folder of the archive.")] = False,
     limit: Annotated[
-        str, typer.Option("--limit", metavar="SIZE", help="Refuse what unpacks to more.")
+        str, typer.Option("--limit", metavar="SIZE", help="Refuse an archive that unpacks to more.")
     ] = f"{LIMIT >> 30}G",
 ) -> None:
-    """Save what is in an archive as the next version of the line, and go to it.
+    """Save the content of an archive as the next version of the line, and check it out.
 
     Every member is checked before anything is written. An archive that reaches outside of itself is refused.
     """
@@ -162,7 +160,7 @@ def import_(
 
 @app.command()
 def status(ctx: typer.Context, as_json: AsJson = False) -> None:
-    """Show what is checked out, and what changed since."""
+    """Show the checked-out version and the changes since."""
     repository = _repository(ctx)
     refs = repository.refs()
     changes, snapshot = repository.changes()
@@ -196,7 +194,7 @@ def status(ctx: typer.Context, as_json: AsJson = False) -> None:
 def log(
     ctx: typer.Context,
     revision: Revision = "HEAD",
-    count: Annotated[int | None, typer.Option("-n", min=1, metavar="N", help="At most so many.")] = None,
+    count: Annotated[int | None, typer.Option("-n", min=1, metavar="N", help="At most N versions.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a version and those before it, newest first."""
@@ -264,7 +262,7 @@ def diff(
 def cat(
     ctx: typer.Context,
     revision: Annotated[str, typer.Argument(metavar="REV", help="A version.")],
-    path: Annotated[str, typer.Argument(metavar="PATH", help="A file, seen from the root.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="A file, relative to the root.")],
 ) -> None:
     """Write out a file as it was in a version."""
     repository = _repository(ctx)
@@ -280,9 +278,9 @@ def cat(
 def checkout(
     ctx: typer.Context,
     revision: Annotated[str, typer.Argument(metavar="REV", help="A line, or any version.")],
-    force: Annotated[bool, typer.Option("--force", "-f", help="Throw changes away.")] = False,
+    force: Annotated[bool, typer.Option("--force", "-f", help="Discard changes.")] = False,
 ) -> None:
-    """Put the folder at the end of a line, or at a version."""
+    """Check out a line or a version."""
     repository = _writable(ctx)
     line = revision if revision in repository.refs().lines else None
     id = repository.resolve(revision)
@@ -319,10 +317,10 @@ def lines(ctx: typer.Context, as_json: AsJson = False) -> None:
 @app.command()
 def branch(
     ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="What the line is called.")],
-    delete: Annotated[bool, typer.Option("--delete", "-d", help="Forget the line; its versions stay.")] = False,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The name of the line.")],
+    delete: Annotated[bool, typer.Option("--delete", "-d", help="Remove the line; its versions stay.")] = False,
 ) -> None:
-    """Begin a line here, and go to it."""
+    """Begin a line here and check it out."""
     repository = _writable(ctx)
     if delete:
         id = repository.delete_line(name)
@@ -333,14 +331,14 @@ def branch(
 
 @app.command()
 def gc(ctx: typer.Context) -> None:
-    """Take away what killed commands left. No version is ever taken away."""
+    """Remove files of killed commands. Versions are never removed."""
     swept = upkeep.gc(_writable(ctx))
     _say(f"took away {plural(swept.packs, 'pack')}, {quantity(swept.size, 'B')}")
 
 
 @app.command()
 def fsck(ctx: typer.Context) -> None:
-    """Read everything, and tell what is damaged."""
+    """Read everything and name damaged objects."""
     health = upkeep.fsck(_repository(ctx))
     for line in health.damage:
         print(printable(line))
@@ -361,7 +359,7 @@ def _writable(ctx: typer.Context) -> Repository:
     """The repository, after what a killed process left was put back."""
     repository = _repository(ctx)
     if repository.places.version is None and State(repository).recover():
-        _say("put back what a killed process had put aside")
+        _say("restored the files that a killed process had put aside")
     return repository
 
 

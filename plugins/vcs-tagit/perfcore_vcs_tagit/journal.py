@@ -54,7 +54,7 @@ def read(path: Path) -> Journal | None:
         journal = Journal(**content)
         ids = (journal.tree, journal.at, journal.moving, journal.goal)
         if not all(id is None or is_id(id) for id in ids) or not _PACK.fullmatch(journal.pack or _NO_PACK):
-            raise ValueError("it has what is no id")
+            raise ValueError("it has an invalid id")
     except NotFoundError:
         return None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:

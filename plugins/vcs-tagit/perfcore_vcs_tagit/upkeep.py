@@ -55,7 +55,7 @@ def gc(repository: Repository) -> Swept:
         packs = list(repository.objects.packs())
         reached, missing = _reached(repository, repository.refs().tags.values())
         if missing or repository.objects.damaged:
-            raise FormatError("nothing is taken away, since there is damage", hint="`tagit fsck` tells what it is")
+            raise FormatError("nothing is removed, because the store is damaged", hint="`tagit fsck` tells what it is")
         # Whole packs only: a pack never changes, so that readers need no lock.
         swept = [pack for pack in packs if not _is_needed(pack, reached)]
         size = sum(pack.path.stat().st_size for pack in swept)

@@ -341,7 +341,7 @@ def test_what_a_killed_process_left_is_put_back(script: TagitScript, driver: Tag
     subprocess.run([sys.executable, "-c", program, ids[0]], cwd=script.root, check=False)
     assert driver.saved_state() is not None
     assert "killed process" in script.tagit("status").stderr
-    assert "put back" in script.tagit("branch", "other").stderr
+    assert "restored the files" in script.tagit("branch", "other").stderr
     assert snapshot(script.root) == before
 
 

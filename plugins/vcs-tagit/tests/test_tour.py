@@ -101,7 +101,7 @@ def test_a_state_that_a_killed_process_left_is_put_back_by_any_command(tour: Tou
     program += "driver = Tagit(pathlib.Path('.')); driver.save_state(); driver.checkout(sys.argv[1]); os._exit(9)"
     assert tour.run(sys.executable, "-c", program, first).code == 9
     assert mine.read_text() == WORK.format(10)
-    assert "put back" in tour.perf("status").err
+    assert "restored the changes" in tour.perf("status").err
     assert mine.read_text() == "mine"
 
 

@@ -34,19 +34,21 @@ class FlamegraphSettings:
 
     format: str = option(
         "auto",
-        help="auto is svg for a file whose name ends in .svg, else the page.",
+        help="auto: svg for a file whose name ends in .svg, else html.",
         choices=("auto", "html", "svg"),
     )
-    metric: str | None = option(None, help="What is drawn, or drawn first; else the first metric.", metavar="NAME")
-    title: str | None = option(None, help="Written above the picture, instead of the command.")
-    inverted: bool = option(False, help="Functions with their callers, instead of with what they call.")
-    flame: bool = option(False, help="The outermost function at the bottom, instead of on top.")
-    order: str = option("value", help="What stands first among neighbours: the largest, or by name.", choices=ORDERS)
-    lines: bool = option(False, help="A box for each line of a function that was seen, instead of one for all.")
-    width: int = option(1200, help="Of the SVG, in pixels.", minimum=200, maximum=20_000)
+    metric: str | None = option(
+        None, help="The metric to draw (in a page, the first one shown). Default: the first metric.", metavar="NAME"
+    )
+    title: str | None = option(None, help="Title above the picture. Default: the command.")
+    inverted: bool = option(False, help="Show functions with their callers, not with their callees.")
+    flame: bool = option(False, help="Draw the outermost function at the bottom, not on top.")
+    order: str = option("value", help="The order of neighbours: the largest first, or by name.", choices=ORDERS)
+    lines: bool = option(False, help="Draw a box for each sampled line of a function, not one for all.")
+    width: int = option(1200, help="The width of the SVG in pixels.", minimum=200, maximum=20_000)
     min_share: float | None = option(
         None,
-        help="Leave out what is less than this percent of the whole; in an SVG also what is thinner than half a pixel.",
+        help="Leave out boxes of less than this percent of the whole; in an SVG also boxes thinner than half a pixel.",
         metavar="PERCENT",
         minimum=0,
         maximum=100,
@@ -54,7 +56,7 @@ class FlamegraphSettings:
 
 
 class FlamegraphView:
-    """The call stacks of a profile as a flame graph: a page to explore, or an SVG for documents."""
+    """Draws the call stacks of a profile as a flame graph: a page to explore, or an SVG for documents."""
 
     Settings = FlamegraphSettings
     contract = "perfcore_view_flamegraph.contract:FlamegraphContract"

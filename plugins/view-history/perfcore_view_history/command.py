@@ -32,18 +32,18 @@ def history(
         str | None,
         typer.Argument(
             metavar="[METRIC | FUNCTION]",
-            help="What to follow (default: CPU time, where there is one).",
+            help="The metric or function (default: CPU time, if measured).",
             show_default=False,
         ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option("--version", "-v", metavar="REV", help="Where the branch ends (default: the head).")
+        str | None, typer.Option("--version", "-v", metavar="REV", help="The last version (default: the head).")
     ] = None,
     last: Annotated[
         int | None, typer.Option("--last", "-n", min=1, metavar="N", help="Only the last N measured versions.")
     ] = None,
     command: Annotated[
-        str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands like this: 'parse *'.")
+        str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands that match, such as 'parse *'.")
     ] = "*",
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="The metric of a function.", show_default=False)
@@ -52,7 +52,7 @@ def history(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a line for each version, as CSV.")] = False,
     raw_text: Annotated[
         bool,
-        typer.Option("--raw-text", help="CSV: leave text that a spreadsheet would take for a formula as it is."),
+        typer.Option("--raw-text", help="CSV: do not put ' before text that a spreadsheet would take for a formula."),
     ] = False,
     view: Annotated[
         str, typer.Option("--view", metavar="VIEW", help="Show the series in a view.", show_default=True)
@@ -62,9 +62,9 @@ def history(
 ) -> None:
     """Draw a metric, or the total of a function with its callees, over the measured versions of a branch.
 
-    A branch is followed along first parents. Below the line, `^` marks where it became slower, `v` faster, `~` a change
-    of its variance, and `|` another machine; a change that may have come with several versions says between which it
-    came. Levels go from the lowest value to the highest, not from zero.
+    A branch is followed along first parents. Below the line, `^` marks a regression, `v` an improvement, `~` a change
+    of the variance, and `|` another machine. If several versions may have made a change, the text names the range. The
+    scale goes from the lowest value to the highest, not from zero.
     """
     console: Console = ctx.obj
     if as_json and as_csv:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class HistoryCommand:
-    """A metric or a function over the versions."""
+    """Draw a metric or a function over the versions."""
 
     chapter = "Inspect"
     after = "log"

@@ -20,12 +20,12 @@ class HistorySettings:
     """In which form."""
 
     csv: bool = option(False, help="Print a line for each version, as CSV.")
-    raw_text: bool = option(False, help="CSV: leave text that a spreadsheet would take for a formula as it is.")
-    ascii: bool = option(False, help="Draw with characters of ASCII only.")
+    raw_text: bool = option(False, help="CSV: do not put ' before text that a spreadsheet would take for a formula.")
+    ascii: bool = option(False, help="Draw with ASCII characters only.")
 
 
 class HistoryView:
-    """A metric, or what a function took, over the versions of a branch, with the changes that a check found."""
+    """Draws a metric or the total of a function over the versions of a branch, with the changes that a check found."""
 
     Settings = HistorySettings
     accepts = ("series",)

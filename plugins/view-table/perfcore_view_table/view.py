@@ -28,30 +28,28 @@ _BY_SUFFIX = {".csv": "csv", ".md": "markdown", ".json": "json"}
 class TableSettings:
     """Which rows and columns, in which order and form."""
 
-    table: str = option("resources", help="The table that is shown.")
+    table: str = option("resources", help="The table to show.")
     columns: tuple[str, ...] = option(
         (), help="Only these columns, in this order; repeated, or separated by commas.", metavar="NAME"
     )
     filter: str | None = option(
-        None, help="Only rows for which it is true: wall > 10ms and uid like 'parse%'.", metavar="EXPRESSION"
+        None, help="Only matching rows, such as wall > 10ms and uid like 'parse%'.", metavar="EXPRESSION"
     )
     sort: tuple[str, ...] = option(
         (), help="Order by these columns; -NAME for descending. Missing values come last.", metavar="NAME"
     )
     head: int | None = option(
-        None, help=f"Only the first N rows. In the terminal {TERMINAL_ROWS} unless said, else all.", minimum=0
+        None, help=f"Only the first N rows. Default: {TERMINAL_ROWS} in the terminal, else all.", minimum=0
     )
     tail: int | None = option(None, help="Only the last N rows.", minimum=0)
     format: str = option(
         "auto",
-        help="auto is that of a file whose name ends in .csv, .md or .json, else a table for the terminal; "
-        "csv and json hold exact values.",
+        help="auto: by the file name (.csv, .md or .json), else a table for the terminal. csv and json hold exact "
+        "values.",
         choices=("auto", "csv", "markdown", "json"),
     )
-    raw_text: bool = option(
-        False, help="CSV: leave text that a spreadsheet would take for a formula as it is, instead of a ' in front."
-    )
-    raw: bool = option(False, help="Exact numbers for people too, instead of such as 12.3 ms.")
+    raw_text: bool = option(False, help="CSV: do not put ' before text that a spreadsheet would take for a formula.")
+    raw: bool = option(False, help="Print exact numbers, not rounded ones such as 12.3 ms.")
 
     def __attrs_post_init__(self) -> None:
         if self.head is not None and self.tail is not None:
@@ -59,7 +57,7 @@ class TableSettings:
 
 
 class TableView:
-    """Any table of profiles: aligned in the terminal, or as CSV, Markdown, JSON."""
+    """Shows any table of profiles: aligned in the terminal, or as CSV, Markdown, JSON."""
 
     Settings = TableSettings
     contract = "perfcore_view_table.contract:TableContract"

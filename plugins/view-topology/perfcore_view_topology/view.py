@@ -24,20 +24,20 @@ class TopologySettings:
 
     format: str = option(
         "auto",
-        help="auto is the page for a file whose name ends in .html, JSON for .json, else text.",
+        help="auto: by the file name (.html, .json), else text.",
         choices=("auto", "html", "text", "json"),
     )
     metric: str | None = option(
-        None, help="The event or computed metric that colours the threads; else the first.", metavar="NAME"
+        None, help="The event or computed metric that colours the threads. Default: the first.", metavar="NAME"
     )
-    title: str | None = option(None, help="Written above the page, instead of the commands.", metavar="TEXT")
+    title: str | None = option(None, help="Title of the page. Default: the commands.", metavar="TEXT")
     head: int | None = option(
         None,
-        help=f"Only N rows of the table below the text. In the terminal {listing.ROWS} unless said, else all.",
+        help=f"Only N rows of the table below the text. Default: {listing.ROWS} in the terminal, else all.",
         metavar="N",
         minimum=0,
     )
-    ascii: bool = option(False, help="Draw the text with characters of ASCII only.")
+    ascii: bool = option(False, help="Draw the text with ASCII characters only.")
 
 
 class TopologyView:
