@@ -108,6 +108,7 @@ class Command:
         clock, signals = time.monotonic_ns, [signal.SIGPIPE, signal.SIGXFSZ]
         try:
             self.counters.open()
+            _close_on_exec()
             raised = resource.getrlimit(resource.RLIMIT_NOFILE)
             resource.setrlimit(resource.RLIMIT_NOFILE, self.counters.limit)  # the command has the one we had
             try:
@@ -242,6 +243,14 @@ def _kill(function: Any, target: int, number: int) -> None:
         function(target, number)
 
 
+def _close_on_exec() -> None:
+    """Keep the command from inheriting files of ours: PAPI opens its counters without PERF_FLAG_FD_CLOEXEC."""
+    for name in os.listdir("/proc/self/fd"):
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # the folder that was just listed
+                os.set_inheritable(int(name), False)
+
+
 def _serve(wire: Wire) -> Iterable[Frame]:
     kind, options = wire.receive()
     if options["force"]:
@@ -257,7 +266,11 @@ def _serve(wire: Wire) -> Iterable[Frame]:
 def main() -> None:
     wire = Wire(socket.socket(fileno=os.dup(0)))
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would leave nobody to ask
+    # What whoever started perf ignores the command would inherit; and SIGCHLD, ignored, would leave nobody to ask. What
+    # Python ignores is reset in the command, since this process needs it.
+    for number in signal.valid_signals() - {signal.SIGPIPE, signal.SIGXFSZ}:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, [])
     try:
         try:

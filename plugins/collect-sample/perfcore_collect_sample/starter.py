@@ -5,8 +5,10 @@ Python finds a Python program at once that way, however slowly the command begin
 and, in the end, `ended.json` are written to it.
 """
 
+import contextlib
 import json
 import os
+import signal
 import sys
 import time
 
@@ -20,6 +22,10 @@ def main(folder: str) -> None:
     _write(folder, "pid", str(os.getpid()))
     if job["ready"]:
         _wait_for(os.path.join(folder, "talk"), job["ready"].encode())
+    for name in os.listdir("/proc/self/fd"):  # the kernel's perf leaves files of its own open
+        if int(name) > 2:
+            with contextlib.suppress(OSError):  # the folder that was just listed
+                os.set_inheritable(int(name), False)
     words = os.path.join(folder, "words")
     process = os.posix_spawn(
         os.fsencode(job["path"]),
@@ -30,6 +36,9 @@ def main(folder: str) -> None:
             (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
             (os.POSIX_SPAWN_OPEN, 2, words, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600),
         ],
+        # As from a plain shell: Python ignores SIGPIPE, and whoever started perf may ignore or block others.
+        setsigmask=[],
+        setsigdef=signal.valid_signals(),
     )
     _, status, usage = os.wait4(process, 0)
     ended = {"exitcode": os.waitstatus_to_exitcode(status), "cpu": usage.ru_utime + usage.ru_stime}

@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     Frame = tuple[Any, ...]
 
 
+def _reset_ignored() -> None:
+    """Let no signal be ignored that whoever started perf ignores: commands would inherit it. Ignored, SIGCHLD would
+    leave no zombie to ask, either. What Python ignores is reset in each command, since this process needs it."""
+    for number in _signal.valid_signals() - {_signal.SIGPIPE, _signal.SIGXFSZ}:
+        if _signal.getsignal(number) == _signal.SIG_IGN:
+            _signal.signal(number, _signal.SIG_DFL)
+
+
 class GoneError(Exception):
     """The process at the other end of the socket is no more."""
 
@@ -80,7 +88,7 @@ class Server:
         self.schedstat = os.open("/proc/self/schedstat", os.O_RDONLY) if os.path.exists("/proc/self/schedstat") else -1
         self.events = select.poll()
         self.events.register(control, select.POLLIN)
-        _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)  # ignored, it would leave no zombie to ask
+        _reset_ignored()
         _signal.signal(_signal.SIGALRM, self._look)
         _signal.pthread_sigmask(_signal.SIG_UNBLOCK, [_signal.SIGALRM])
 

@@ -11,6 +11,7 @@ law is tried with real processes, led through a session by `Measuring` as perfco
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -33,6 +34,7 @@ from perfcore_testing.kinds import misfits
 from perfcore_testing.transforming import survives_storing
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import TracebackType
 
     from perfcore.hookspecs import Collector
@@ -46,6 +48,30 @@ ECHO = (
 # A code that neither shells nor Python use for anything.
 FAIL = "raise SystemExit(41)"
 SECOND_FAILS = "import os, sys; os.path.exists('once') and sys.exit(41); open('once', 'w').close()"
+
+
+_SHELL_FD = 10  # where dash and others keep a file that they put aside
+
+
+@contextlib.contextmanager
+def _unusual_process(folder: Path) -> Iterator[None]:
+    """This process with signals ignored and blocked, and a file open that children would inherit."""
+    ignored = (signal.SIGPIPE, signal.SIGHUP, signal.SIGUSR1)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGTERM])
+    import fcntl  # not on Windows
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    os.set_inheritable(descriptor, True)
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD, 50)
+    try:
+        yield
+    finally:
+        os.close(high)
+        os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 class Measuring:
@@ -240,6 +266,24 @@ class CollectorContract:
         assert variables["PERFCORE_INHERITED"] == "as it was"
         python = {"LC_CTYPE"}  # set by Python itself where there is no locale
         assert set(variables) - python == (inherited | set(replaced)) - python
+
+    @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="signals and files are looked up in /proc")
+    def test_the_command_inherits_no_signals_and_files(self, driver: Collector, tmp_path: Path) -> None:
+        """It starts as from a plain shell, whatever the collecting process ignores, blocks or has open: else a
+        program would behave differently when it is measured, as one whose SIGPIPE is ignored."""
+        if not self.runs_shells:
+            pytest.skip("the collector runs no shell, and Python changes signals itself")
+        # Builtins of the shell, which open nothing while they look.
+        script = 'while read -r line; do echo "$line"; done < /proc/self/status > status; echo /proc/self/fd/* > files'
+        job = Job(argv=(script,), cmd="look", shell=True, cwd=tmp_path)
+        with _unusual_process(tmp_path), Measuring(driver, job) as measuring:
+            assert measuring.run().exitcode == 0
+        status = dict(line.split(":", 1) for line in (tmp_path / "status").read_text().splitlines() if ":" in line)
+        assert int(status["SigBlk"], 16) == 0
+        # glibc's posix_spawn leaves the two signals ignored that it keeps for itself.
+        assert {number for number in range(1, 65) if int(status["SigIgn"], 16) >> number - 1 & 1} <= {32, 33}
+        numbers = {int(path.rpartition("/")[2]) for path in (tmp_path / "files").read_text().split()}
+        assert numbers - {_SHELL_FD, 3} <= {0, 1, 2}  # 3 is the folder that the shell lists
 
     def test_a_job_of_the_shell_is_run_by_one(self, driver: Collector, tmp_path: Path) -> None:
         """The job has one word then, which the shell takes apart."""
