@@ -1,18 +1,22 @@
 """Damages the files of a store, one bit or one missing end at a time, and looks who notices.
 
-    python damage.py [STRIDE]
+    python damage.py [STRIDE [NUMBER]]
 
-The files are an object of each kind, indexes of versions 1 and 3, and a pending profile, as commands wrote them.
+The files are an object of each kind, indexes of versions 1 and 3, a list of notes, and pending profiles, as commands
+wrote them.
 After every damage `fsck` has to name the file, and everything that reads (the functions that `status`, `log`, `show`,
 `add` and `export` call) gives either what was there before or a PerfError. Bits of a zlib stream that carry nothing
-are let pass if every reader gives what was there before. With a STRIDE only every so many-th damage is tried. Prints
-the numbers of damages, as JSON.
+are let pass if every reader gives what was there before. With a STRIDE only every so many-th damage is tried. Then the
+commands themselves run on a NUMBER of damages of each file, chosen with a seed: one that ends with code 0 has to print
+what it printed before. Prints the numbers of damages, as JSON.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
+import shutil
 import sys
 import tempfile
 import zlib
@@ -28,6 +32,7 @@ from perfcore.model import Entry, Profile
 from perfcore.plugins import Plugins
 from perfcore.repository import Repository
 from perfcore.store import index as indexes
+from perfcore.store import notes
 from perfcore.store.gc import examine
 from perfcore.store.index import Index
 from perfcore.store.lookup import Ref, refs_of
@@ -42,9 +47,12 @@ COMMANDS = (
     ("show", "0@p"),
     ("export", "HEAD~1:0@i", "-o", os.devnull, "--force"),
     ("tag",),
+    ("check", "all", "--no-store"),
+    ("history", "wall"),
     ("gc", "--grace", "0s", "--dry-run"),
 )
 FAILURES = range(3, 64)
+SUBJECT = "torture"
 
 
 def prepare(world: World) -> dict[str, Path]:
@@ -57,6 +65,7 @@ def prepare(world: World) -> dict[str, Path]:
     world.git("commit", "--quiet", "--allow-empty", "--message", "Second")
     old = Index(vcs="git", version=world.head, entries=(entry,))
     repository.store.storage.create(object_key(world.head), indexes.encode(old, version=1))
+    notes.add(repository.store, SUBJECT, "result", b"{}")
     world.add_pending(2)
     repository.save(profile(3, world.head, rows=3, name="small"))
     files = {
@@ -64,6 +73,7 @@ def prepare(world: World) -> dict[str, Path]:
         "index of version 3": world.perf / object_key(world.git("rev-parse", "HEAD~1").strip()),
         "profile": world.perf / object_key(entry.profile),
         "table": world.perf / object_key(entry.tables[0]),
+        "list of notes": world.perf / notes.key(SUBJECT),
     }
     for waiting in repository.pending():
         assert waiting.profile is not None
@@ -130,15 +140,24 @@ def torture(world: World, path: Path, stride: int) -> dict[str, int]:
     return {"tried": tried, "carry nothing": silent}
 
 
-def command(world: World, path: Path) -> int:
-    """The whole commands on a file that was cut, has a wrong bit, and is empty. None fails in a way it should not,
-    `fsck` names the file, and when it is whole again so is everything."""
+def command(world: World, path: Path, number: int) -> int:
+    """The whole commands on a file that was cut, has a wrong bit, and is empty, and with a `number` of other damages.
+    None fails in a way it should not, none ends well with another answer, `fsck` names the file, and when it is whole
+    again so is everything."""
     key, data, before = path.relative_to(world.perf).as_posix(), path.read_bytes(), world.tree()
+    whole = {words: world.run(*words).out for words in COMMANDS}
+    draw = random.Random(key)
+    some = [damaged for _, damaged in draw.sample(list(damages(data)), number)]
     ran = 0
-    for damaged in (data[: len(data) // 2], _flipped(data, 4 * len(data)), b""):
+    for damaged in (data[: len(data) // 2], _flipped(data, 4 * len(data)), b"", *some):
         path.write_bytes(damaged)
+        if _same_stream(damaged, data):
+            continue
         for words in COMMANDS:
+            shutil.rmtree(world.perf / "cache", ignore_errors=True)  # which may hold what the file said
             done = world.run(*words)
+            said = done.out == whole[words] or "damage" in done.out or "unreadable" in done.out
+            assert done.code != 0 or said, (key, damaged, words, done, whole[words])
             assert done.code in (0, *FAILURES), (key, damaged, done)
             assert "Traceback" not in done.err + done.out, (key, damaged, done)
             assert done.code == 0 or done.err.startswith(("perf: ", "warning: ")), (key, damaged, done)
@@ -211,12 +230,17 @@ def _tried(read: Callable[[], Any]) -> Any:
 
 def main() -> None:
     stride = int(sys.argv[1]) if len(sys.argv) > 1 else 1
+    number = int(sys.argv[2]) if len(sys.argv) > 2 else 100
     warm()
     with tempfile.TemporaryDirectory() as folder:
         world = World.make(Path(folder))
         files = prepare(world)
         swept = {name: torture(world, path, stride) for name, path in files.items()}
-        print(json.dumps({"swept": swept, "commands": {name: command(world, path) for name, path in files.items()}}))
+        print(
+            json.dumps(
+                {"swept": swept, "commands": {name: command(world, path, number) for name, path in files.items()}}
+            )
+        )
 
 
 if __name__ == "__main__":
