@@ -244,7 +244,7 @@ def test_a_damaged_result_is_named_and_the_rest_goes_on(slowed: Here) -> None:
             os.chmod(name, 0o600)
             Path(name).write_bytes(b"nonsense")
     for words in (("log",), ("log", "--short"), ("status",), ("status", "--json")):
-        done = slowed.perf(*words)
+        done = slowed.perf(*words, code=4)
         assert "warning:" in done.err
         assert "fsck" in done.err
         assert "Slower" in done.out or "profiles" in done.out

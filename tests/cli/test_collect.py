@@ -301,7 +301,7 @@ def test_uncommitted_changes_are_measured_marked_and_never_registered(here: Here
     assert "uncommitted changes" in here.perf("status").out
     assert here.perf("show", "0@p").out
     assert "cpu" in here.perf("check", "0@p", "--threshold", "5", code=None).out
-    assert "is of no version" in here.perf("add", "0@p", code=2).err
+    assert "belongs to no version" in here.perf("add", "0@p", code=2).err
     assert "left out" in here.perf("add", "--all").err
     assert len(here.perf("status", "--json").json["profiles"]) == 1
 
