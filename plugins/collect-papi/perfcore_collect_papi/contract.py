@@ -13,6 +13,8 @@ from perfcore_collect_papi.command import PapiCommand
 class PapiContract(CollectorContract):
     """With the kernel's counters, which are there without hardware."""
 
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> PapiCollector:
         return PapiCollector(PapiSettings(event=("task-clock", "page-faults")))

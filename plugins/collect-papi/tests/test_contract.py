@@ -14,6 +14,8 @@ class TestSoftware(PapiContract):
 class TestTotal(CollectorContract):
     """With every step there is: readings, a limit, a file for the output, no CPUs."""
 
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> PapiCollector:
         return PapiCollector(PapiSettings(fallback=True, per_cpu=False, every=0.01, timeout=60, output="output"))
@@ -22,6 +24,8 @@ class TestTotal(CollectorContract):
 @pytest.mark.usefixtures("processor")
 class TestProcessor(CollectorContract):
     """By PAPI, on counters of the kernel, and with some of the kernel beside them."""
+
+    resets_signals = True
 
     @pytest.fixture
     def driver(self) -> PapiCollector:

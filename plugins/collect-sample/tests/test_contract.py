@@ -9,12 +9,16 @@ from perfcore.errors import PluginError
 
 
 class TestPySpy(CollectorContract):
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> SampleCollector:
         return SampleCollector(SampleSettings(tool="py-spy"))
 
 
 class TestKernelPerf(CollectorContract):
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> SampleCollector:
         try:

@@ -6,6 +6,8 @@ from perfcore_testing.collector import CollectorContract
 
 
 class TestContract(CollectorContract):
+    resets_signals = True
+
     @pytest.fixture
     def driver(self) -> TimeCollector:
         return TimeCollector(TimeSettings())
@@ -13,6 +15,8 @@ class TestContract(CollectorContract):
 
 class TestPinned(CollectorContract):
     """With every step there is: setup, cleanup, a limit, a CPU, a file for the output."""
+
+    resets_signals = True
 
     @pytest.fixture
     def driver(self) -> TimeCollector:
