@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, REGRESSED, FailRule
+from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, NOT_COMPARED, REGRESSED, FailRule
 from perfcore.model import EMPTY
 from perfcore.text import percent
 
@@ -51,13 +51,18 @@ class CheckResult:
     @property
     def requires_all(self) -> bool:
         """Whether the build fails where something could not be compared."""
-        return any(rule.verdict == "cannot-tell" and not rule.metric for rule in self.rules)
+        return any(rule.verdict in ("cannot-tell", "not-compared") and not rule.metric for rule in self.rules)
 
     @property
     def inconclusive(self) -> bool:
         """Whether a verdict that the rules require is inconclusive, or was not compared at all."""
-        missing = self.requires_all and bool(self.unpaired or not self.compared)  # no comparison is doubt, too
-        return missing or any(change.kind == "cannot tell" for change in self.failing)
+        doubted = FailRule("cannot-tell") in self.rules and self.incomplete  # no comparison is doubt, too
+        return doubted or any(change.kind == "cannot tell" for change in self.failing)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether something could not be compared, or nothing was."""
+        return bool(self.unpaired or not self.compared)
 
     @property
     def unmatched_metrics(self) -> tuple[str, ...]:
@@ -68,7 +73,11 @@ class CheckResult:
     @property
     def exit_code(self) -> int:
         """1 for a degradation and for nothing else."""
-        return REGRESSED if self.degraded else INCONCLUSIVE if self.inconclusive else 0
+        if self.degraded:
+            return REGRESSED
+        if FailRule("not-compared") in self.rules and self.incomplete:
+            return NOT_COMPARED
+        return INCONCLUSIVE if self.inconclusive else 0
 
     def _repr_html_(self) -> str:
         """The changes as a table for notebooks."""

@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
+NOT_COMPARED = 9
 NEVER = "never"  # takes the default away; all other words add to it
-Verdict = Literal["degradation", "any-degradation", "cannot-tell"]
+Verdict = Literal["degradation", "any-degradation", "cannot-tell", "not-compared"]
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -30,12 +31,13 @@ class FailRule:
     metric: str = ""
 
     def fits(self, change: Change) -> bool:
-        """Whether this change fails the build."""
+        """Whether this change fails the build; what was not compared is no change."""
         if self.metric:
             applies = change.metric == self.metric
         else:
             applies = change.primary or self.verdict == "any-degradation"
-        return applies and change.kind == ("cannot tell" if self.verdict == "cannot-tell" else "degradation")
+        kinds = {"cannot-tell": "cannot tell", "not-compared": None}
+        return applies and change.kind == kinds.get(self.verdict, "degradation")
 
     def __str__(self) -> str:
         return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
@@ -85,7 +87,7 @@ def _parse(word: str) -> FailRule:
         raise UsageError(
             f"a check cannot fail on {brief(word)}", hint=nearest(verdict, verdicts) or f"one of {', '.join(verdicts)}"
         )
-    if colon and (not metric or verdict == "any-degradation"):
+    if colon and (not metric or verdict in ("any-degradation", "not-compared")):
         raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
     return FailRule(cast(Verdict, verdict), metric)
 

@@ -50,6 +50,9 @@ def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
     ]
     if counts["cannot tell"]:
         parts.append(f"{counts['cannot tell']} inconclusive")
+    others = sum(c.kind == "degradation" and not c.primary and not c.contract for c in changes)
+    if others and not counts["degradation"]:
+        parts.append(f"{plural(others, 'other metric')} worse")
     if allowed:
         parts.append(f"{allowed} allowed by a contract")
     return f"{plural(len(primary) + allowed, 'comparison')}: {', '.join(parts)}"

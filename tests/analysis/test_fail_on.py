@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from perfcore.analysis import verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
@@ -68,6 +69,24 @@ def test_what_could_not_be_compared_cannot_be_told(change: Callable[..., Change]
     assert CheckResult(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 8
     assert CheckResult(rules=rules).exit_code == 8, "nothing was compared at all"
     assert CheckResult(changes=(change("same"),), unpaired=(gap(),)).exit_code == 0
+
+
+def test_what_was_not_compared_has_an_exit_code_of_its_own(
+    change: Callable[..., Change], gap: Callable[..., Unpaired]
+) -> None:
+    rules = parse_rules(["not-compared"])
+    assert CheckResult(rules=rules).exit_code == 9, "nothing was compared"
+    assert CheckResult(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 9
+    assert CheckResult(changes=(change("cannot tell"),), rules=rules).exit_code == 0, "that is doubt, not a gap"
+    assert CheckResult(changes=(change("degradation"),), unpaired=(gap(),), rules=rules).exit_code == 1
+    both = parse_rules(["not-compared", "cannot-tell"])
+    assert CheckResult(unpaired=(gap(),), rules=both).exit_code == 9
+    assert CheckResult(changes=(change("cannot tell"),), rules=both).exit_code == 8
+
+
+def test_the_conclusion_counts_what_became_worse_beside_primary_metrics(change: Callable[..., Change]) -> None:
+    changes = [change("same"), change("degradation", metric="faults", primary=False)]
+    assert verdict_text.conclusion(changes).endswith("0 regressions, 0 improvements, 1 unchanged, 1 other metric worse")
 
 
 def test_never_is_never(change: Callable[..., Change]) -> None:

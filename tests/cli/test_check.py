@@ -59,6 +59,8 @@ def test_another_machine_is_no_baseline(history: Here) -> None:
     history.register(profiles.timed(runs=12, wall=900 * MS), environment_id="1:" + "f" * 40)
     done = history.perf("check")
     assert "was measured on another machine" in done.out
+    gate = history.perf("check", "--fail-on", "not-compared", code=9)
+    assert "was measured on another machine" in gate.out
     assert "nothing was compared" in done.out
 
 

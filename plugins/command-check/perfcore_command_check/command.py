@@ -101,8 +101,8 @@ def check(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Also fail on: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC. Repeatable. With "
-            "never, a regression of a primary metric alone does not fail the check.",
+            help="Also fail on: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC, not-compared. "
+            "Repeatable. With never, a regression of a primary metric alone does not fail the check.",
         ),
     ] = None,
     notify: Annotated[
