@@ -58,8 +58,9 @@ class Event:
 
 
 class EventSet:
-    """One set of events of one component. Values are those since the start, also of components that go on counting
-    from the start of the process."""
+    """One set of events of one component. Values are those since the start or reset, also where PAPI zeroes nothing:
+    components that count from the start of the process, and inherited counters, of which the kernel zeroes those of
+    living threads and keeps what ended ones added. Of these sets a base is kept and taken off."""
 
     def __init__(
         self,
@@ -81,7 +82,7 @@ class EventSet:
         self._lib = papi.lib
         self._values = papi.ffi.new("long long[]", len(self.events))
         self._numbers: Callable[[], list[int]] = memoryview(papi.ffi.buffer(self._values)).cast("q").tolist
-        self._absolute = not papi.components[component].counts_cpus
+        self._rebased = inherit or not papi.components[component].counts_cpus
         self._base = [0] * len(self.events)
         handle = papi.ffi.new("int *", -1)
         self._check(self._lib.PAPI_create_eventset(handle), "cannot make an event set")
@@ -99,7 +100,7 @@ class EventSet:
         code = self._lib.PAPI_start(self.handle)
         if code < 0:
             raise PapiFailure(code, "cannot start to count")
-        if self._absolute:
+        if self._rebased:
             self._base = self._raw(self._lib.PAPI_read)
 
     def read(self) -> list[int]:
@@ -110,19 +111,21 @@ class EventSet:
         code = self._lib.PAPI_stop(self.handle, self._values)
         if code < 0:
             raise PapiFailure(code, "cannot stop")
-        return self._since(self._numbers()) if self._absolute else self._numbers()
+        return self._since(self._numbers())
 
     def reset(self) -> None:
-        self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
-        if self._absolute:
+        """Without PAPI's reset where a base is kept: what is counted between that and the base would be lost."""
+        if self._rebased:
             self._base = self._raw(self._lib.PAPI_read)
+            return
+        self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
 
     def accum(self) -> list[int]:
         """What was counted since the counters were zeroed last; they are zeroed."""
-        if self._absolute:
-            values = self.read()
-            self.reset()
-            return values
+        if self._rebased:
+            values = self._raw(self._lib.PAPI_read)
+            since, self._base = self._since(values), values
+            return since
         for index in range(len(self.events)):
             self._values[index] = 0
         return self._raw(self._lib.PAPI_accum)
@@ -163,7 +166,7 @@ class EventSet:
         return self._numbers()
 
     def _since(self, values: list[int]) -> list[int]:
-        return [value - base for value, base in zip(values, self._base, strict=True)] if self._absolute else values
+        return [value - base for value, base in zip(values, self._base, strict=True)] if self._rebased else values
 
     def _check(self, code: int, what: str) -> None:
         if code < 0:

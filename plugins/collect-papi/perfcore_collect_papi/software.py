@@ -84,7 +84,7 @@ class SoftwareSet:
             self._running = True
 
     def read(self) -> list[int]:
-        return [value - base for value, base in zip(self._raw(), self._base, strict=True)]
+        return self._since(self._raw())
 
     def stop(self) -> list[int]:
         """The last reading."""
@@ -98,9 +98,9 @@ class SoftwareSet:
 
     def accum(self) -> list[int]:
         """What was counted since the counters were zeroed last; they are zeroed."""
-        values = self.read()
-        self.reset()
-        return values
+        values = self._raw()
+        since, self._base = self._since(values), values
+        return since
 
     def close(self) -> None:
         """Harmless twice. In a fork the numbers of the files may be those of others by now."""
@@ -108,6 +108,9 @@ class SoftwareSet:
             file = self._files.pop()
             if self._process == os.getpid():
                 os.close(file)
+
+    def _since(self, values: list[int]) -> list[int]:
+        return [value - base for value, base in zip(values, self._base, strict=True)]
 
     def _raw(self) -> list[int]:
         return [int.from_bytes(os.read(file, 24)[:8], sys.byteorder) for file in self._files]
