@@ -9,7 +9,6 @@ PAPI refuses the reverse of the two, and counts 0 where events were added before
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -20,6 +19,7 @@ import attrs
 
 from perfcore_collect_papi.failure import ECNFLCT, ENOEVNT, PapiFailure
 from perfcore_collect_papi.names import PERF_EVENT
+from perfcore_collect_papi.software import open_files
 
 LONGEST = 500  # bytes of an event's name
 _VERSION = 0x06000000
@@ -182,7 +182,8 @@ class Papi:
         self.ffi, self.lib = _papi.ffi, _papi.lib
         self.symbols = ctypes.CDLL(_papi.__file__)
         if self.lib.PAPI_is_initialized():  # inherited by fork: what runs in the parent would count as running here
-            _leave_counters()
+            for file in open_files():  # shared with the parent, whose counters PAPI would stop too
+                os.close(file)
             self.lib.PAPI_shutdown()
         code = self.lib.PAPI_library_init(_VERSION)
         if code != _VERSION:
@@ -265,14 +266,6 @@ def _name(event: str) -> bytes:
     if len(name) > LONGEST or b"\0" in name:
         raise PapiFailure(ENOEVNT, f"{name[:60]!r}")
     return name
-
-
-def _leave_counters() -> None:
-    """Closes the counters that a fork shares with its parent: PAPI would stop them, for the parent too."""
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:[perf_event]":
-                os.close(int(name))
 
 
 def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
 import platform
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from perfcore_collect_papi import failure
 from perfcore_collect_papi.failure import PapiFailure
@@ -130,6 +131,14 @@ def errors(events: Sequence[str], **options: object) -> dict[str, int]:
         except OSError as error:
             errno_by_event[event] = error.errno or -1
     return errno_by_event
+
+
+def open_files() -> Iterator[int]:
+    """The open files of this process that are counters."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:[perf_event]":
+                yield int(name)
 
 
 def _open(config: int, flags: int, pid: int, cpu: int) -> int:
