@@ -49,12 +49,12 @@ class PapiMetrics:
         running_metrics = metrics or cls(topology)
         event_set.start()
         running_metrics._names[id(event_set)] = event_set  # kept, so that no other one gets its id
-        running_metrics.metrics.start(event_set=id(event_set), timestamp=time.time_ns())
+        running_metrics.metrics.start(event_set=id(event_set), **_now())
         return running_metrics
 
     def reset(self, event_set: Counted) -> None:
         event_set.reset()
-        self.metrics.reset(event_set=id(event_set), timestamp=time.time_ns())
+        self.metrics.reset(event_set=id(event_set), **_now())
 
     def read(self, event_set: Counted, permanent: bool = False) -> int:
         """What was counted since START or RESET. Gives the timestamp of the reading."""
@@ -76,7 +76,7 @@ class PapiMetrics:
         return self.metrics.entries(event, cpu, None if event_set is None else id(event_set))
 
     def elapsed(self, timestamp: int, event_set: Counted) -> int:
-        """Nanoseconds from the latest START of the set to a reading."""
+        """Nanoseconds from the START of the set to a reading of it, whatever was done to the clock."""
         return self.metrics.elapsed(timestamp, id(event_set))
 
     @property
@@ -100,7 +100,11 @@ class PapiMetrics:
         """The CPU is looked up after the counters were read, and the time last."""
         cpu = cpu_of(event_set)
         named = dict(zip(event_set.events, values, strict=True))
-        return operation(cpu, named, timestamp=time.time_ns(), permanent=permanent, event_set=id(event_set))
+        return operation(cpu, named, **_now(), permanent=permanent, event_set=id(event_set))
+
+
+def _now() -> dict[str, int]:
+    return {"timestamp": time.time_ns(), "moment": time.monotonic_ns()}
 
 
 def cpu_of(event_set: Counted) -> int:
