@@ -15,7 +15,7 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageErr
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
 from perfcore.settings import on_failure_option, option, output_option, timeout_option
-from perfcore.text import clip, printable, quantity
+from perfcore.text import clip, plural, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
@@ -87,6 +87,7 @@ class _State:
     known: frozenset[int] | None
     facts: dict[str, Any]
     derived: dict[str, list[float]] = attrs.field(factory=dict)
+    left: list[int] = attrs.field(factory=list)
 
 
 class PapiCollector:
@@ -138,6 +139,8 @@ class PapiCollector:
         except FailedError as error:
             raise _explained(error, session.job) from error
         run.exitcode = self._checked(result, session.job, run)
+        if not run.warmup and self.settings.pid is None:
+            state.left.append(result.left)
         for warning in reducer.warnings:
             session.note(warning)
         snapshots = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
@@ -155,10 +158,11 @@ class PapiCollector:
             domain=choice.wanted.domain,
             multiplexed=choice.wanted.multiplex,
             inherit=True,
+            cut_off=sum(state.left),
             events=list(choice.events),
             **{name: fact for name, fact in state.facts.items() if fact is not None},
         )
-        for note in (*choice.notes, *_medians(state.derived)):
+        for note in (*choice.notes, *_cut_off(state.left), *_medians(state.derived)):
             session.note(note)
 
     def _wanted(self) -> Wanted:
@@ -298,6 +302,16 @@ def _medians(derived: dict[str, list[float]]) -> Iterator[str]:
     words = [f"{metric} {quantity(statistics.median(values))}" for metric, values in derived.items()]
     if words:
         yield f"computed from the counts, medians: {', '.join(words)}"
+
+
+def _cut_off(left: list[int]) -> Iterator[str]:
+    """What was counted of processes that went on is a matter of when the command ended."""
+    if any(left):
+        processes, runs = plural(sum(left), "process", "processes"), plural(sum(map(bool, left)), "run")
+        yield (
+            f"{processes} that the command started went on when it ended, in {runs}: their counts are cut off there; "
+            "let the command wait for them"
+        )
 
 
 def _used(result: Result, last: Snapshot) -> Snapshot:

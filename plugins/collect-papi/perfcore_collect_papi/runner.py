@@ -54,6 +54,7 @@ class Command:
         self.wall = 0
         self.why = ""
         self.words = b""
+        self.left = 0
         self.last: list[Frame] = []
         self.ended: list[Any] = []
 
@@ -89,6 +90,7 @@ class Command:
             "why": self.why,
             "wall": self.wall,
             "words": self.words,
+            "left": self.left,
             "cpu-time": round((used.ru_utime + used.ru_stime) * 1e6) * 1000,
             "minor-faults": used.ru_minflt,
             "major-faults": used.ru_majflt,
@@ -122,6 +124,7 @@ class Command:
             with self.reading:
                 _, *self.ended = os.wait4(self.pid, 0)  # some components count children that were waited for
                 self.last = self.counters.stop()
+                self.left = len(living())
         except BaseException as error:
             self.failure = error
         finally:

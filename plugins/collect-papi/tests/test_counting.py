@@ -147,8 +147,18 @@ def test_a_command_that_never_ends_is_ended_with_all_it_started(measure: Measure
 
 
 def test_processes_left_behind_live_and_nobody_waits_for_them(measure: Measure, marker: str) -> None:
-    measure("sh", "-c", f"sleep {marker} & setsid sleep {marker} & echo started >&2", event=KERNEL)
+    measured = measure("sh", "-c", f"sleep {marker} & setsid sleep {marker} & echo started >&2", event=KERNEL)
     assert eventually(lambda: len(living(marker)) == 2)
+    assert measured.session.sampling["cut_off"] == 2
+    assert any(
+        "2 processes that the command started went on when it ended, in 1 run" in n for n in measured.session.notes
+    )
+
+
+def test_nothing_is_cut_off_of_a_command_that_waits(measure: Measure) -> None:
+    measured = measure("sh", "-c", "true & true & wait", event=KERNEL, runs=2)
+    assert measured.session.sampling["cut_off"] == 0
+    assert not any("cut off" in note for note in measured.session.notes)
 
 
 def test_a_command_that_says_much_fills_nothing(measure: Measure, tmp_path: Path) -> None:
