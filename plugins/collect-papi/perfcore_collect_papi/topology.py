@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ COLUMNS = (
 _LARGEST, _MOST = 64 << 20, 1 << 32
 _HINT = "`lstopo --of xml FILE` writes one"
 _KINDS = {"cpu_core": "performance", "cpu_atom": "efficiency"}
-_PLACES = {"Package": "package", "Die": "die", "Core": "core", "NUMANode": "numa"}
+_PLACES = {"Package": "package", "Socket": "package", "Die": "die", "Core": "core", "NUMANode": "numa"}
 _HWLOC_CACHES = {"L1Cache": "l1d", "L1iCache": "l1i", "L2Cache": "l2", "L3Cache": "l3"}
 
 
@@ -66,7 +66,7 @@ def of_file(path: Path) -> tuple[Cpu, ...]:
         text = files.read(path, _LARGEST, hint=_HINT).data
         if b"<!ENTITY" in text:
             raise PerfError(f"{path_text} defines entities, which no topology does")
-        threads = tuple(sorted(_below(ElementTree.fromstring(text), {}), key=lambda cpu: cpu.cpu))
+        threads = tuple(sorted(_cpus_of(ElementTree.fromstring(text)), key=lambda cpu: cpu.cpu))
     except (ElementTree.ParseError, ValueError, RecursionError) as error:
         raise PerfError(f"{path_text} is no topology: {clip(printable(str(error)), 100)}", hint=_HINT) from error
     if not threads:
@@ -144,26 +144,41 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _below(element: Element, around: dict[str, int]) -> Iterator[Cpu]:
+def _cpus_of(root: Element) -> Iterator[Cpu]:
+    numbers: dict[Element, int] = {}
+    for place in dict.fromkeys(_PLACES.values()):
+        objects = [element for element in root.iter("object") if _PLACES.get(element.get("type", "")) == place]
+        numbers.update(zip(objects, _numbered(objects), strict=True))
+    return _below(root, {}, numbers)
+
+
+def _numbered(objects: Sequence[Element]) -> Sequence[int]:
+    """The numbers of the system, or the order of the file where hwloc knows none for one of them: virtual machines
+    and some ARM boards have no numbers of packages."""
+    known = all("os_index" in element.keys() for element in objects)  # noqa: SIM118  (an element has children)
+    return [_index(element) for element in objects] if known else range(len(objects))
+
+
+def _below(element: Element, around: dict[str, int], numbers: Mapping[Element, int]) -> Iterator[Cpu]:
     """The hardware threads below an object of hwloc, each with the objects around it. A NUMA node stands beside
     what it serves (hwloc 2) or around it (hwloc 1). Caches are numbered by the first CPU below them."""
     around = dict(around)
     for child in element.iterfind("object"):
         if child.get("type") == "NUMANode" and child.find("object") is None:
-            around["numa"] = _index(child)
+            around["numa"] = numbers[child]
     kind = element.get("type", "")
     if kind in _PLACES:
-        around[_PLACES[kind]] = _index(element)
+        around[_PLACES[kind]] = numbers[element]
     if kind == "PU":
         index = _index(element)
         caches = {name: str(around[name]) for name in CACHES if name in around}
-        places = {name: around.get(name) for name in _PLACES.values()}
+        places = {name: around.get(name) for name in set(_PLACES.values())}
         yield Cpu(cpu=index, **places, **caches)  # type: ignore[arg-type]
         return
     if kind in _HWLOC_CACHES or (kind == "Cache" and element.get("depth") in ("1", "2", "3")):
         around[_HWLOC_CACHES.get(kind) or _old_cache(element)] = id(element)
     for child in element.iterfind("object"):
-        yield from _below(child, around)
+        yield from _below(child, around, numbers)
 
 
 def _old_cache(element: Element) -> str:

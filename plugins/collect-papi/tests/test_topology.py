@@ -92,6 +92,28 @@ def test_of_a_file_of_hwloc_1(tmp_path: Path) -> None:
     assert topology.of_file(tmp_path / "one.xml") == (Cpu(cpu=5, core=4, package=0, numa=1, l1d="5", l1i="5", l3="5"),)
 
 
+def package(number: str, cpu: int, type: str = "Package") -> str:
+    core = f'<object type="Core"><object type="PU" os_index="{cpu}"/></object>'
+    return f'<object type="{type}"{number}>{core}</object>'
+
+
+@pytest.mark.parametrize(
+    ("numbers", "packages"),
+    [(("", ""), [0, 1]), ((' os_index="4"', ' os_index="2"'), [4, 2]), ((' os_index="1"', ""), [0, 1])],
+)
+def test_parts_without_numbers_are_numbered_in_their_order(
+    tmp_path: Path, numbers: tuple[str, str], packages: list[int]
+) -> None:
+    """As `lstopo` writes them in virtual machines and on ARM boards. Hardware threads always have theirs."""
+    for type in ("Package", "Socket"):
+        objects = "".join(package(number, cpu, type) for cpu, number in enumerate(numbers))
+        write(tmp_path / "vm.xml", f'<topology><object type="Machine">{objects}</object></topology>')
+        assert [(cpu.cpu, cpu.package, cpu.core) for cpu in topology.of_file(tmp_path / "vm.xml")] == [
+            (0, packages[0], 0),
+            (1, packages[1], 1),
+        ]
+
+
 BOMB = '<!DOCTYPE t [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><topology><object type="PU" os_index="0"/></topology>'
 
 
