@@ -289,13 +289,19 @@ def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     runs, computed = TableBuilder("runs", RUNS), TableBuilder("derived", derived.COLUMNS)
     places = TableBuilder("topology", topology.COLUMNS)
     sets = [group.events for group in choice.groups]
-    for index, region_pass in enumerate(passes):
-        counts = dict(zip(choice.events, region_pass.values, strict=True))
-        cpu = region_pass.cpu if region_pass.cpu >= 0 else None
-        resources.add(run=index, region=region_pass.path, cpu=cpu, wall=region_pass.wall, **counts)
-        runs.add(run=index, started=region_pass.started, warmup=False, disturbed=False)
-        for metric, value in derived.ratios(sets, counts):
-            computed.add(run=index, metric=metric, value=value, estimate=False)
+    paths, cpus, started, walls, counted = (
+        (list(column) for column in zip(*passes, strict=True)) if passes else [[]] * 5
+    )
+    numbers = range(len(passes))
+    counts = dict(zip(choice.events, map(list, zip(*counted, strict=True)), strict=passes != []))
+    known = [cpu if cpu >= 0 else None for cpu in cpus]
+    resources.extend({"run": numbers, "region": paths, "cpu": known, "wall": walls, **counts})
+    runs.extend(
+        {"run": numbers, "started": started, "warmup": [False] * len(passes), "disturbed": [False] * len(passes)}
+    )
+    for metric, of, values in derived.by_run(sets, counts):
+        columns = {"run": of, "metric": [metric] * len(of), "value": values, "estimate": [False] * len(of)}
+        computed.extend(columns)
     for hardware_thread in topology.of_system():
         places.add(**attrs.asdict(hardware_thread))
     return {table.name: table.build() for table in (resources, runs, computed, places)}
