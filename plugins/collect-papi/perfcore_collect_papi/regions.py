@@ -299,9 +299,8 @@ def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     runs.extend(
         {"run": numbers, "started": started, "warmup": [False] * len(passes), "disturbed": [False] * len(passes)}
     )
-    for metric, of, values in derived.by_run(sets, counts):
-        columns = {"run": of, "metric": [metric] * len(of), "value": values, "estimate": [False] * len(of)}
-        computed.extend(columns)
+    for metric, of, ratios in derived.by_run(sets, counts):
+        computed.extend({"run": of, "metric": [metric] * len(of), "value": ratios, "estimate": [False] * len(of)})
     for hardware_thread in topology.of_system():
         places.add(**attrs.asdict(hardware_thread))
     return {table.name: table.build() for table in (resources, runs, computed, places)}
