@@ -9,24 +9,28 @@
     more_work()
     metrics.stop(events, permanent=True)
     print(metrics.value("PAPI_TOT_INS"), metrics.entries("PAPI_TOT_INS", cpu=0))
+    metrics.save("solver")
 
-Several event sets may share one store, and none disturbs another.
+Several event sets may share one store, and none disturbs another. Permanent readings make a profile.
 """
 
 from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Hashable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore_collect_papi.counters import last_cpu
 from perfcore_collect_papi.metrics import CpuPerf, Metrics, Reading
 
 if TYPE_CHECKING:
+    from perfcore.model import Profile
+    from perfcore.store.pending import Pending
     from perfcore_collect_papi.binding import EventSet
     from perfcore_collect_papi.software import SoftwareSet
-    from perfcore_collect_papi.topology import Cpu
+    from perfcore_collect_papi.topology import Cpu, Part
 
     Counted = EventSet | SoftwareSet
 
@@ -39,6 +43,7 @@ class PapiMetrics:
 
     def __init__(self, topology: Collection[Cpu] | None = None) -> None:
         self.metrics = Metrics(None if topology is None else {cpu.cpu for cpu in topology})
+        self._topology = topology
         self._names: dict[int, Counted] = {}
 
     @classmethod
@@ -95,6 +100,41 @@ class PapiMetrics:
     @property
     def latest_cpu(self) -> int:
         return self.metrics.latest_cpu
+
+    @property
+    def topology(self) -> tuple[Cpu, ...]:
+        """The machine: as it was given, or this one."""
+        from perfcore_collect_papi import topology
+
+        return topology.of_system() if self._topology is None else tuple(self._topology)
+
+    def event_set(self, number: Hashable) -> Counted:
+        """The set that a line of the journal is about."""
+        return self._names[number]  # type: ignore[index]
+
+    def by_part(self, event: str, level: str) -> dict[Part, int]:
+        """The values of the latest reading by the parts of a level (`core`, `l1d`, `l1i`, `l2`, `l3`, `numa` or
+        `package`) that have any, each with its CPUs and size."""
+        from perfcore_collect_papi import topology
+
+        values = self.metrics.by_cpu(event)
+        counted = {
+            part: [values[cpu] for cpu in part.cpus if cpu in values] for part in topology.parts(self.topology, level)
+        }
+        return {part: sum(of) for part, of in counted.items() if of}
+
+    def profile(self, name: str = "metrics") -> Profile:
+        """A snapshot for each permanent reading, a run for each START; PerfError where no reading is permanent."""
+        from perfcore_collect_papi.metrics_profile import metrics_profile
+
+        return metrics_profile(self, name, {})
+
+    def save(self, name: str = "metrics", directory: Path | None = None) -> Pending:
+        """Keep the profile as a pending one of the repository around a folder (this one)."""
+        from perfcore_collect_papi.metrics_profile import metrics_profile
+        from perfcore_collect_papi.program_profile import save
+
+        return save(lambda machine: metrics_profile(self, name, machine), directory)
 
     def _put(self, operation: Callable[..., int], event_set: Counted, values: list[int], permanent: bool) -> int:
         """The CPU is looked up after the counters were read, and the time last."""

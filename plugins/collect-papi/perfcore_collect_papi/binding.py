@@ -77,6 +77,12 @@ class EventSet:
         self.events = tuple(events)
         self.cpu = cpu
         self.pid = pid
+        self.inherit = inherit
+        self.multiplex = multiplex
+        self.domain = domain
+        self.source = "papi" if papi.components[component].counts_cpus else "component"
+        self.forced = papi.forced
+        self.papi_version: str | None = papi.version
         self._process = os.getpid()
         self._papi = papi
         self._lib = papi.lib
@@ -180,6 +186,7 @@ class Papi:
         from pypapi import _papi
 
         self.ffi, self.lib = _papi.ffi, _papi.lib
+        self.forced = os.environ.get("LIBPFM_FORCE_PMU", "")
         self.symbols = ctypes.CDLL(_papi.__file__)
         if self.lib.PAPI_is_initialized():  # inherited by fork: what runs in the parent would count as running here
             for file in open_files():  # shared with the parent, whose counters PAPI would stop too

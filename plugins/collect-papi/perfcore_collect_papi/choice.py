@@ -145,17 +145,22 @@ def _instead(hardware: Sequence[str]) -> str:
 def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[str], kernels: Sequence[str]) -> Choice:
     groups = tuple(_by_component(probed, hardware))
     extra = _software(wanted, machine, probed, kernels).groups if kernels else ()
-    counted = [group.source for group in groups]
-    papi = f"papi-forced:{wanted.force}" if wanted.force else "papi"
-    source = papi if "papi" in counted else "component"
     return Choice(
         wanted=wanted,
         groups=(*groups, *extra),
-        source=source + ("+software" if extra else ""),
+        source=source_of((*groups, *extra), wanted.force),
         attribution=_attribution(wanted, (*groups, *extra)),
         notes=(_ESTIMATES,) if wanted.multiplex else (),
         papi=probed.papi,
     )
+
+
+def source_of(groups: Sequence[Group], force: str) -> str:
+    """What counts: hardware before all else, by PAPI or by a PMU that it was told to see."""
+    sources = {group.source for group in groups}
+    hardware = f"papi-forced:{force}" if force else "papi"
+    of_papi = hardware if "papi" in sources else "component"
+    return "+".join([of_papi] * (sources != {"software"}) + ["software"] * ("software" in sources))
 
 
 def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence[str]) -> Choice:

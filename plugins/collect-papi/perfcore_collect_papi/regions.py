@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import attrs
 
-from perfcore.errors import PerfError, PluginError, VersionError
+from perfcore.errors import PerfError, PluginError
 from perfcore_collect_papi.attribution import current_cpu
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
@@ -221,13 +221,9 @@ class Region:
 
     def save(self, directory: Path | None = None) -> Pending:
         """Keep the profile as a pending one of the repository around a folder (this one)."""
-        from perfcore.repository import Repository
+        from perfcore_collect_papi.program_profile import save
 
-        repository = Repository.open(directory or Path.cwd())
-        profile = _profile(self, repository.facts())
-        with contextlib.suppress(VersionError):  # there may be none yet
-            profile = attrs.evolve(profile, origin=repository.version(), dirty=repository.vcs.is_dirty())
-        return repository.save(profile)
+        return save(lambda machine: _profile(self, machine), directory)
 
 
 def region(
@@ -244,37 +240,20 @@ def region(
 
 
 def _profile(region: Region, machine: dict[str, Any]) -> Profile:
-    from importlib.metadata import version
-
-    from perfcore import environment
-    from perfcore.model import Header, Profile, Tool
+    from perfcore_collect_papi.program_profile import program_profile
 
     events, passes = region._what, region.passes
     choice = _chosen(events)
-    machine = machine or environment.facts()
     params = {"region": region.name, "event": list(events.events), "domain": events.domain, "threads": events.threads}
-    type = f"{choice.profile_type}.region"
-    return Profile(
-        header=Header(type=type, cmd="region", args=region.name),
+    return program_profile(
+        "region",
+        region.name,
+        choice,
+        params,
+        _tables(passes, choice),
         created=passes[0].started if passes else time.time_ns(),
-        collector=Tool(
-            name="papi",
-            version=version("perfcore-collect-papi"),
-            params=params,
-            sampling={
-                "source": choice.source,
-                "attribution": "sampled",
-                "domain": events.domain,
-                "inherit": events.threads,
-                "events": list(choice.events),
-                "papi": choice.papi,
-            },
-        ),
         machine=machine,
-        config_id=environment.config_id({**params, "type": type}),
-        environment_id=environment.environment_id(machine),
-        notes=choice.notes,
-        tables=_tables(passes, choice),
+        inherit=events.threads,
     )
 
 

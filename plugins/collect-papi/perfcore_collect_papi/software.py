@@ -47,6 +47,11 @@ class SoftwareSet:
     """Counters of a thread, or of this one and all that it starts. With `on_exec` nothing is counted until a child
     executes a program, and this thread never is; `start` does nothing then."""
 
+    source = "software"
+    multiplex = False
+    forced = ""
+    papi_version: str | None = None
+
     def __init__(
         self,
         events: Sequence[str],
@@ -60,6 +65,8 @@ class SoftwareSet:
         self.events = tuple(events)
         self.cpu = cpu
         self.pid = pid
+        self.inherit = inherit
+        self.domain = domain
         self._on_exec = on_exec
         self._process = os.getpid()
         self._running = False
