@@ -22,6 +22,8 @@ from collections.abc import Callable, Collection, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from perfcore_collect_time.clock import Clock, ClockReader
+
 from perfcore_collect_papi.counters import last_cpu
 from perfcore_collect_papi.metrics import CpuPerf, Metrics, Reading
 
@@ -39,10 +41,13 @@ current_cpu: Callable[[], int] = getattr(ctypes.PyDLL(None), "sched_getcpu", lam
 
 class PapiMetrics:
     """The store of one or several event sets. `topology` says which CPUs are known; what is counted on others is
-    kept under the CPU -1."""
+    kept under the CPU -1. `clocks` has the clock rate at each permanent reading, by its timestamp, where the files
+    below `root` tell it."""
 
-    def __init__(self, topology: Collection[Cpu] | None = None) -> None:
+    def __init__(self, topology: Collection[Cpu] | None = None, *, root: Path = Path("/")) -> None:
         self.metrics = Metrics(None if topology is None else {cpu.cpu for cpu in topology})
+        self.clocks: dict[int, Clock] = {}
+        self._clock = ClockReader(root)
         self._topology = topology
         self._names: dict[int, Counted] = {}
 
@@ -140,7 +145,10 @@ class PapiMetrics:
         """The CPU is looked up after the counters were read, and the time last."""
         cpu = cpu_of(event_set)
         named = dict(zip(event_set.events, values, strict=True))
-        return operation(cpu, named, **_now(), permanent=permanent, event_set=id(event_set))
+        timestamp = operation(cpu, named, **_now(), permanent=permanent, event_set=id(event_set))
+        if permanent and self._clock.known:
+            self.clocks[timestamp] = self._clock.read()
+        return timestamp
 
 
 def _now() -> dict[str, int]:

@@ -19,6 +19,8 @@ from perfcore.text import clip, plural, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
+    from perfcore_collect_time.clock import ClockReader
+
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
     from perfcore.programs.command import Spec
@@ -86,6 +88,7 @@ class _State:
     spec: Spec
     known: frozenset[int] | None
     facts: dict[str, Any]
+    clock: ClockReader
     derived: dict[str, list[float]] = attrs.field(factory=dict)
     left: list[int] = attrs.field(factory=list)
 
@@ -96,6 +99,7 @@ class PapiCollector:
 
     Settings = PapiSettings
     contract = "perfcore_collect_papi.contract:PapiContract"
+    root = Path("/")  # where the clock of the CPUs is read below
 
     def __init__(self, settings: PapiSettings | None = None) -> None:
         self.settings = settings or PapiSettings()
@@ -104,6 +108,8 @@ class PapiCollector:
         """Finds the command, and a source that can count; says why where there is none."""
         if sys.platform != "linux":
             raise PluginError("it counts on Linux only", hint="collect with another collector")
+        from perfcore_collect_time.clock import ClockReader
+
         from perfcore.programs import command
         from perfcore_collect_papi import choice, diagnosis, launcher, runner
         from perfcore_collect_papi.wire import FailedError
@@ -120,7 +126,13 @@ class PapiCollector:
         except PluginError as error:
             raise PluginError(error.message, hint=_for_good(error.hint)) from error
         facts = {"perf_event_paranoid": machine.paranoid, "kernel": machine.kernel, "papi": chosen.papi}
-        state = _State(choice=chosen, spec=spec, known=frozenset(cpu.cpu for cpu in cpus) or None, facts=facts)
+        state = _State(
+            choice=chosen,
+            spec=spec,
+            known=frozenset(cpu.cpu for cpu in cpus) or None,
+            facts=facts,
+            clock=ClockReader(self.root),
+        )
         session = Session(job, columns=self._columns(chosen), state=state)
         session.profile_type = chosen.profile_type
         self._describe(session, cpus)
@@ -138,6 +150,7 @@ class PapiCollector:
             result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every, reducer.take)
         except FailedError as error:
             raise _explained(error, session.job) from error
+        state.clock.record(session, run)
         run.exitcode = self._checked(result, session.job, run)
         if not run.warmup and self.settings.pid is None:
             state.left.append(result.left)

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_collect_time import clock
 
 from perfcore.errors import PerfError
 from perfcore.profile.recording import RUN, RUNS
@@ -48,7 +49,7 @@ def metrics_profile(metrics: PapiMetrics, name: str, machine: dict[str, Any]) ->
         name,
         choice,
         {"metrics": name, "event": list(choice.events), "domain": choice.wanted.domain},
-        _tables(taken, choice, metrics.topology),
+        {**_tables(taken, choice, metrics.topology), **_clocks(taken, metrics.clocks)},
         created=metrics.readings[0].timestamp or time.time_ns(),
         machine=machine,
         inherit=any(counted.inherit for counted in sets),
@@ -99,6 +100,15 @@ def _tables(taken: Sequence[Snapshot], choice: Choice, cpus: Sequence[topology.C
         places.add(**attrs.asdict(hardware_thread))
     computed = _derived(taken, choice)
     return {table.name: table.build() for table in (resources, runs, moments, parts, computed, places)}
+
+
+def _clocks(taken: Sequence[Snapshot], clocks: Mapping[int, clock.Clock]) -> dict[str, Table]:
+    """The clock of each run at the last of its permanent readings, where the machine tells it."""
+    last = {snapshot.run: clocks[snapshot.timestamp] for snapshot in taken if snapshot.timestamp in clocks}
+    table = TableBuilder(clock.TABLE, clock.COLUMNS)
+    for run, state in sorted(last.items()):
+        table.add(run=run, **attrs.asdict(state))
+    return {clock.TABLE: table.build()} if last else {}
 
 
 def _derived(taken: Sequence[Snapshot], choice: Choice) -> TableBuilder:

@@ -356,3 +356,18 @@ def test_what_a_running_process_starts_is_counted_too(measure: Measure, tmp_path
         os.write(feeding, b"\n")
     os.close(feeding)
     assert totals(measured)["task-clock"] >= 0.2e9
+
+
+def test_the_clock_of_each_run_is_recorded(tmp_path: Path) -> None:
+    """From files as the kernel writes them; most virtual machines have none."""
+    folder = tmp_path / "sys/devices/system/cpu"
+    for name, text in (("cpufreq/policy0/scaling_cur_freq", "2000000"), ("cpufreq/boost", "1")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
+    collector = PapiCollector(PapiSettings(event=KERNEL))
+    collector.root = tmp_path
+    with Measuring(collector, Job(argv=("true",), cmd="true", cwd=tmp_path)) as measuring:
+        measuring.run(warmup=True)
+        measuring.run()
+    (row,) = measuring.profile.tables["clock"].iter_rows()
+    assert (row["frequency"], row["governor"], row["turbo"]) == (2_000_000_000, None, True)

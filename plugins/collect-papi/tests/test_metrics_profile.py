@@ -191,3 +191,27 @@ def test_sets_of_papi_and_of_the_kernel_make_one_profile(tmp_path: Path) -> None
 def test_the_machine_is_this_one_unless_another_was_given() -> None:
     assert PapiMetrics().topology == topology.of_system()
     assert PapiMetrics([Cpu(cpu=7)]).topology == (Cpu(cpu=7),)
+
+
+def test_the_clock_of_each_run_is_recorded(tmp_path: Path) -> None:
+    rate = tmp_path / "sys/devices/system/cpu/cpufreq/policy0/scaling_cur_freq"
+    rate.parent.mkdir(parents=True)
+    rate.write_text("2000000\n")
+    events, metrics = SoftwareSet(EVENTS), PapiMetrics(root=tmp_path)
+    for kilohertz in ("2500000", "3000000"):
+        PapiMetrics.start(events, metrics)
+        metrics.read(events, permanent=True)
+        rate.write_text(kilohertz)
+        metrics.stop(events, permanent=True)
+    events.close()
+    found = [(row["run"], row["frequency"], row["turbo"]) for row in rows(metrics.profile(), "clock")]
+    assert found == [(0, 2_500_000_000, None), (1, 3_000_000_000, None)]
+
+
+def test_a_machine_that_tells_no_clock_has_no_table(tmp_path: Path) -> None:
+    events, metrics = SoftwareSet(EVENTS), PapiMetrics(root=tmp_path)
+    PapiMetrics.start(events, metrics)
+    metrics.stop(events, permanent=True)
+    events.close()
+    assert metrics.clocks == {}
+    assert "clock" not in metrics.profile().tables
