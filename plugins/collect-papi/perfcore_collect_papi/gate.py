@@ -32,7 +32,8 @@ _SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8  # <spawn.h> of 
 _OPAQUE = 1024  # bytes; more than any structure of <spawn.h> and <signal.h> has
 _FORKED_NO_EXEC = 0x40  # PF_FORKNOEXEC of <linux/sched.h>, in the flags of /proc/PID/stat
 _STEP = 0.0001  # seconds between two looks at what lasts some microseconds
-_SLEEP, _WAKE = signal.SIGUSR1, signal.SIGUSR2
+# Nobody ignores these, which a command would inherit, as it does not a handler.
+SLEEP, _WAKE = int(signal.SIGRTMAX) - 1, int(signal.SIGRTMAX) - 2
 
 
 class Gate:
@@ -45,7 +46,7 @@ class Gate:
         self.pid = 0
         self._libc = ctypes.CDLL(None)
         self._libc.signal.argtypes = ctypes.c_int, ctypes.c_void_p
-        for number, handler in ((_SLEEP, self._libc.pause), (_WAKE, self._libc.getpid)):
+        for number, handler in ((SLEEP, self._libc.pause), (_WAKE, self._libc.getpid)):
             self._libc.signal(number, ctypes.cast(handler, ctypes.c_void_p))
         self._spec = spec
         self._prepare = prepare
@@ -67,7 +68,7 @@ class Gate:
             self._thread.join()
             raise self._failure or FailedError("start", self._errno)
         self.pid = _child(self._thread.native_id or 0)
-        signal.pthread_kill(self._thread.ident or 0, _SLEEP)
+        signal.pthread_kill(self._thread.ident or 0, SLEEP)
         return self.pid
 
     def open(self) -> None:
@@ -88,11 +89,12 @@ class Gate:
             raise FailedError("start", self._errno)
 
     def abandon(self) -> None:
-        """Ends a command that was not let go."""
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
+        """Ends a command that was not let go, and that would wait for good."""
+        if self.pid or self._thread.is_alive():
+            pid = self.pid or _child(self._thread.native_id or 0)
+            os.kill(pid, signal.SIGKILL)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(self.pid, 0)
+                os.waitpid(pid, 0)
         self.close()
 
     def close(self) -> None:

@@ -65,8 +65,8 @@ class Command:
             self.pid = gate.arrive()
             resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.counters.limit)
             self.counters.start()
-            self.start = time.monotonic_ns()
             thread.start()
+            self.start = time.monotonic_ns()
             gate.open()
         except BaseException:
             gate.abandon()

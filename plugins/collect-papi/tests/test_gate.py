@@ -4,12 +4,12 @@ have hardware that counts them."""
 from __future__ import annotations
 
 import json
-import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from perfcore_collect_papi.gate import SLEEP
 from perfcore_testing.processes import Measure
 
 from .conftest import totals
@@ -86,6 +86,16 @@ os._exit(0)  # a debugger has the thread
 """
 
 
+MEASURE = """
+from pathlib import Path
+from perfcore.model import Job
+from perfcore_testing.collector import Measuring
+job = Job(argv=("sh", "-c", "grep SigIgn /proc/self/status > signals"), cmd="sh", cwd=Path())
+with Measuring(PapiCollector(PapiSettings(event=("task-clock",))), job) as measuring:
+    measuring.run()
+"""
+
+
 def test_few_instructions_are_counted_beside_the_program(tmp_path: Path) -> None:
     words = [sys.executable, "-c", STEPPING, RUNNER]
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, check=False, timeout=60)
@@ -94,7 +104,7 @@ def test_few_instructions_are_counted_beside_the_program(tmp_path: Path) -> None
     if steps == "refused":
         pytest.skip(f"this process may not look into others, which the kernel calls: {signals}")
     assert 0 < steps["command"] + steps["thread"] < ALLOWED // 10, steps
-    assert signals == [signal.SIGUSR1], "the thread is put to sleep"
+    assert signals == [SLEEP], "the thread is put to sleep"
 
 
 @pytest.mark.usefixtures("processor")
@@ -119,3 +129,46 @@ def test_counters_stay_in_the_process_that_counts(measure: Measure, tmp_path: Pa
 def test_the_parent_of_a_command_is_the_process_that_counts(measure: Measure, tmp_path: Path, event: str) -> None:
     measure("sh", "-c", 'tr "\\0" " " < /proc/$PPID/cmdline > parent', event=(event,))
     assert "perfcore_collect_papi import runner" in (tmp_path / "parent").read_text()
+
+
+def test_a_signal_that_is_ignored_is_ignored_by_the_command(tmp_path: Path) -> None:
+    script = "trap '' USR1 USR2; exec \"$@\""
+    code = "from perfcore_collect_papi import PapiCollector, PapiSettings\n" + MEASURE
+    words = ["sh", "-c", script, "sh", sys.executable, "-c", code]
+    subprocess.run(words, cwd=tmp_path, check=True, timeout=60)
+    ignored = int((tmp_path / "signals").read_text().split()[1], 16)
+    assert ignored >> 9 & 1
+    assert ignored >> 11 & 1
+
+
+ABANDONING = """
+import os, sys
+from perfcore_collect_papi import gate
+from perfcore_collect_papi.gate import Gate
+def child(thread, find=gate._child):
+    gate._child = find
+    raise OSError(24, "Too many open files")
+spec = {"path": b"/usr/bin/touch", "argv": [b"touch", b"ran"], "environment": []}
+waiting = Gate(spec, [(2, 1), (2, 2), (os.open("/dev/null", os.O_RDONLY), 0)])
+if sys.argv[1] == "failed":
+    gate._child = child
+try:
+    waiting.arrive()
+except OSError as error:
+    print(error.errno)
+files = len(os.listdir("/proc/self/fd"))
+waiting.abandon()
+print(os.listdir("/proc/self/task") == [str(os.getpid())], files - len(os.listdir("/proc/self/fd")))
+try:
+    os.waitpid(-1, 0)
+except ChildProcessError:
+    print("no child")
+"""
+
+
+@pytest.mark.parametrize(("when", "said"), [("arrived", []), ("failed", ["24"])])
+def test_a_command_that_is_not_let_go_is_ended(tmp_path: Path, when: str, said: list[str]) -> None:
+    words = [sys.executable, "-c", ABANDONING, when]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.stdout.splitlines() == [*said, "True 5", "no child"], done.stderr
+    assert not (tmp_path / "ran").exists()
