@@ -31,9 +31,11 @@ from perfcore_collect_papi.wire import FailedError
 _SPAWN_SETPGROUP, _SPAWN_SETSIGDEF, _SPAWN_SETSIGMASK = 2, 4, 8  # <spawn.h> of glibc and musl
 _OPAQUE = 1024  # bytes; more than any structure of <spawn.h> and <signal.h> has
 _FORKED_NO_EXEC = 0x40  # PF_FORKNOEXEC of <linux/sched.h>, in the flags of /proc/PID/stat
-_STEP = 0.0001  # seconds between two looks at what lasts some microseconds
-# Nobody ignores these, which a command would inherit, as it does not a handler.
-SLEEP, _WAKE = int(signal.SIGRTMAX) - 1, int(signal.SIGRTMAX) - 2
+_STEP = 0.0002  # seconds between two looks at what lasts some microseconds
+# Nobody ignores these, which a command would inherit, as it does not a handler. Of two that are pending the kernel runs
+# the handler of the lesser number last: a thread that has both sleeps, and can be woken again. The other way around it
+# would sleep within the handler that wakes it, where that signal is blocked.
+SLEEP, _WAKE = int(signal.SIGRTMAX) - 2, int(signal.SIGRTMAX) - 1
 
 
 class Gate:

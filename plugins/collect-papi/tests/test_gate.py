@@ -172,3 +172,26 @@ def test_a_command_that_is_not_let_go_is_ended(tmp_path: Path, when: str, said: 
     done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
     assert done.stdout.splitlines() == [*said, "True 5", "no child"], done.stderr
     assert not (tmp_path / "ran").exists()
+
+
+HASTE = """
+import os, signal
+from perfcore_collect_papi import gate
+spec = {"path": b"/bin/true", "argv": [b"true"], "environment": []}
+for _ in range(20):
+    quick = gate.Gate(spec, [(2, 1), (2, 2), (os.open("/dev/null", os.O_RDONLY), 0)])
+    quick.arrive()
+    for _ in range(3):
+        signal.pthread_kill(quick._thread.ident, gate._WAKE)
+    quick.open()
+    os.waitpid(quick.pid, 0)
+    quick.close()
+print("done")
+"""
+
+
+def test_a_thread_that_is_woken_before_it_sleeps_ends(tmp_path: Path) -> None:
+    """On a busy machine the program has ended before the thread that spawned it runs again."""
+    words = [sys.executable, "-c", HASTE]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=tmp_path, timeout=60, check=False)
+    assert done.stdout == "done\n", done.stderr
