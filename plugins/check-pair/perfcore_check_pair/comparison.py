@@ -13,7 +13,7 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
-from perfcore_check_pair import comparable, samples
+from perfcore_check_pair import clock, comparable, samples
 from perfcore_check_pair.selection import Measured, choose
 from perfcore_check_pair.verdict import Question, decide
 
@@ -91,7 +91,11 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
         notes=chosen.notes,
         exact=all(side.exact for side in sides),
     )
-    return decide(question, settings)
+    verdict = decide(question, settings)
+    if verdict.kind not in ("degradation", "optimization"):
+        return verdict
+    reason = clock.explanation(comparison.pairing, question.unit, verdict.ratio)
+    return attrs.evolve(verdict, evidence=f"{verdict.evidence}; {reason}") if reason else verdict
 
 
 def _unit(comparison: _Comparison, name: str) -> str:

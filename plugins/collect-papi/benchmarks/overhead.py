@@ -6,8 +6,9 @@ calls of PAPI that it makes.
 
 A pair is one way and the other, one after the other, the second first in every other pair. Of the differences of
 all pairs the fifth at either end is left out, and their mean is told with the interval that holds it 95 times of 100
-(2000 samples of the pairs). Starts are measured by the CPU time of both processes, which others on the machine
-disturb less than the clock on the wall; what is told as `again` is one way against itself, which should be 1.00.
+(2000 samples of the pairs). A start is what `perf collect papi` does for a run: the command is ready when the counters
+start. What counts is the CPU time from there to its end, of both processes, which others on the machine disturb less
+than the clock on the wall; what is told as `again` is one way against itself, which should be 1.00.
 Without hardware counters those of the kernel are used, and regions are compared with the bare reads of their files.
 """
 
@@ -21,9 +22,12 @@ import time
 from collections.abc import Callable, Sequence
 
 from perfcore_collect_papi import EventSet, PapiFailure, SoftwareSet, library, region
+from perfcore_collect_papi.gate import Gate
 
 EVENTS = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_BR_INS", "PAPI_BR_MSP")
 KERNEL = ("task-clock", "page-faults", "context-switches", "cpu-migrations")
+SPEC = {"path": b"/bin/true", "argv": [b"true"], "environment": []}
+STREAMS = ((1, 1), (2, 2), (0, 0))
 Counters = EventSet | SoftwareSet
 Pairs = list[tuple[float, float]]
 
@@ -35,7 +39,7 @@ def main() -> None:
     parser.add_argument("--passes", type=int, default=200, help="passes of a region on either side of a pair")
     options = parser.parse_args()
     make = source()
-    plain, counted = (lambda: started(options.starts)), (lambda: started_under(make, options.starts))
+    plain, counted = (lambda: started(None, options.starts)), (lambda: started(make, options.starts))
     report("start of /bin/true", "again", paired(plain, plain, options.pairs))
     report("start of /bin/true", "counted", paired(plain, counted, options.pairs))
     calls, passes = passing(make, options.passes)
@@ -53,27 +57,31 @@ def source() -> Callable[[int | None], Counters]:
     return lambda cpu: EventSet(library(), EVENTS, cpu=cpu, inherit=cpu is not None)
 
 
-def started(starts: int) -> float:
-    """Nanoseconds on a CPU that a start and its end take this process and the new one. The first is left out."""
-    taken = 0
-    for number in range(starts + 1):
-        begin = time.thread_time_ns()
-        _, _, used = os.wait4(os.posix_spawn("/bin/true", ["true"], {}), 0)
-        own = time.thread_time_ns() - begin
-        taken += number and own + round((used.ru_utime + used.ru_stime) * 1e9)
-    return taken / starts
+def started(make: Callable[[int | None], Counters] | None, starts: int) -> float:
+    """Nanoseconds on a CPU from the moment that the program may start to its end, with four counters on each CPU or
+    none. The first start is left out."""
+    return statistics.fmean([_start(make) for _ in range(starts + 1)][1:])
 
 
-def started_under(make: Callable[[int | None], Counters], starts: int) -> float:
-    """The same while four events are counted on each CPU, as for a command."""
-    sets = [make(cpu) for cpu in range(os.cpu_count() or 1)]
-    try:
-        for one in sets:
-            one.start()
-        return started(starts)
-    finally:
-        for one in sets:
-            one.close()
+def _start(make: Callable[[int | None], Counters] | None) -> float:
+    sets: list[Counters] = []
+
+    def prepare() -> None:
+        if make:
+            sets.extend(make(cpu) for cpu in range(os.cpu_count() or 1))
+
+    gate = Gate(SPEC, STREAMS, prepare)
+    pid = gate.arrive()
+    for counters in sets:
+        counters.start()
+    begin = time.thread_time_ns()
+    gate.open()
+    _, _, used = os.wait4(pid, 0)
+    own = time.thread_time_ns() - begin
+    for counters in sets:
+        counters.close()
+    gate.close()
+    return own + round((used.ru_utime + used.ru_stime) * 1e9)
 
 
 def passing(make: Callable[[int | None], Counters], passes: int) -> tuple[Callable[[], float], Callable[[], float]]:

@@ -9,7 +9,6 @@ PAPI refuses the reverse of the two, and counts 0 where events were added before
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import functools
 import os
@@ -20,6 +19,7 @@ import attrs
 
 from perfcore_collect_papi.failure import ECNFLCT, ENOEVNT, PapiFailure
 from perfcore_collect_papi.names import PERF_EVENT
+from perfcore_collect_papi.software import open_files
 
 LONGEST = 500  # bytes of an event's name
 _VERSION = 0x06000000
@@ -58,8 +58,9 @@ class Event:
 
 
 class EventSet:
-    """One set of events of one component. Values are those since the start, also of components that go on counting
-    from the start of the process."""
+    """One set of events of one component. Values are those since the start or reset, also where PAPI zeroes nothing:
+    components that count from the start of the process, and inherited counters, of which the kernel zeroes those of
+    living threads and keeps what ended ones added. Of these sets a base is kept and taken off."""
 
     def __init__(
         self,
@@ -76,12 +77,18 @@ class EventSet:
         self.events = tuple(events)
         self.cpu = cpu
         self.pid = pid
+        self.inherit = inherit
+        self.multiplex = multiplex
+        self.domain = domain
+        self.source = "papi" if papi.components[component].counts_cpus else "component"
+        self.forced = papi.forced
+        self.papi_version: str | None = papi.version
         self._process = os.getpid()
         self._papi = papi
         self._lib = papi.lib
         self._values = papi.ffi.new("long long[]", len(self.events))
         self._numbers: Callable[[], list[int]] = memoryview(papi.ffi.buffer(self._values)).cast("q").tolist
-        self._absolute = not papi.components[component].counts_cpus
+        self._rebased = inherit or not papi.components[component].counts_cpus
         self._base = [0] * len(self.events)
         handle = papi.ffi.new("int *", -1)
         self._check(self._lib.PAPI_create_eventset(handle), "cannot make an event set")
@@ -99,7 +106,7 @@ class EventSet:
         code = self._lib.PAPI_start(self.handle)
         if code < 0:
             raise PapiFailure(code, "cannot start to count")
-        if self._absolute:
+        if self._rebased:
             self._base = self._raw(self._lib.PAPI_read)
 
     def read(self) -> list[int]:
@@ -110,19 +117,21 @@ class EventSet:
         code = self._lib.PAPI_stop(self.handle, self._values)
         if code < 0:
             raise PapiFailure(code, "cannot stop")
-        return self._since(self._numbers()) if self._absolute else self._numbers()
+        return self._since(self._numbers())
 
     def reset(self) -> None:
-        self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
-        if self._absolute:
+        """Without PAPI's reset where a base is kept: what is counted between that and the base would be lost."""
+        if self._rebased:
             self._base = self._raw(self._lib.PAPI_read)
+            return
+        self._check(self._lib.PAPI_reset(self.handle), "cannot reset")
 
     def accum(self) -> list[int]:
         """What was counted since the counters were zeroed last; they are zeroed."""
-        if self._absolute:
-            values = self.read()
-            self.reset()
-            return values
+        if self._rebased:
+            values = self._raw(self._lib.PAPI_read)
+            since, self._base = self._since(values), values
+            return since
         for index in range(len(self.events)):
             self._values[index] = 0
         return self._raw(self._lib.PAPI_accum)
@@ -163,7 +172,7 @@ class EventSet:
         return self._numbers()
 
     def _since(self, values: list[int]) -> list[int]:
-        return [value - base for value, base in zip(values, self._base, strict=True)] if self._absolute else values
+        return [value - base for value, base in zip(values, self._base, strict=True)] if self._rebased else values
 
     def _check(self, code: int, what: str) -> None:
         if code < 0:
@@ -177,9 +186,11 @@ class Papi:
         from pypapi import _papi
 
         self.ffi, self.lib = _papi.ffi, _papi.lib
+        self.forced = os.environ.get("LIBPFM_FORCE_PMU", "")
         self.symbols = ctypes.CDLL(_papi.__file__)
         if self.lib.PAPI_is_initialized():  # inherited by fork: what runs in the parent would count as running here
-            _leave_counters()
+            for file in open_files():  # shared with the parent, whose counters PAPI would stop too
+                os.close(file)
             self.lib.PAPI_shutdown()
         code = self.lib.PAPI_library_init(_VERSION)
         if code != _VERSION:
@@ -262,14 +273,6 @@ def _name(event: str) -> bytes:
     if len(name) > LONGEST or b"\0" in name:
         raise PapiFailure(ENOEVNT, f"{name[:60]!r}")
     return name
-
-
-def _leave_counters() -> None:
-    """Closes the counters that a fork shares with its parent: PAPI would stop them, for the parent too."""
-    for name in os.listdir("/proc/self/fd"):
-        with contextlib.suppress(OSError):
-            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:[perf_event]":
-                os.close(int(name))
 
 
 def codes(events: Sequence[str], component: int, **options: Any) -> dict[str, int]:

@@ -71,6 +71,8 @@ def choose(settings: PapiSettings, wanted: Wanted, machine: Machine, probe: Prob
         return _papi(wanted, machine, probed, hardware, kernels)
     if not settings.fallback or not why.whole:
         raise PluginError(why.text, hint=why.hint)
+    for event in hardware:
+        _check_known(event, probed)
     return next(_next_best(why, wanted, machine, probe, probed, hardware, kernels))
 
 
@@ -87,6 +89,19 @@ def _check_spelling(event: str, probed: Probed) -> None:
     near = difflib.get_close_matches(event, software.EVENTS, n=1, cutoff=_ALIKE)
     if near and event not in probed.component:
         raise PluginError(f"there is no event {clip(printable(event), _SHOWN)}", hint=f"did you mean {near[0]!r}?")
+
+
+def _check_known(event: str, probed: Probed) -> None:
+    """PluginError for a name that nothing else should be counted for, as no machine has it. Of a processor that is
+    not here, native events are told by the name of its unit (`skl::INST_RETIRED`)."""
+    native = "::" in event and ":::" not in event
+    if probed.papi is None or event in probed.component or native:
+        return
+    near = ", ".join(probed.near.get(event, ()))
+    hint = (f"near: {near}; " if near else "") + "`perf papi events` lists them all"
+    raise PluginError(
+        f"there is no event {clip(printable(event), _SHOWN)}, so that nothing is counted for it", hint=hint
+    )
 
 
 def _next_best(
@@ -130,17 +145,22 @@ def _instead(hardware: Sequence[str]) -> str:
 def _papi(wanted: Wanted, machine: Machine, probed: Probed, hardware: Sequence[str], kernels: Sequence[str]) -> Choice:
     groups = tuple(_by_component(probed, hardware))
     extra = _software(wanted, machine, probed, kernels).groups if kernels else ()
-    counted = [group.source for group in groups]
-    papi = f"papi-forced:{wanted.force}" if wanted.force else "papi"
-    source = papi if "papi" in counted else "component"
     return Choice(
         wanted=wanted,
         groups=(*groups, *extra),
-        source=source + ("+software" if extra else ""),
+        source=source_of((*groups, *extra), wanted.force),
         attribution=_attribution(wanted, (*groups, *extra)),
         notes=(_ESTIMATES,) if wanted.multiplex else (),
         papi=probed.papi,
     )
+
+
+def source_of(groups: Sequence[Group], force: str) -> str:
+    """What counts: hardware before all else, by PAPI or by a PMU that it was told to see."""
+    sources = {group.source for group in groups}
+    hardware = f"papi-forced:{force}" if force else "papi"
+    of_papi = hardware if "papi" in sources else "component"
+    return "+".join([of_papi] * (sources != {"software"}) + ["software"] * ("software" in sources))
 
 
 def _software(wanted: Wanted, machine: Machine, probed: Probed, events: Sequence[str]) -> Choice:

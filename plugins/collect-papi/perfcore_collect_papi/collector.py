@@ -15,10 +15,12 @@ from perfcore.errors import CommandFailedError, PerfError, PluginError, UsageErr
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
 from perfcore.settings import on_failure_option, option, output_option, timeout_option
-from perfcore.text import clip, printable, quantity
+from perfcore.text import clip, plural, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
+    from perfcore_collect_time.clock import ClockReader
+
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
     from perfcore.programs.command import Spec
@@ -84,7 +86,9 @@ class _State:
     spec: Spec
     known: frozenset[int] | None
     facts: dict[str, Any]
+    clock: ClockReader
     derived: dict[str, list[float]] = attrs.field(factory=dict)
+    left: list[int] = attrs.field(factory=list)
 
 
 class PapiCollector:
@@ -93,6 +97,7 @@ class PapiCollector:
 
     Settings = PapiSettings
     contract = "perfcore_collect_papi.contract:PapiContract"
+    root = Path("/")  # where the clock of the CPUs is read below
 
     def __init__(self, settings: PapiSettings | None = None) -> None:
         self.settings = settings or PapiSettings()
@@ -101,6 +106,8 @@ class PapiCollector:
         """Finds the command, and a source that can count; says why where there is none."""
         if sys.platform != "linux":
             raise PluginError("it counts on Linux only", hint="collect with another collector")
+        from perfcore_collect_time.clock import ClockReader
+
         from perfcore.programs import command
         from perfcore_collect_papi import choice, diagnosis, launcher, runner
         from perfcore_collect_papi.wire import FailedError
@@ -117,7 +124,13 @@ class PapiCollector:
         except PluginError as error:
             raise PluginError(error.message, hint=_for_good(error.hint)) from error
         facts = {"perf_event_paranoid": machine.paranoid, "kernel": machine.kernel, "papi": chosen.papi}
-        state = _State(choice=chosen, spec=spec, known=frozenset(cpu.cpu for cpu in cpus) or None, facts=facts)
+        state = _State(
+            choice=chosen,
+            spec=spec,
+            known=frozenset(cpu.cpu for cpu in cpus) or None,
+            facts=facts,
+            clock=ClockReader(self.root),
+        )
         session = Session(job, columns=self._columns(chosen), state=state)
         session.profile_type = chosen.profile_type
         self._describe(session, cpus)
@@ -135,7 +148,10 @@ class PapiCollector:
             result = launcher.run(choice.wanted, choice.groups, state.spec, self.settings.every, reducer.take)
         except FailedError as error:
             raise _explained(error, session.job) from error
+        state.clock.record(session, run)
         run.exitcode = self._checked(result, session.job, run)
+        if not run.warmup and self.settings.pid is None:
+            state.left.append(result.left)
         for warning in reducer.warnings:
             session.note(warning)
         snapshots = reducer.snapshots if choice.groups else [_used(result, reducer.snapshots[-1])]
@@ -153,10 +169,11 @@ class PapiCollector:
             domain=choice.wanted.domain,
             multiplexed=choice.wanted.multiplex,
             inherit=True,
+            cut_off=sum(state.left),
             events=list(choice.events),
             **{name: fact for name, fact in state.facts.items() if fact is not None},
         )
-        for note in (*choice.notes, *_medians(state.derived)):
+        for note in (*choice.notes, *_cut_off(state.left), *_medians(state.derived)):
             session.note(note)
 
     def _wanted(self) -> Wanted:
@@ -296,6 +313,16 @@ def _medians(derived: dict[str, list[float]]) -> Iterator[str]:
     words = [f"{metric} {quantity(statistics.median(values))}" for metric, values in derived.items()]
     if words:
         yield f"computed from the counts, medians: {', '.join(words)}"
+
+
+def _cut_off(left: list[int]) -> Iterator[str]:
+    """What was counted of processes that went on is a matter of when the command ended."""
+    if any(left):
+        processes, runs = plural(sum(left), "process", "processes"), plural(sum(map(bool, left)), "run")
+        yield (
+            f"{processes} that the command started went on when it ended, in {runs}: their counts are cut off there; "
+            "let the command wait for them"
+        )
 
 
 def _used(result: Result, last: Snapshot) -> Snapshot:

@@ -92,7 +92,7 @@ def _lines(machine: Machine, probed: Probed, why: Cause | None) -> Sequence[str]
         f"verdict: {why.text if why else 'hardware events can be counted'}",
         *([f"  what to do: {why.hint}"] if why else []),
         f"kernel: {machine.kernel}, perf_event_paranoid {_or_none(machine.paranoid)}",
-        f"CPU: {machine.name or machine.vendor or 'unknown'}, family {machine.family}, model {machine.model}",
+        f"CPU: {', '.join(dict.fromkeys(filter(None, (machine.name, machine.cpu))))}",
         f"counting units under /sys: {', '.join(machine.units) or 'none'}",
         f"PAPI: {probed.papi or 'cannot be loaded: ' + probed.why}",
         *(f"  component {component['name']}: {_state(component)}" for component in probed.components),

@@ -7,6 +7,7 @@ import resource
 from collections.abc import Sequence
 from typing import Any
 
+from perfcore_collect_papi import software
 from perfcore_collect_papi.wire import FailedError, Frame
 
 _SPARE = 64  # open files that are not counters
@@ -14,7 +15,8 @@ _SPARE = 64  # open files that are not counters
 
 class Counters:
     """The sets of one run, each with the group of events it belongs to and the stream of readings it makes. A
-    stream is a CPU, or a thread whose CPU is looked up, or everything at once."""
+    stream is a CPU, or a thread whose CPU is looked up, or everything at once. `limit` is that of open files before
+    there were any."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options
@@ -33,6 +35,8 @@ class Counters:
                         raise  # otherwise it is a thread that has just ended
         if groups and not self.sets:
             raise FailedError("pid", 0, str(options["pid"]))
+        for file in software.open_files():  # PAPI's would stay open in the command
+            os.set_inheritable(file, False)
 
     def start(self) -> None:
         for _, _, counters in self.sets:
@@ -97,10 +101,10 @@ def _open(group: dict[str, Any], stream: int, options: dict[str, Any]) -> Any:
     cpu = stream if pid is None and stream >= 0 else None
     events = group["events"]
     if group["source"] == "software":
-        from perfcore_collect_papi.software import SoftwareSet
-
         try:
-            return SoftwareSet(events, cpu=cpu, pid=pid, inherit=True, domain=options["domain"], on_exec=pid is None)
+            return software.SoftwareSet(
+                events, cpu=cpu, pid=pid, inherit=True, domain=options["domain"], on_exec=pid is None
+            )
         except OSError as error:
             raise FailedError("software", error.errno or 0, ", ".join(events)) from error
     from perfcore_collect_papi import binding

@@ -66,6 +66,28 @@ def ratios(sets: Sequence[Sequence[str]], counts: Mapping[str, int]) -> Iterator
             yield ratio.name, ratio.scale * sum(counts[event] for event in ratio.above) / below
 
 
+def by_run(
+    sets: Sequence[Sequence[str]], counts: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[str, Sequence[int], Sequence[float]]]:
+    """(name, runs, values) of the ratios of many runs, whose counts stand in columns: what `ratios` gives for each."""
+    computed: dict[str, dict[int, float]] = {}
+    for ratio in RATIOS:
+        events = (*ratio.above, *ratio.below)
+        if any(event not in counts for event in events) or not any(set(events) <= set(members) for members in sets):
+            continue
+        operands = zip(_sums(counts, ratio.above), _sums(counts, ratio.below), strict=True)
+        values = {run: ratio.scale * above / below for run, (above, below) in enumerate(operands) if below}
+        computed[ratio.name] = {**values, **computed.get(ratio.name, {})}
+    for name, values in computed.items():
+        runs = sorted(values)
+        yield name, runs, [values[run] for run in runs]
+
+
+def _sums(counts: Mapping[str, Sequence[int]], events: Sequence[str]) -> Sequence[int]:
+    columns = [counts[event] for event in events]
+    return columns[0] if len(columns) == 1 else [sum(values) for values in zip(*columns, strict=True)]
+
+
 def rates(counts: Mapping[str, int], wall: int, *, of_kernel: bool) -> Iterator[tuple[str, float]]:
     """(name, value) of what is computed with the time that the whole command took, in nanoseconds. Cycles a second
     on a CPU are told only where the kernel's cycles are counted too, as its time is."""

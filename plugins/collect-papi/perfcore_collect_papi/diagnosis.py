@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from perfcore.text import clip, printable
-from perfcore_collect_papi import failure
+from perfcore_collect_papi import failure, processor
 from perfcore_collect_papi.names import ARCHITECTURAL, FORCED, PERF_EVENT
 
 _UNITS = ("cpu", "cpu_core", "cpu_atom", "cpum_cf")
@@ -31,6 +31,13 @@ class Machine:
     family: int | None = None
     model: int | None = None
     name: str = ""
+
+    @property
+    def cpu(self) -> str:
+        """As precisely as it is known: on x86 by numbers, as names are those of a shop."""
+        if self.family is None:
+            return self.name or self.vendor or "unknown vendor"
+        return f"{self.vendor or 'unknown vendor'} family {self.family}, model {self.model}"
 
 
 @attrs.frozen(kw_only=True)
@@ -82,15 +89,12 @@ class Cause:
 
 def machine(root: Path = Path("/")) -> Machine:
     """Read from /proc and /sys below `root`."""
-    facts = _processor(root / "proc/cpuinfo")
+    cpu = processor.of_file(root / "proc/cpuinfo")
     return Machine(
         kernel=os.uname().release,
         paranoid=_number(root / "proc/sys/kernel/perf_event_paranoid"),
         units=_units(root / "sys/bus/event_source/devices"),
-        vendor=facts.get("vendor_id", ""),
-        family=_whole(facts.get("cpu family")),
-        model=_whole(facts.get("model")),
-        name=facts.get("model name", ""),
+        **attrs.asdict(cpu),
     )
 
 
@@ -222,13 +226,9 @@ def _newer(machine: Machine, probed: Probed) -> Cause:
     forced = FORCED.get(machine.vendor)
     can = "Instructions, cycles and branches can still be counted: "
     hint = f"{can}LIBPFM_FORCE_PMU={forced}, or --fallback" if forced else probed.fallback
-    cpu_name = f"{machine.vendor or 'unknown vendor'} family {machine.family}, model {machine.model}"
-    return Cause(
-        "newer-cpu",
-        f"this CPU ({cpu_name}) is not known to the PAPI {probed.papi} inside python_papi "
-        "(the newest it knows: Zen 2, Cascade Lake)",
-        hint,
-    )
+    newest = " (the newest it knows: Zen 2, Cascade Lake)" if forced else ""
+    text = f"this CPU ({machine.cpu}) is not known to the PAPI {probed.papi} inside python_papi{newest}"
+    return Cause("newer-cpu", text, hint)
 
 
 def _units(folder: Path) -> tuple[str, ...]:
@@ -239,22 +239,8 @@ def _units(folder: Path) -> tuple[str, ...]:
     return tuple(name for name in names if name in _UNITS or name.startswith("armv"))
 
 
-def _processor(path: Path) -> dict[str, str]:
-    """The lines about the first processor."""
-    try:
-        text = path.read_text(errors="replace")
-    except OSError:
-        return {}
-    lines = [line.partition(":") for line in text.partition("\n\n")[0].splitlines()]
-    return {key.strip(): printable(value.strip()) for key, _, value in lines}
-
-
 def _number(path: Path) -> int | None:
     try:
         return int(path.read_text())
     except (OSError, ValueError):
         return None
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() else None

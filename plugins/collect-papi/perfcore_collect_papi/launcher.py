@@ -63,12 +63,14 @@ class Sample:
 @attrs.frozen(kw_only=True)
 class Result:
     """What came of one run. `exitcode` is negative for a signal; `timed_out` where it was ended; `used` is what the
-    kernel says of the process and the children it waited for."""
+    kernel says of the process and the children it waited for; `left` how many that it started lived on when the
+    counters were stopped."""
 
     exitcode: int
     timed_out: bool
     wall: int
     words: bytes
+    left: int
     used: Mapping[str, int]
 
 
@@ -175,5 +177,6 @@ def _result(facts: dict[str, Any]) -> Result:
         timed_out=facts.pop("why") == "timeout",
         wall=facts.pop("wall"),
         words=facts.pop("words"),
+        left=facts.pop("left"),
         used=facts,
     )

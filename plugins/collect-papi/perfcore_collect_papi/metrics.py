@@ -6,18 +6,21 @@ entries, which stay, and at most one **temporary** entry, the last one, which th
 
 - READ and STOP give what was counted since the set was started or reset. What other CPUs hold in temporary entries
   of the latest reading is taken off (the count is split among the CPUs the thread was on) and goes along in time.
-- The first READ after START, RESET or ACCUM begins anew: temporary entries of the set are dropped. Permanent ones
-  are history.
+- The first READ of an event after START, RESET or ACCUM begins anew: its temporary entries are dropped. Permanent
+  ones are history.
 - ACCUM gives what was counted since the last time the counter was zeroed, and adds it to what the CPU has. The
   permanent entries that other CPUs got from the latest reading are merged into it.
 
 For one event set, `value(event)` is always what a single array holds that is passed to each read, stop and accum of
-plain PAPI. Sets do not disturb each other: each has its own latest reading. A set that is attached to a CPU has
+plain PAPI. Sets do not disturb each other, nor do the events of a set that is started again with others: each event
+of a set has its own latest reading. A set that is attached to a CPU has
 one CPU only, so nothing is ever split there.
 """
 
 from __future__ import annotations
 
+import bisect
+import itertools
 from collections.abc import Collection, Hashable, Iterable, Mapping
 from typing import Literal
 
@@ -49,27 +52,41 @@ class CpuPerf:
 
 @attrs.frozen(kw_only=True)
 class Reading:
-    """One line of the journal: what was done, and the raw values as PAPI gave them."""
+    """One line of the journal: what was done, and the raw values as PAPI gave them. `moment` is the time of a clock
+    that is never set, and `elapsed` what it was since the set's START."""
 
     op: Op
     event_set: Hashable
     timestamp: int
+    moment: int = 0
+    elapsed: int = 0
     cpu: int = UNKNOWN
     permanent: bool = False
     values: tuple[tuple[str, int], ...] = ()
 
 
 @attrs.define
-class _Set:
-    """The state of one event set."""
+class _Event:
+    """The state of an event of a set. `fresh` says that the next READ begins anew."""
 
-    cpus: dict[str, dict[int, list[PerfEntry]]] = attrs.field(factory=dict)
+    cpus: dict[int, list[PerfEntry]] = attrs.field(factory=dict)
     latest: int = 0
+    fresh: bool = True
+
+
+@attrs.define
+class _Set:
+    """The state of one event set: of each event that it ever counted, and of those that it counts now."""
+
+    events: dict[str, _Event] = attrs.field(factory=dict)
     latest_cpu: int = UNKNOWN
     started: int = 0
-    events: frozenset[str] = frozenset()
-    fresh: bool = True
+    counted: frozenset[str] = frozenset()
     running: bool = False
+
+    def begin_anew(self) -> None:
+        for event in self.events.values():
+            event.fresh = True
 
 
 class Metrics:
@@ -77,8 +94,9 @@ class Metrics:
 
     `cpus` are those that are known to exist: what is counted on another one is kept under the CPU -1, and a line of
     `warnings` says so. Timestamps are nanoseconds, or any other numbers that rise: one that is not later than the
-    one before is taken as the next number after it, so that no two readings share one. `journal` has every
-    operation, unless none is wanted.
+    one before is taken as the next number after it, so that no two readings share one. They may jump where the clock
+    is set; `moment`, of a clock that never is, tells how much time passed (without it the timestamps do). `journal`
+    has every operation, unless none is wanted.
 
         metrics = Metrics()
         metrics.start()
@@ -103,29 +121,37 @@ class Metrics:
         metrics = cls(cpus)
         for reading in journal:
             if reading.op in ("start", "reset"):
-                getattr(metrics, reading.op)(event_set=reading.event_set, timestamp=reading.timestamp)
+                operation = getattr(metrics, reading.op)
+                operation(event_set=reading.event_set, timestamp=reading.timestamp, moment=reading.moment)
                 continue
             getattr(metrics, reading.op)(
                 reading.cpu,
                 dict(reading.values),
                 timestamp=reading.timestamp,
+                moment=reading.moment,
                 permanent=reading.permanent,
                 event_set=reading.event_set,
             )
         return metrics
 
-    def start(self, *, event_set: Hashable = 0, timestamp: int = 0) -> None:
+    def start(self, *, event_set: Hashable = 0, timestamp: int = 0, moment: int = 0) -> None:
         """The set counts from 0. What it has is left until its first READ. A set that is running here was stopped
         without this store, or PAPI would not have started it."""
         state = self._sets.setdefault(event_set, _Set())
-        state.running, state.fresh, state.events = True, True, frozenset()
-        state.started = max(timestamp, self._last)
-        self._note(Reading(op="start", event_set=event_set, timestamp=state.started))
+        state.running, state.counted = True, frozenset()
+        state.begin_anew()
+        timestamp = max(timestamp, self._last)
+        state.started = moment or timestamp
+        self._note(Reading(op="start", event_set=event_set, timestamp=timestamp, moment=state.started))
 
-    def reset(self, *, event_set: Hashable = 0, timestamp: int = 0) -> None:
+    def reset(self, *, event_set: Hashable = 0, timestamp: int = 0, moment: int = 0) -> None:
         """The set counts from 0 again. What it has is left until its first READ."""
-        self._state(event_set, "reset").fresh = True
-        self._note(Reading(op="reset", event_set=event_set, timestamp=max(timestamp, self._last)))
+        state = self._state(event_set, "reset")
+        state.begin_anew()
+        timestamp = max(timestamp, self._last)
+        moment = moment or timestamp
+        elapsed = moment - state.started
+        self._note(Reading(op="reset", event_set=event_set, timestamp=timestamp, moment=moment, elapsed=elapsed))
 
     def read(
         self,
@@ -133,12 +159,13 @@ class Metrics:
         values: Mapping[str, int],
         *,
         timestamp: int = 0,
+        moment: int = 0,
         permanent: bool = False,
         event_set: Hashable = 0,
     ) -> int:
         """What was counted since START or RESET, credited to the CPU. Gives the reading's timestamp."""
         state = self._state(event_set, "read")
-        reading = self._reading("read", state, cpu, values, timestamp, permanent, event_set)
+        reading = self._reading("read", state, cpu, values, (timestamp, moment), permanent, event_set)
         _read(state, reading)
         return self._done(state, reading)
 
@@ -148,6 +175,7 @@ class Metrics:
         values: Mapping[str, int],
         *,
         timestamp: int = 0,
+        moment: int = 0,
         permanent: bool = False,
         event_set: Hashable = 0,
     ) -> int:
@@ -155,7 +183,7 @@ class Metrics:
         state = self._state(event_set, "stopped")
         if not state.running:
             raise PapiFailure(failure.ENOTRUN, f"event set {event_set!r} cannot be stopped")
-        reading = self._reading("stop", state, cpu, values, timestamp, permanent, event_set)
+        reading = self._reading("stop", state, cpu, values, (timestamp, moment), permanent, event_set)
         state.running = False
         _read(state, reading)
         return self._done(state, reading)
@@ -166,42 +194,47 @@ class Metrics:
         values: Mapping[str, int],
         *,
         timestamp: int = 0,
+        moment: int = 0,
         permanent: bool = False,
         event_set: Hashable = 0,
     ) -> int:
         """What was counted since the counter was zeroed last, which it is now too, on top of what there is."""
         state = self._state(event_set, "accumulated")
-        reading = self._reading("accum", state, cpu, values, timestamp, permanent, event_set)
+        reading = self._reading("accum", state, cpu, values, (timestamp, moment), permanent, event_set)
         _accumulate(state, reading)
         return self._done(state, reading)
 
     def value(
         self, event: str, cpu: int = UNKNOWN, timestamp: int = 0, event_set: Hashable | None = None
     ) -> int | None:
-        """The value on a CPU, or the sum over all of them (-1), at a reading, or at the latest of each set (0).
+        """The value on a CPU, or the sum over all of them (-1), at a reading, or at the latest of it in each set (0).
         None where there is no such entry: an event that was counted and never happened is 0."""
         chosen = self._sets.values() if event_set is None else [self._state(event_set, "asked")]
         readings = [
             entry.value
             for state in chosen
-            for entry_cpu, entries in state.cpus.get(event, {}).items()
+            if event in state.events
+            for entry_cpu, entries in state.events[event].cpus.items()
             if cpu in (UNKNOWN, entry_cpu)
-            for entry in _at(entries, timestamp or state.latest)
+            for entry in _at(entries, timestamp or state.events[event].latest)
         ]
         return sum(readings) if readings else None
 
     def entries(self, event: str, cpu: int, event_set: Hashable | None = None) -> CpuPerf | None:
         """All entries of an event on a CPU, of one set or of all in the order of time; None where there are none."""
         chosen = self._sets.values() if event_set is None else [self._state(event_set, "asked")]
-        matching = [entry for state in chosen for entry in state.cpus.get(event, {}).get(cpu, ())]
+        matching = [
+            entry for state in chosen if event in state.events for entry in state.events[event].cpus.get(cpu, ())
+        ]
         return CpuPerf(cpu, tuple(sorted(matching, key=lambda entry: entry.timestamp))) if matching else None
 
     def by_cpu(self, event: str) -> dict[int, int]:
         """The values of the latest reading of each set, summed by CPU; -1 stands for those that are not known."""
         values_by_cpu: dict[int, int] = {}
         for state in self._sets.values():
-            for cpu, entries in state.cpus.get(event, {}).items():
-                for entry in _at(entries, state.latest):
+            known = state.events.get(event, _Event())
+            for cpu, entries in known.cpus.items():
+                for entry in _at(entries, known.latest):
                     values_by_cpu[cpu] = values_by_cpu.get(cpu, 0) + entry.value
         return values_by_cpu
 
@@ -210,13 +243,18 @@ class Metrics:
         return self._state(event_set, "asked").latest_cpu
 
     def elapsed(self, timestamp: int, event_set: Hashable = 0) -> int:
-        """The time from the latest START of the set to a reading."""
-        return timestamp - self._state(event_set, "asked").started
+        """The time from the START of the set to a reading of it, by the clock that is never set. The journal knows."""
+        self._state(event_set, "asked")
+        at = bisect.bisect_left(self.journal, timestamp, key=lambda reading: reading.timestamp)
+        for reading in itertools.takewhile(lambda reading: reading.timestamp == timestamp, self.journal[at:]):
+            if reading.event_set == event_set and reading.op not in ("start", "reset"):
+                return reading.elapsed
+        raise PapiFailure(failure.EINVAL, f"event set {event_set!r} has no reading at {timestamp}")
 
     @property
     def latest(self) -> int:
         """The timestamp of the latest reading of all; 0 before the first."""
-        return max((state.latest for state in self._sets.values()), default=0)
+        return max((event.latest for state in self._sets.values() for event in state.events.values()), default=0)
 
     @property
     def event_sets(self) -> tuple[Hashable, ...]:
@@ -225,13 +263,15 @@ class Metrics:
     @property
     def events(self) -> tuple[str, ...]:
         """Every event that has an entry."""
-        return tuple(dict.fromkeys(event for state in self._sets.values() for event in state.cpus))
+        return tuple(
+            dict.fromkeys(name for state in self._sets.values() for name, event in state.events.items() if event.cpus)
+        )
 
     @property
     def cpus(self) -> tuple[int, ...]:
         """Every CPU that has an entry; -1 stands for those that are not known."""
         return tuple(
-            sorted({cpu for state in self._sets.values() for cpus in state.cpus.values() for cpu in cpus}),
+            sorted({cpu for state in self._sets.values() for event in state.events.values() for cpu in event.cpus}),
         )
 
     def _state(self, event_set: Hashable, what: str) -> _Set:
@@ -245,17 +285,21 @@ class Metrics:
         state: _Set,
         cpu: int | None,
         values: Mapping[str, int],
-        timestamp: int,
+        time: tuple[int, int],
         permanent: bool,
         event_set: Hashable,
     ) -> Reading:
         """Checked before anything is changed: a refused reading leaves the store as it was."""
-        if not values or (state.events and state.events != values.keys()):
+        if not values or (state.counted and state.counted != values.keys()):
             raise PapiFailure(failure.EINVAL, f"{op} of event set {event_set!r} gave {_listed(values)}")
+        timestamp = max(time[0], self._last + 1)
+        moment = time[1] or timestamp
         return Reading(
             op=op,
             event_set=event_set,
-            timestamp=max(timestamp, self._last + 1),
+            timestamp=timestamp,
+            moment=moment,
+            elapsed=moment - state.started,
             cpu=self._place(cpu),
             permanent=permanent,
             values=tuple(values.items()),
@@ -276,48 +320,49 @@ class Metrics:
             self.journal.append(reading)
 
     def _done(self, state: _Set, reading: Reading) -> int:
-        self._last = state.latest = reading.timestamp
+        self._last = reading.timestamp
         self.latest_cpu = state.latest_cpu = reading.cpu
-        state.events = frozenset(event for event, _ in reading.values)
+        state.counted = frozenset(event for event, _ in reading.values)
+        for event in state.counted:
+            state.events[event].latest = reading.timestamp
         self._note(reading)
         return reading.timestamp
 
 
 def _read(state: _Set, reading: Reading) -> None:
     """READ: new value = raw value without what other CPUs hold of the latest reading for the time being."""
-    if state.fresh:
-        _drop_temporary(state)
-        state.fresh = False
-    for event, raw in reading.values:
-        cpus = state.cpus.setdefault(event, {})
+    for name, raw in reading.values:
+        event = state.events.setdefault(name, _Event())
+        if event.fresh:
+            _drop_temporary(event)
         on_other_cpus = 0
-        for entries in _others(cpus, reading.cpu, state.latest):
+        for entries in _others(event, reading.cpu):
             if not entries[-1].permanent:
                 on_other_cpus += entries[-1].value
                 _move(entries, reading.timestamp)
-        _put(cpus, reading, raw - on_other_cpus)
+        _put(event.cpus, reading, raw - on_other_cpus)
 
 
 def _accumulate(state: _Set, reading: Reading) -> None:
     """ACCUM: new value = raw value on top of what the CPU has, and of what others made permanent just before."""
-    state.fresh = True
-    for event, raw in reading.values:
-        cpus = state.cpus.setdefault(event, {})
+    for name, raw in reading.values:
+        event = state.events.setdefault(name, _Event())
+        event.fresh = True
         amount = raw
-        for entries in _others(cpus, reading.cpu, state.latest):
+        for entries in _others(event, reading.cpu):
             if entries[-1].permanent:
                 amount += entries[-1].value
             else:
                 _move(entries, reading.timestamp)
-        own_entries = cpus.get(reading.cpu)
-        if own_entries and (not own_entries[-1].permanent or own_entries[-1].timestamp == state.latest):
+        own_entries = event.cpus.get(reading.cpu)
+        if own_entries and (not own_entries[-1].permanent or own_entries[-1].timestamp == event.latest):
             amount += own_entries[-1].value
-        _put(cpus, reading, amount)
+        _put(event.cpus, reading, amount)
 
 
-def _others(cpus: Mapping[int, list[PerfEntry]], cpu: int, latest: int) -> Iterable[list[PerfEntry]]:
+def _others(event: _Event, cpu: int) -> list[list[PerfEntry]]:
     """The entries of each other CPU that was part of the latest reading."""
-    return [entries for other_cpu, entries in cpus.items() if other_cpu != cpu and entries[-1].timestamp == latest]
+    return [entries for other, entries in event.cpus.items() if other != cpu and entries[-1].timestamp == event.latest]
 
 
 def _move(entries: list[PerfEntry], timestamp: int) -> None:
@@ -331,15 +376,13 @@ def _put(cpus: dict[int, list[PerfEntry]], reading: Reading, value: int) -> None
     entries.append(PerfEntry(reading.timestamp, value, reading.permanent))
 
 
-def _drop_temporary(state: _Set) -> None:
-    for event, cpus in list(state.cpus.items()):
-        for cpu, entries in list(cpus.items()):
-            if not entries[-1].permanent:
-                entries.pop()
-            if not entries:
-                del cpus[cpu]
-        if not cpus:
-            del state.cpus[event]
+def _drop_temporary(event: _Event) -> None:
+    for cpu, entries in list(event.cpus.items()):
+        if not entries[-1].permanent:
+            entries.pop()
+        if not entries:
+            del event.cpus[cpu]
+    event.fresh = False
 
 
 def _at(entries: list[PerfEntry], timestamp: int) -> list[PerfEntry]:

@@ -46,14 +46,19 @@ def _asked(options: dict[str, Any], how: dict[str, Any]) -> dict[str, Any]:
         honest = papi.components[index].counts_cpus
         codes |= binding.codes(events, index, **({**how, "multiplex": options["multiplex"]} if honest else {}))
     reference = binding.codes([REFERENCE], 0, **how)[REFERENCE]
-    near = {event: _near(papi, event) for event, code in codes.items() if code == -7 and reference == 0}
+    near = {
+        event: _near(papi, event, every=reference != 0)
+        for event, code in codes.items()
+        if code == -7 and (reference == 0 or event not in component)
+    }
     return {"component": component, "codes": codes, "near": near, "reference": reference}
 
 
-def _near(papi: Any, event: str) -> list[str]:
+def _near(papi: Any, event: str, *, every: bool) -> list[str]:
+    """The names that are most like this one, of what can be counted or of every event."""
     import difflib
 
-    names = [e.name for component in papi.components for e in papi.events(component) if e.available]
+    names = [e.name for component in papi.components for e in papi.events(component) if e.available or every]
     return difflib.get_close_matches(event, names, n=3, cutoff=0.5)
 
 

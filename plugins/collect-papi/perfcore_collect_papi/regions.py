@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 import attrs
 
-from perfcore.errors import PerfError, PluginError, VersionError
+from perfcore.errors import PerfError, PluginError
 from perfcore_collect_papi.attribution import current_cpu
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
@@ -221,13 +221,9 @@ class Region:
 
     def save(self, directory: Path | None = None) -> Pending:
         """Keep the profile as a pending one of the repository around a folder (this one)."""
-        from perfcore.repository import Repository
+        from perfcore_collect_papi.program_profile import save
 
-        repository = Repository.open(directory or Path.cwd())
-        profile = _profile(self, repository.facts())
-        with contextlib.suppress(VersionError):  # there may be none yet
-            profile = attrs.evolve(profile, origin=repository.version(), dirty=repository.vcs.is_dirty())
-        return repository.save(profile)
+        return save(lambda machine: _profile(self, machine), directory)
 
 
 def region(
@@ -244,37 +240,20 @@ def region(
 
 
 def _profile(region: Region, machine: dict[str, Any]) -> Profile:
-    from importlib.metadata import version
-
-    from perfcore import environment
-    from perfcore.model import Header, Profile, Tool
+    from perfcore_collect_papi.program_profile import program_profile
 
     events, passes = region._what, region.passes
     choice = _chosen(events)
-    machine = machine or environment.facts()
     params = {"region": region.name, "event": list(events.events), "domain": events.domain, "threads": events.threads}
-    type = f"{choice.profile_type}.region"
-    return Profile(
-        header=Header(type=type, cmd="region", args=region.name),
+    return program_profile(
+        "region",
+        region.name,
+        choice,
+        params,
+        _tables(passes, choice),
         created=passes[0].started if passes else time.time_ns(),
-        collector=Tool(
-            name="papi",
-            version=version("perfcore-collect-papi"),
-            params=params,
-            sampling={
-                "source": choice.source,
-                "attribution": "sampled",
-                "domain": events.domain,
-                "inherit": events.threads,
-                "events": list(choice.events),
-                "papi": choice.papi,
-            },
-        ),
         machine=machine,
-        config_id=environment.config_id({**params, "type": type}),
-        environment_id=environment.environment_id(machine),
-        notes=choice.notes,
-        tables=_tables(passes, choice),
+        inherit=events.threads,
     )
 
 
@@ -289,13 +268,18 @@ def _tables(passes: Sequence[Pass], choice: Choice) -> dict[str, Table]:
     runs, computed = TableBuilder("runs", RUNS), TableBuilder("derived", derived.COLUMNS)
     places = TableBuilder("topology", topology.COLUMNS)
     sets = [group.events for group in choice.groups]
-    for index, region_pass in enumerate(passes):
-        counts = dict(zip(choice.events, region_pass.values, strict=True))
-        cpu = region_pass.cpu if region_pass.cpu >= 0 else None
-        resources.add(run=index, region=region_pass.path, cpu=cpu, wall=region_pass.wall, **counts)
-        runs.add(run=index, started=region_pass.started, warmup=False, disturbed=False)
-        for metric, value in derived.ratios(sets, counts):
-            computed.add(run=index, metric=metric, value=value, estimate=False)
+    paths, cpus, started, walls, counted = (
+        (list(column) for column in zip(*passes, strict=True)) if passes else [[]] * 5
+    )
+    numbers = range(len(passes))
+    counts = dict(zip(choice.events, map(list, zip(*counted, strict=True)), strict=passes != []))
+    known = [cpu if cpu >= 0 else None for cpu in cpus]
+    resources.extend({"run": numbers, "region": paths, "cpu": known, "wall": walls, **counts})
+    runs.extend(
+        {"run": numbers, "started": started, "warmup": [False] * len(passes), "disturbed": [False] * len(passes)}
+    )
+    for metric, of, ratios in derived.by_run(sets, counts):
+        computed.extend({"run": of, "metric": [metric] * len(of), "value": ratios, "estimate": [False] * len(of)})
     for hardware_thread in topology.of_system():
         places.add(**attrs.asdict(hardware_thread))
     return {table.name: table.build() for table in (resources, runs, computed, places)}

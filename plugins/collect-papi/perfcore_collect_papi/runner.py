@@ -8,9 +8,8 @@
 
 or by ("failed", step, number, detail) at any time. When the socket is closed, the command is ended, and so is this.
 
-What is counted belongs to a **thread**: the one that opens the counters, starts the command and sleeps until it
-ends. This thread does nothing else, so that next to nothing of this process is in the counts. The main thread takes
-readings meanwhile, looks at the clock and listens to what the command says; none of that is counted.
+Nothing of this process is counted: `gate` has the command ready before the counters start. The main thread takes
+readings, looks at the clock and listens to what the command says, while another one waits for its end.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from perfcore_collect_papi.counters import Counters
+from perfcore_collect_papi.gate import Gate
 from perfcore_collect_papi.wire import FailedError, Frame, GoneError, Wire
 
 GRACE = 1.0  # seconds between SIGTERM and SIGKILL
@@ -50,20 +50,33 @@ class Command:
         os.set_blocking(self.complaints, False)
         self.failure: BaseException | None = None
         self.pid = 0
+        self.start = 0
         self.wall = 0
         self.why = ""
         self.words = b""
+        self.left = 0
         self.last: list[Frame] = []
         self.ended: list[Any] = []
 
     def run(self) -> None:
-        files = self._files()
-        thread = threading.Thread(target=self._count, args=(files,))
-        thread.start()
+        gate = Gate(self.options["spec"], self._files(), self.counters.open)
+        thread = threading.Thread(target=self._wait, args=(gate,))
+        try:
+            self.pid = gate.arrive()
+            resource.prlimit(self.pid, resource.RLIMIT_NOFILE, self.counters.limit)
+            self.counters.start()
+            thread.start()
+            self.start = time.monotonic_ns()
+            gate.open()
+        except BaseException:
+            gate.abandon()
+            raise
         try:
             self._watch()
         finally:
             thread.join()
+            self.counters.close()
+            gate.close()
         if self.failure is not None:
             raise self.failure
         os.close(self.complaining)
@@ -77,13 +90,14 @@ class Command:
             "why": self.why,
             "wall": self.wall,
             "words": self.words,
+            "left": self.left,
             "cpu-time": round((used.ru_utime + used.ru_stime) * 1e6) * 1000,
             "minor-faults": used.ru_minflt,
             "major-faults": used.ru_majflt,
             "context-switches": used.ru_nvcsw + used.ru_nivcsw,
         }
 
-    def _files(self) -> list[tuple[Any, ...]]:
+    def _files(self) -> list[tuple[int, int]]:
         """Folder, input and output of the command."""
         spec = self.options["spec"]
         step = "cwd"
@@ -98,42 +112,19 @@ class Command:
         except OSError as error:
             raise FailedError(step, error.errno or 0) from error
         stderr = self.complaining if out == COMPLAINTS else out
-        dup = os.POSIX_SPAWN_DUP2
-        return [(dup, stderr, 1), (dup, self.complaining, 2), (dup, stdin, 0)]
+        return [(stderr, 1), (self.complaining, 2), (stdin, 0)]
 
-    def _count(self, files: list[tuple[Any, ...]]) -> None:
-        """The thread that is counted."""
-        spec = self.options["spec"]
-        environment = dict(variable.split(b"=", 1) for variable in spec["environment"])
-        clock, signals = time.monotonic_ns, [signal.SIGPIPE, signal.SIGXFSZ]
+    def _wait(self, gate: Gate) -> None:
+        """The thread that waits for the end of the command."""
         try:
-            self.counters.open()
-            _close_on_exec()
-            raised = resource.getrlimit(resource.RLIMIT_NOFILE)
-            resource.setrlimit(resource.RLIMIT_NOFILE, self.counters.limit)  # the command has the one we had
-            try:
-                self.counters.start()
-                start = clock()
-                try:
-                    self.pid = os.posix_spawn(
-                        spec["path"],
-                        spec["argv"],
-                        environment,
-                        file_actions=files,
-                        setpgroup=0,
-                        setsigmask=[],
-                        setsigdef=signals,
-                    )
-                except OSError as error:
-                    raise FailedError("start", error.errno or 0) from error
-                resource.setrlimit(resource.RLIMIT_NOFILE, raised)
+            with contextlib.suppress(ChildProcessError):  # the C library waits for what could not be executed
                 os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT)
-                self.wall = clock() - start
-                with self.reading:
-                    _, *self.ended = os.wait4(self.pid, 0)  # some components count children that were waited for
-                    self.last = self.counters.stop()
-            finally:
-                self.counters.close()
+            self.wall = time.monotonic_ns() - self.start
+            gate.check()
+            with self.reading:
+                _, *self.ended = os.wait4(self.pid, 0)  # some components count children that were waited for
+                self.last = self.counters.stop()
+                self.left = len(living())
         except BaseException as error:
             self.failure = error
         finally:
@@ -172,7 +163,7 @@ class Command:
     def _take(self, begin: float, tick: bool) -> None:
         """A reading while the command runs."""
         with self.reading:
-            if self.pid and not self.last:
+            if not self.last:
                 read = tuple(self.counters.read())
                 elapsed = round((time.monotonic() - begin) * 1e9)
                 self.wire.send(("reading", time.time_ns(), elapsed, tick, False, read))
@@ -189,11 +180,7 @@ class Command:
 
     def _end(self, why: str) -> None:
         """SIGTERM for the command and all that it started, SIGKILL after the grace for what is left of it."""
-        while not self.pid and self.failure is None:
-            time.sleep(0.001)
         self.why = why
-        if not self.pid:
-            return
         deadline = time.monotonic() + GRACE
         for signal_number in (signal.SIGTERM, signal.SIGCONT):
             self._tell(signal_number)
@@ -241,14 +228,6 @@ def _processes() -> Iterator[tuple[int, int]]:
 def _kill(function: Any, target: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         function(target, number)
-
-
-def _close_on_exec() -> None:
-    """Keep the command from inheriting files of ours: PAPI opens its counters without PERF_FLAG_FD_CLOEXEC."""
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2:
-            with contextlib.suppress(OSError):  # the folder that was just listed
-                os.set_inheritable(int(name), False)
 
 
 def _serve(wire: Wire) -> Iterable[Frame]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import fcntl
 import os
 import platform
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from perfcore_collect_papi import failure
 from perfcore_collect_papi.failure import PapiFailure
@@ -46,6 +47,11 @@ class SoftwareSet:
     """Counters of a thread, or of this one and all that it starts. With `on_exec` nothing is counted until a child
     executes a program, and this thread never is; `start` does nothing then."""
 
+    source = "software"
+    multiplex = False
+    forced = ""
+    papi_version: str | None = None
+
     def __init__(
         self,
         events: Sequence[str],
@@ -59,6 +65,8 @@ class SoftwareSet:
         self.events = tuple(events)
         self.cpu = cpu
         self.pid = pid
+        self.inherit = inherit
+        self.domain = domain
         self._on_exec = on_exec
         self._process = os.getpid()
         self._running = False
@@ -84,7 +92,7 @@ class SoftwareSet:
             self._running = True
 
     def read(self) -> list[int]:
-        return [value - base for value, base in zip(self._raw(), self._base, strict=True)]
+        return self._since(self._raw())
 
     def stop(self) -> list[int]:
         """The last reading."""
@@ -98,9 +106,9 @@ class SoftwareSet:
 
     def accum(self) -> list[int]:
         """What was counted since the counters were zeroed last; they are zeroed."""
-        values = self.read()
-        self.reset()
-        return values
+        values = self._raw()
+        since, self._base = self._since(values), values
+        return since
 
     def close(self) -> None:
         """Harmless twice. In a fork the numbers of the files may be those of others by now."""
@@ -108,6 +116,9 @@ class SoftwareSet:
             file = self._files.pop()
             if self._process == os.getpid():
                 os.close(file)
+
+    def _since(self, values: list[int]) -> list[int]:
+        return [value - base for value, base in zip(values, self._base, strict=True)]
 
     def _raw(self) -> list[int]:
         return [int.from_bytes(os.read(file, 24)[:8], sys.byteorder) for file in self._files]
@@ -127,6 +138,14 @@ def errors(events: Sequence[str], **options: object) -> dict[str, int]:
         except OSError as error:
             errno_by_event[event] = error.errno or -1
     return errno_by_event
+
+
+def open_files() -> Iterator[int]:
+    """The open files of this process that are counters."""
+    for name in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            if os.readlink(f"/proc/self/fd/{name}") == "anon_inode:[perf_event]":
+                yield int(name)
 
 
 def _open(config: int, flags: int, pid: int, cpu: int) -> int:

@@ -1,8 +1,7 @@
-"""Components of PAPI that need no processor: what the tests build of python_papi has them, the wheel does not.
+"""Components of PAPI that need no processor. The wheel of python_papi has none of them; `.ci/papi` builds one that has,
+and `.ci/run` does so before the tests:
 
-    PAPI_COMPONENTS="io net stealtime example appio" \\
-        pip install --no-deps --no-binary python_papi --target FOLDER python_papi==6.0.0.2
-    PERFCORE_TEST_PAPI=FOLDER pytest plugins/collect-papi
+    PERFCORE_TEST_PAPI=$(.ci/papi) pytest plugins/collect-papi
 """
 
 from __future__ import annotations
@@ -15,8 +14,9 @@ from pathlib import Path
 import pytest
 
 BUILT = os.environ.get("PERFCORE_TEST_PAPI")
+REFUSED = os.environ.get("PERFCORE_TEST_PAPI_REFUSED", "$PERFCORE_TEST_PAPI is not set")
 pytestmark = pytest.mark.skipif(
-    not BUILT, reason="$PERFCORE_TEST_PAPI names no python_papi that was built with the components io and example"
+    not BUILT, reason=f"there is no python_papi with the components io and example (.ci/papi builds one): {REFUSED}"
 )
 
 COLLECTING = """

@@ -147,8 +147,18 @@ def test_a_command_that_never_ends_is_ended_with_all_it_started(measure: Measure
 
 
 def test_processes_left_behind_live_and_nobody_waits_for_them(measure: Measure, marker: str) -> None:
-    measure("sh", "-c", f"sleep {marker} & setsid sleep {marker} & echo started >&2", event=KERNEL)
+    measured = measure("sh", "-c", f"sleep {marker} & setsid sleep {marker} & echo started >&2", event=KERNEL)
     assert eventually(lambda: len(living(marker)) == 2)
+    assert measured.session.sampling["cut_off"] == 2
+    assert any(
+        "2 processes that the command started went on when it ended, in 1 run" in n for n in measured.session.notes
+    )
+
+
+def test_nothing_is_cut_off_of_a_command_that_waits(measure: Measure) -> None:
+    measured = measure("sh", "-c", "true & true & wait", event=KERNEL, runs=2)
+    assert measured.session.sampling["cut_off"] == 0
+    assert not any("cut off" in note for note in measured.session.notes)
 
 
 def test_a_command_that_says_much_fills_nothing(measure: Measure, tmp_path: Path) -> None:
@@ -346,3 +356,18 @@ def test_what_a_running_process_starts_is_counted_too(measure: Measure, tmp_path
         os.write(feeding, b"\n")
     os.close(feeding)
     assert totals(measured)["task-clock"] >= 0.2e9
+
+
+def test_the_clock_of_each_run_is_recorded(tmp_path: Path) -> None:
+    """From files as the kernel writes them; most virtual machines have none."""
+    folder = tmp_path / "sys/devices/system/cpu"
+    for name, text in (("cpufreq/policy0/scaling_cur_freq", "2000000"), ("cpufreq/boost", "1")):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"{text}\n")
+    collector = PapiCollector(PapiSettings(event=KERNEL))
+    collector.root = tmp_path
+    with Measuring(collector, Job(argv=("true",), cmd="true", cwd=tmp_path)) as measuring:
+        measuring.run(warmup=True)
+        measuring.run()
+    (row,) = measuring.profile.tables["clock"].iter_rows()
+    assert (row["frequency"], row["governor"], row["turbo"]) == (2_000_000_000, None, True)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from perfcore_collect_papi import derived
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
@@ -49,3 +51,19 @@ def test_rates_use_the_time_of_the_command() -> None:
 
 def test_every_ratio_has_a_unique_meaning() -> None:
     assert len({(ratio.name, ratio.above, ratio.below) for ratio in derived.RATIOS}) == len(derived.RATIOS)
+
+
+COUNT = st.integers(0, 3)
+EVENTS = ("PAPI_TOT_INS", "PAPI_TOT_CYC", "PAPI_BR_MSP", "PAPI_BR_INS", "PAPI_BR_CN", "PAPI_L1_DCM")
+
+
+@given(st.lists(st.fixed_dictionaries(dict.fromkeys(EVENTS, COUNT)), max_size=5))
+def test_many_runs_at_once_give_what_each_gives(runs: list[dict[str, int]]) -> None:
+    sets = [EVENTS]
+    each = {(name, run, value) for run, counts in enumerate(runs) for name, value in derived.ratios(sets, counts)}
+    columns = {event: [counts[event] for counts in runs] for event in EVENTS}
+    at_once = [
+        (name, *pair) for name, of, values in derived.by_run(sets, columns) for pair in zip(of, values, strict=True)
+    ]
+    assert len(at_once) == len(each)
+    assert set(at_once) == each

@@ -6,6 +6,7 @@ import errno
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from perfcore_collect_papi import diagnosis
 from perfcore_collect_papi.diagnosis import Machine, Probed
@@ -176,6 +177,32 @@ def test_facts_are_read_from_the_system(tmp_path: Path) -> None:
     assert machine.units == ("armv8_cortex_a53", "cpu_atom", "cpu_core")
     assert (machine.vendor, machine.family, machine.model) == ("GenuineIntel", 6, 143)
     assert hostile.unsafe(machine.name) == set()
+
+
+ARM = "processor\t: {}\nBogoMIPS\t: 50.00\nCPU implementer\t: {}\nCPU architecture: 8\nCPU part\t: {}\n"
+
+
+@pytest.mark.parametrize(
+    ("cores", "vendor", "name"),
+    [
+        ([("0x41", "0xd0c")] * 2, "ARM", "ARM Neoverse-N1"),
+        ([("0x41", "0xd03"), ("0x41", "0xd08"), ("0x41", "0xd08")], "ARM", "ARM Cortex-A53, ARM Cortex-A72"),
+        ([("0x46", "0x001")], "Fujitsu", "Fujitsu A64FX"),
+        ([("0x41", "0xfff")], "ARM", "ARM part 0xfff"),
+        ([("0x99", "what")], "implementer 0x99", "implementer 0x99 without a part"),
+    ],
+)
+def test_an_arm_processor_is_named(tmp_path: Path, cores: list[tuple[str, str]], vendor: str, name: str) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/cpuinfo").write_text("\n".join(ARM.format(number, *core) for number, core in enumerate(cores)))
+    (tmp_path / "sys/bus/event_source/devices/armv8_pmuv3_0").mkdir(parents=True)
+    machine = diagnosis.machine(tmp_path)
+    assert (machine.vendor, machine.name, machine.cpu, machine.family) == (vendor, name, name, None)
+    cause = diagnosis.cause(attrs.evolve(machine, paranoid=2), probed(-25, components=component(-4)), EVENTS)
+    assert cause is not None
+    assert cause.id == "newer-cpu"
+    assert f"this CPU ({name}) is not known to the PAPI 6.0.0.1 inside python_papi" in cause.text
+    assert "Cascade Lake" not in cause.text
 
 
 def test_a_system_that_tells_nothing_is_no_error(tmp_path: Path) -> None:

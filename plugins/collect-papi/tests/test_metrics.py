@@ -123,6 +123,38 @@ def test_timestamps_are_unique_and_rise() -> None:
     assert metrics.latest_cpu == 3
 
 
+def test_elapsed_time_is_that_of_a_clock_that_is_never_set() -> None:
+    metrics = Metrics()
+    metrics.start(timestamp=5_000, moment=100)
+    first = metrics.read(0, {"A": 1}, timestamp=9_000, moment=130)
+    back = metrics.read(0, {"A": 2}, timestamp=2_000, moment=170)
+    metrics.reset(moment=180)
+    assert (metrics.elapsed(first), metrics.elapsed(back)) == (30, 70)
+    again = Metrics.replay(metrics.journal)
+    assert again.journal == metrics.journal
+    assert again.elapsed(back) == 70
+    metrics.stop(0, {"A": 3}, moment=200)
+    metrics.start(moment=1_000)
+    later = metrics.read(0, {"A": 1}, moment=1_001)
+    assert (metrics.elapsed(first), metrics.elapsed(later)) == (30, 1)
+    with pytest.raises(PapiFailure, match="has no reading at 7"):
+        metrics.elapsed(7)
+
+
+def test_events_of_a_set_that_is_started_again_with_others_stay() -> None:
+    """Each event has its own latest reading, and begins anew when it is read again itself."""
+    metrics = perform(Metrics(), "READ0 100; STOP1 150; START")
+    metrics.read(0, {"B": 7})
+    assert (metrics.value("A"), metrics.value("A", 0), metrics.value("A", 1)) == (150, 100, 50)
+    assert (metrics.value("B"), metrics.events) == (7, ("A", "B"))
+    metrics.stop(0, {"B": 9})
+    metrics.start()
+    metrics.accum(0, {"A": 5})
+    assert metrics.entries("B", 0) is not None
+    assert metrics.value("B") == 9
+    assert metrics.by_cpu("B") == {0: 9}
+
+
 def test_two_permanent_readings_at_the_same_time_are_two() -> None:
     metrics = Metrics()
     metrics.start()

@@ -177,6 +177,22 @@ class TestWithoutProcessor:
         assert totals(measured)["task-clock"] > 0
         assert any("no hardware counters" in note for note in measured.session.notes)
 
+    @pytest.mark.parametrize(
+        ("event", "near"),
+        [("PAPI_TOT_INZ", "near: PAPI_TOT_INS"), ("io:::wchar_", "perf papi events"), ("CYCLEZ", "perf papi events")],
+    )
+    def test_a_fallback_takes_nothing_for_an_event_that_is_not_known(
+        self, measure: Measure, tmp_path: Path, event: str, near: str
+    ) -> None:
+        with pytest.raises(PluginError, match=f"there is no event {event}, so that nothing is counted") as caught:
+            measure("touch", "ran", fallback=True, event=("PAPI_TOT_INS", event))
+        assert near in (caught.value.hint or "")
+        assert not (tmp_path / "ran").exists()
+
+    def test_native_events_of_a_processor_that_is_not_here_have_a_fallback(self, measure: Measure) -> None:
+        measured = measure("true", fallback=True, event=("skl::INST_RETIRED",))
+        assert any("instead of skl::INST_RETIRED" in note for note in measured.session.notes)
+
     def test_events_of_the_kernel_are_kept_in_a_fallback(self, measure: Measure) -> None:
         measured = measure("true", fallback=True, event=("PAPI_TOT_INS", "major-faults"))
         assert measured.resources.names[2] == "major-faults"

@@ -169,6 +169,40 @@ def test_a_profile_has_a_run_for_each_pass() -> None:
     assert survives_storing(profile)
 
 
+def calls_of_profile(passes: int) -> int:
+    """How many functions are called to make the profile of a region that was passed so often."""
+    burning, calls = counted(), 0
+    with burning:
+        pass
+    burning._taken.extend(burning._taken * (passes - 1))
+
+    def count(frame: Any, event: str, argument: Any) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        profile = burning.profile
+    finally:
+        sys.setprofile(None)
+    assert profile.tables["resources"].rows == profile.tables["runs"].rows == passes
+    return calls
+
+
+def test_the_profile_of_many_passes_takes_no_more_for_each() -> None:
+    """A region may be passed 200,000 times: its profile is made column by column."""
+    calls_of_profile(10)
+    few, more, many = (calls_of_profile(passes) for passes in (1_000, 2_000, 20_000))
+    assert more - few <= 5 * 1_000
+    assert many - few <= 5 * 19_000
+
+
+def test_a_region_that_was_never_passed_has_an_empty_profile() -> None:
+    profile = counted().profile
+    assert {profile.tables[name].rows for name in ("resources", "runs", "derived")} == {0}
+    assert [column.name for column in profile.tables["resources"].columns] == ["run", "region", "cpu", *KERNEL, "wall"]
+
+
 def test_a_profile_can_be_kept_as_a_pending_one(project: Project) -> None:
     burning = counted(name="parse\x1b[2J<b>")
     with burning:

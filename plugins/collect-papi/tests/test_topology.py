@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from perfcore_collect_papi import topology
-from perfcore_collect_papi.topology import Cpu
+from perfcore_collect_papi.topology import Cpu, Part
 from perfcore_testing import hostile
 
 from perfcore.errors import PerfError
@@ -20,8 +21,8 @@ HWLOC_2 = """<?xml version="1.0" encoding="UTF-8"?>
 <topology version="2.0">
  <object type="Machine" os_index="0">
   <object type="Package" os_index="1">
-   <object type="L3Cache">
-    <object type="NUMANode" os_index="3"/>
+   <object type="L3Cache" cache_size="33554432">
+    <object type="NUMANode" os_index="3" local_memory="8589934592"/>
     <object type="L2Cache"><object type="L1Cache"><object type="L1iCache"><object type="Core" os_index="7">
       <object type="PU" os_index="0"/><object type="PU" os_index="2"/>
     </object></object></object></object>
@@ -51,16 +52,18 @@ def test_of_a_system_with_two_kinds_of_cores(tmp_path: Path) -> None:
         for index, (level, kind, shared) in enumerate(
             (("1", "Data", "0-1"), ("1", "Instruction", "0-1"), ("2", "Unified", "0-1"), ("3", "Unified", "0-1,4"))
         ):
-            for name, text in (("level", level), ("type", kind), ("shared_cpu_list", shared)):
+            for name, text in (("level", level), ("type", kind), ("shared_cpu_list", shared), ("size", "512K")):
                 write(folder / f"cache/index{index}" / name, text)
     write(system / "node/node0/cpulist", "0-1")
     write(system / "node/node1/cpulist", "4")
+    write(system / "node/node1/meminfo", "Node 1 MemTotal:       2048 kB\nNode 1 MemFree: 1 kB")
     write(tmp_path / "sys/bus/event_source/devices/cpu_core/cpus", "0-1")
     write(tmp_path / "sys/bus/event_source/devices/cpu_atom/cpus", "4")
     first, _, last = topology.of_system(tmp_path)
-    assert first == Cpu(
-        cpu=0, core=0, die=0, package=0, numa=0, l1d="0-1", l1i="0-1", l2="0-1", l3="0-1,4", kind="performance"
-    )
+    places = {"core": 0, "die": 0, "package": 0, "numa": 0, "l1d": "0-1", "l1i": "0-1", "l2": "0-1", "l3": "0-1,4"}
+    sizes = dict.fromkeys(("l1d_size", "l1i_size", "l2_size", "l3_size"), 512 << 10)
+    assert attrs.asdict(first) == {"cpu": 0, **places, "kind": "performance", **sizes, "numa_memory": None}
+    assert last.numa_memory == 2 << 20
     assert (last.cpu, last.core, last.die, last.numa, last.kind) == (4, 2, 1, 1, "efficiency")
 
 
@@ -82,14 +85,41 @@ def test_what_is_not_known_is_missing(tmp_path: Path) -> None:
 def test_of_a_file_of_hwloc_2(tmp_path: Path) -> None:
     write(tmp_path / "two.xml", HWLOC_2)
     first, second, third = topology.of_file(tmp_path / "two.xml")
-    assert first == Cpu(cpu=0, core=7, package=1, numa=3, l1d="0,2", l1i="0,2", l2="0,2", l3="0-2")
-    assert second == Cpu(cpu=1, core=8, package=1, numa=3, l2="1", l3="0-2")
+    sizes: dict[str, Any] = {"l3_size": 32 << 20, "numa_memory": 8 << 30}
+    assert first == Cpu(cpu=0, core=7, package=1, numa=3, l1d="0,2", l1i="0,2", l2="0,2", l3="0-2", **sizes)
+    assert second == Cpu(cpu=1, core=8, package=1, numa=3, l2="1", l3="0-2", **sizes)
+    assert topology.parts((first, second, third), "l3") == (Part(level="l3", cpus=(0, 1, 2), size=32 << 20),)
+    assert [part.cpus for part in topology.parts((first, second, third), "core")] == [(0, 2), (1,)]
+    assert topology.parts((first, second, third), "numa")[0].size == 8 << 30
+    assert [part.cpus for part in topology.parts((first, second), "l1d")] == [(0,)]
     assert third == attrs.evolve(first, cpu=2)
 
 
 def test_of_a_file_of_hwloc_1(tmp_path: Path) -> None:
     write(tmp_path / "one.xml", HWLOC_1)
     assert topology.of_file(tmp_path / "one.xml") == (Cpu(cpu=5, core=4, package=0, numa=1, l1d="5", l1i="5", l3="5"),)
+
+
+def package(number: str, cpu: int, type: str = "Package") -> str:
+    core = f'<object type="Core"><object type="PU" os_index="{cpu}"/></object>'
+    return f'<object type="{type}"{number}>{core}</object>'
+
+
+@pytest.mark.parametrize(
+    ("numbers", "packages"),
+    [(("", ""), [0, 1]), ((' os_index="4"', ' os_index="2"'), [4, 2]), ((' os_index="1"', ""), [0, 1])],
+)
+def test_parts_without_numbers_are_numbered_in_their_order(
+    tmp_path: Path, numbers: tuple[str, str], packages: list[int]
+) -> None:
+    """As `lstopo` writes them in virtual machines and on ARM boards. Hardware threads always have theirs."""
+    for type in ("Package", "Socket"):
+        objects = "".join(package(number, cpu, type) for cpu, number in enumerate(numbers))
+        write(tmp_path / "vm.xml", f'<topology><object type="Machine">{objects}</object></topology>')
+        assert [(cpu.cpu, cpu.package, cpu.core) for cpu in topology.of_file(tmp_path / "vm.xml")] == [
+            (0, packages[0], 0),
+            (1, packages[1], 1),
+        ]
 
 
 BOMB = '<!DOCTYPE t [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]><topology><object type="PU" os_index="0"/></topology>'

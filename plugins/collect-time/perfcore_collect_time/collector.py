@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
     from perfcore.programs.command import Spec
+    from perfcore_collect_time.clock import ClockReader
     from perfcore_collect_time.launcher import Helper, Result
     from perfcore_collect_time.machine import Frequency, Snapshot
 
@@ -95,6 +96,7 @@ class _State:
     helper: Helper
     before: Snapshot
     frequency: Frequency
+    clock: ClockReader
     keys: dict[str, int] = attrs.field(factory=dict)
     tally: Tally = attrs.field(factory=Tally)
     closed: bool = False
@@ -104,6 +106,7 @@ class TimeCollector:
     """Measures CPU time, wall time, peak memory, switches, faults and the wait for a CPU of every run. On Linux."""
 
     Settings = TimeSettings
+    root = Path("/")  # where the clock of the CPUs is read below
 
     def __init__(self, settings: TimeSettings | None = None) -> None:
         self.settings = settings or TimeSettings()
@@ -116,11 +119,18 @@ class TimeCollector:
             raise PluginError("it measures on Linux only", hint="collect with another collector")
         from perfcore.programs import command
         from perfcore_collect_time import launcher, machine
+        from perfcore_collect_time.clock import ClockReader
 
         command.check(job)
         helper = launcher.lease()
         try:
-            state = _State(job=job, helper=helper, before=machine.snapshot(), frequency=machine.frequency())
+            state = _State(
+                job=job,
+                helper=helper,
+                before=machine.snapshot(),
+                frequency=machine.frequency(),
+                clock=ClockReader(self.root),
+            )
             if not self.settings.setup:
                 self._key(state, "run")
         except BaseException:
@@ -134,6 +144,7 @@ class TimeCollector:
         try:
             self._side_step(state, "setup", run)
             result = self._measure(state, run)
+            state.clock.record(session, run)
         except BaseException:
             with contextlib.suppress(PerfError):
                 self._side_step(state, "cleanup", run)

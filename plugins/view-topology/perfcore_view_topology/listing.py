@@ -39,7 +39,7 @@ def write_moved(scene: Scene, drawing: Pen) -> None:
 
 
 def _told(moved: Moved) -> list[list[str]]:
-    rows = [[f"{moved.words}: {words.share(moved.share)} moved"]]
+    rows = [[f"{moved.words}: {moved.told}"]]
     changed = [shift for shift in moved.shifts if shift.before != shift.after]
     if moved.level in _FINE and len(moved.shifts) > DETAILED:
         return rows

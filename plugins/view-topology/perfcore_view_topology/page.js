@@ -445,8 +445,8 @@ function start(data) {
     $("moved").tHead.replaceChildren(head);
     const { changes } = palette();
     const farthest = Math.max(...moved.flatMap(({ shifts }) => shifts.map(([, before, after]) => Math.abs(after - before))));
-    $("moved").tBodies[0].replaceChildren(...moved.flatMap(({ level, share, shifts }) => {
-      const title = around("tr", "", element("th", `${level}: ${percent(share)} moved`, { scope: "rowgroup", colSpan: 5 }));
+    $("moved").tBodies[0].replaceChildren(...moved.flatMap(({ level, told, shifts }) => {
+      const title = around("tr", "", element("th", `${level}: ${told}`, { scope: "rowgroup", colSpan: 5 }));
       const largest = [...shifts].filter((shift) => shift[1] !== shift[2]).sort((a, b) => Math.abs(b[2] - b[1]) - Math.abs(a[2] - a[1])).slice(0, 12);
       const rows = shifts.filter((shift) => largest.includes(shift)).map(([part, before, after]) => {
         const bar = around("span", "bar", element("i"));

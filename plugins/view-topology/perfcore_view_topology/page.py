@@ -82,7 +82,7 @@ def _metric(scene: Scene, metric: Metric) -> dict[str, Any]:
 
 def _moved(moved: Moved) -> dict[str, Any]:
     shifts = [[shift.part, _rounded(shift.before), _rounded(shift.after)] for shift in moved.shifts]
-    return {"level": moved.words, "share": _rounded(moved.share), "shifts": shifts}
+    return {"level": moved.words, "told": moved.told, "shifts": shifts}
 
 
 def _side(side: Side, scene: Scene, word: str) -> dict[str, Any]:

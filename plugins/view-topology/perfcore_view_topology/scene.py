@@ -8,6 +8,7 @@ import attrs
 
 from perfcore.errors import NotFoundError, PerfError, UsageError, nearest
 from perfcore.text import clip, plural, printable
+from perfcore_view_topology import words
 from perfcore_view_topology.machine import LEVELS, PLURALS, listed, machine
 from perfcore_view_topology.readings import NO_CPU, readings
 
@@ -77,11 +78,19 @@ class Shift:
 
 @attrs.frozen
 class Moved:
-    """What share of a metric is in another part of a level than it was, and by part."""
+    """What share of a metric is in another part of a level than it was, and by part. Where one part only grew, nothing
+    has moved, although all shares change. `grown` is the target's total over the baseline's."""
 
     level: str
     share: float
     shifts: tuple[Shift, ...]
+    grown: float = 1.0
+
+    @property
+    def told(self) -> str:
+        if round(self.share, 3) or all(shift.before == shift.after for shift in self.shifts):
+            return f"{words.share(self.share)} moved"
+        return f"nothing moved, there is {'more' if self.grown > 1 else 'less'} of it"
 
     @property
     def words(self) -> str:
@@ -201,8 +210,17 @@ def _moved(sides: Sequence[Side], metric: str, level: str) -> Moved | None:
     shifts = tuple(
         Shift(component, before.get(component, 0.0), after.get(component, 0.0)) for component in {**before, **after}
     )
-    # Half of the sum of all differences of shares, the distance of total variation: what came is what went.
-    return Moved(level, sum(max(0.0, shift.after - shift.before) for shift in shifts), shifts)
+    totals = [_total(side, metric) for side in sides]
+    if min(totals) <= 0:
+        return Moved(level, sum(max(0.0, shift.after - shift.before) for shift in shifts), shifts)
+    changes = [shift.after * totals[1] - shift.before * totals[0] for shift in shifts]
+    came, went = sum(max(0.0, change) for change in changes), sum(max(0.0, -change) for change in changes)
+    return Moved(level, min(came, went) / min(totals), shifts, totals[1] / totals[0])
+
+
+def _total(side: Side, metric: str) -> float:
+    everything = side.reading(metric, (*side.machine.cpus, *side.unknown))
+    return everything.value if everything else 0.0
 
 
 def _shares(side: Side, metric: str, level: str) -> dict[str, float]:

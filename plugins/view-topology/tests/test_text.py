@@ -13,6 +13,7 @@ from perfcore_view_topology import TopologySettings, TopologyView
 
 from perfcore.errors import PerfError, UsageError
 from perfcore.model import Profile
+from perfcore.profile.table import TableBuilder
 from perfcore.text import width
 
 
@@ -109,6 +110,34 @@ def test_two_profiles_stand_beside_each_other(machines: Any) -> None:
     assert packages[2].split()[:4] == ["package", "1", "0", "%"]
     assert packages[2].split()[-1].startswith("+")
     assert output.lines[-5].split() == ["CPU", "package", "core", "baseline", "target", "change"]
+
+
+def with_counts(plain: Any, factors: dict[int, int]) -> Any:
+    """The profile with task-clock multiplied on some CPUs."""
+    resources = plain.tables["resources"]
+    rows = [{**row, "task-clock": row["task-clock"] * factors.get(row["cpu"], 1)} for row in resources.iter_rows()]
+    builder = TableBuilder("resources", [column.spec for column in resources.columns])
+    for row in rows:
+        builder.add(**row)
+    return plain.replace_tables(resources=builder.build())
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ({}, {1: 3}, "threads: nothing moved, there is more of it"),
+        ({1: 3}, {}, "threads: nothing moved, there is less of it"),
+        ({}, {0: 5, 1: 5}, "threads: 0 % moved"),
+        ({0: 0}, {1: 0}, "threads: 100 % moved"),
+    ],
+)
+def test_work_that_was_added_has_not_moved(
+    machines: Any, before: dict[int, int], after: dict[int, int], told: str
+) -> None:
+    """Shares change on every CPU when one gets more to do."""
+    plain = machines.counted(machines.regular(packages=1, cores=2), [0, 1])
+    output = shown(with_counts(plain, before), with_counts(plain, after), metric="task-clock")
+    assert told in output.lines
 
 
 def test_two_machines_are_not_compared_thread_by_thread(machines: Any) -> None:
