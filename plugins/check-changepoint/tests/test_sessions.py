@@ -56,7 +56,7 @@ def _place(change: Change) -> int:
 def test_what_the_machine_did_between_sessions_is_no_change() -> None:
     """Measured in stretches it is one at most places where two of them meet."""
     stretches = [_scan(_measured(STRETCHES, seed)) for seed in range(12)]
-    assert sum(map(len, stretches)) >= 18
+    assert sum(map(len, stretches)) >= 14
     assert {64 * round(_place(change) / 64) for some in stretches for change in some} == {64, 128, 192}
     assert sum(len(_scan(_measured(TURNS, seed))) for seed in range(12)) <= 1
 
