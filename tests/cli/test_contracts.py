@@ -109,7 +109,7 @@ def test_what_a_contract_allows_fails_nothing(here: Here) -> None:
     (change,) = _check(here, "time may grow 25 %").values()
     assert change["kind"] == "same"
     lines = here.perf("check", "--threshold", "0.01").lines
-    allowed = "0 regressions, 0 improvements, 0 unchanged, 1 allowed by a contract"
+    allowed = "0 regressions, 0 improvements, 0 unchanged, 1 other metric worse, 1 allowed by a contract"
     assert lines[-1] == f"1 comparison: {allowed}; 1 contract: 0 broken"
     assert [line.split()[0] for line in lines[1:] if line.strip()] == ["slower", "kept", "1"]
 
@@ -117,7 +117,10 @@ def test_what_a_contract_allows_fails_nothing(here: Here) -> None:
 def test_a_contract_takes_nothing_but_degradations_from_what_decides(history: Here) -> None:
     history.write(".perfcontract.yml", "parse: [time may grow 25 %]\n")
     lines = history.perf("check", "--threshold", "0.01").lines
-    assert lines[-1] == "1 comparison: 0 regressions, 1 improvement, 0 unchanged; 1 contract: 0 broken"
+    assert (
+        lines[-1]
+        == "1 comparison: 0 regressions, 1 improvement, 0 unchanged, 1 other metric worse; 1 contract: 0 broken"
+    )
     assert lines[1].startswith("faster")
 
 

@@ -123,7 +123,7 @@ def test_bombs_among_the_objects_are_named_and_disturb_nothing(project: Project)
     for number, write_to in enumerate(OBJECTS.values()):
         write_to(folder / f"{number:038}")
     assert limited(project, "status").code == 0
-    assert limited(project, "tag").code == 0
+    assert limited(project, "tag").code == 4, "what is damaged may have been an index"
     assert limited(project, "gc", "--grace", "0s").code != 0
     done = limited(project, "fsck")
     assert done.code != 0, done

@@ -11,6 +11,7 @@ import hashlib
 import json
 import math
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -69,7 +70,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
-    many = [_in_one_session(series) for series in many]
+    given, many = many, [_in_one_session(series) for series in many]
     measured = [_measured(series) for series in many]
     located: list[list[LocatedChange]] = [[] for _ in many]
     moved: list[MachineStep] = []
@@ -96,7 +97,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 *_moved(series, parts, moved, settings),
             ]
         )
-        for series, parts, mine in zip(many, measured, located, strict=True)
+        for series, parts, mine in zip(given, measured, located, strict=True)
     ]
 
 
@@ -241,7 +242,9 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
     ]
     undone = None if change.undone is None else versions[located.positions[change.undone]]
+    session = _new_session(series, located)
     parts = [
+        wording.session(session, versions[located.base], versions[located.position]) if session else "",
         description,
         wording.where(span, located.position - located.base - 1),
         wording.strength(change),
@@ -249,7 +252,7 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
     ]
     return Change(
         id=_identity(series, located.environment, located.direction, anchor),
-        kind=_kind(change, series),
+        kind="cannot tell" if session else _kind(change, series),
         metric=series.metric,
         unit=series.unit,
         resource=series.resource,
@@ -270,6 +273,20 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         latest=span[2],
         undone=undone or "",
     )
+
+
+def _new_session(series: Series, located: LocatedChange) -> str:
+    """The session that begins with the new level, if no session measured versions on both sides: then the machine may
+    be all that differs. Sessions of one version each are noise between versions, and decide nothing."""
+    if len(series.sessions) != len(series.versions) or located.change.kind != "level":
+        return ""
+    (start, end), positions = located.span, located.positions
+    before, after = (
+        Counter(name for position in side.tolist() for name, _ in series.sessions[position] if name)
+        for side in (positions[positions < start], positions[positions >= end])
+    )
+    several = max(before.values(), default=0) > 1 and max(after.values(), default=0) > 1
+    return next(iter(after)) if several and before.keys().isdisjoint(after) else ""
 
 
 def _ratios(change: ChangePoint) -> tuple[float | None, float | None, float | None]:

@@ -32,6 +32,13 @@ def where(versions: Sequence[str], unmeasured: int) -> str:
     return f"{text}; {plural(unmeasured, 'version')} before it not measured" if unmeasured else text
 
 
+def session(name: str, before: str, after: str) -> str:
+    return (
+        f"session {printable(name[:12])} began here and shares no version with those before it, so this may be the "
+        f"machine; to decide: perf compare {short(before)} {short(after)} -- COMMAND"
+    )
+
+
 def strength(change: ChangePoint) -> str:
     return f"evidence {change.gain:.1f} nats, p={change.p_value:.2g}"
 

@@ -50,7 +50,8 @@ for page in range(pages):
 def test_threads_and_children_are_counted(python: Measure, tmp_path: Path) -> None:
     """As much as the command says it took, and a little for its start and end."""
     counted = totals(python(TREE, event=("task-clock",), domain="all"))
-    assert counted["task-clock"] / 1e9 == pytest.approx(float((tmp_path / "used").read_text()), rel=0.02)
+    # A thread or child that was left out would be a quarter of it; under load the two clocks differ by up to 3 %.
+    assert counted["task-clock"] / 1e9 == pytest.approx(float((tmp_path / "used").read_text()), rel=0.06)
 
 
 def test_pages_are_counted_one_by_one(python: Measure) -> None:

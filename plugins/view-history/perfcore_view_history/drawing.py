@@ -19,7 +19,7 @@ _NARROWEST, _WIDEST = 20, 100
 _INDENT = "  "
 _SUBJECT = 50  # as git recommends for the subject of a commit
 _SHORT = 10  # digits of a version's id in a `Change`
-_MARKS = {"degradation": "^", "optimization": "v", "variance": "~", "machine": "|"}
+_MARKS = {"degradation": "^", "optimization": "v", "variance": "~", "machine": "|", "cannot tell": "?"}
 _RED, _GREEN, _BOLD = "31", "32", "1"
 _COLORS = {"degradation": _RED, "optimization": _GREEN}
 
