@@ -15,6 +15,6 @@ STRIDE = 3
 def test_every_truncation_and_every_flipped_bit_is_noticed(torture: Callable[..., Any]) -> None:
     done = torture("damage.py", STRIDE, 5)
     assert len(done["swept"]) == 7
-    assert all(sweep["tried"] > 200 for sweep in done["swept"].values()), done
+    assert all(sweep["tried"] > 150 for sweep in done["swept"].values()), done  # a list of one note is 52 bytes long
     assert all(sweep["carry nothing"] * 20 < sweep["tried"] for sweep in done["swept"].values()), done
     assert all(ran > 60 for ran in done["commands"].values())

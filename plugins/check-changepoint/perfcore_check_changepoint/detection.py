@@ -18,7 +18,7 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Point, Runs
 from perfcore_check_changepoint.series import read
 
-# A window is settled up to HINDSIGHT points before its end: a point is looked at less than twice on average.
+# A window is settled up to HINDSIGHT points before its end: a point is partitioned less than twice on average.
 WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees

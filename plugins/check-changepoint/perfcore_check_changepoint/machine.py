@@ -2,7 +2,7 @@
 
 The machine is a weighted mean over the series in which those that lie far off count for little (Huber, 1964, Annals of
 Mathematical Statistics 35(1)), so that changes of code in a minority of them stay out of it. Shares come from
-differences of neighbouring versions, which a change of the code touches once only. Levels come from cutting up the
+differences of neighbouring versions, which a change of the code touches once only. Levels come from a partition of the
 series without the machine; they in turn sharpen the machine's part, and so all of it is done a few times.
 
 A step of that mean is the machine's where the median of the steps of all series, of those that stayed as well, is at
@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from perfcore_check_changepoint import detection, model
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.posterior import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median, read
 

@@ -12,7 +12,7 @@ import math
 import attrs
 import numpy as np
 
-from perfcore_check_changepoint.posterior import Floats
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.series import NORMAL, distinct, median
 
 _STRAY = 0.03  # share of values that may come from anywhere

@@ -275,10 +275,19 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
     )
 
 
+# The most that a machine is assumed to move from one session to the next: what the check `pair` assumes of runs that
+# were not interleaved.
+_DRIFT = 0.1
+
+
 def _new_session(series: Series, located: LocatedChange) -> str:
     """The session that begins with the new level, if no session measured versions on both sides: then the machine may
-    be all that differs. Sessions of one version each are noise between versions, and decide nothing."""
+    be all that differs, unless the step is larger. Sessions of one version each are noise between versions, and decide
+    nothing."""
     if len(series.sessions) != len(series.versions) or located.change.kind != "level":
+        return ""
+    _, low, high = _ratios(located.change)
+    if low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
         return ""
     (start, end), positions = located.span, located.positions
     before, after = (

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from perfcore_check_changepoint.posterior import Floats
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 
 # Beyond these, squares of values leave the range of floats (1e308); they are scaled by a power of two first.
@@ -66,8 +66,6 @@ def read(given: Runs) -> Points | None:
         return None
     origin = _middle(runs)
     flat, power = _relative(runs, origin)
-    middle = median(flat)  # of two middle values, as their sign must not matter
-    flat = flat - middle
     counts = counts[indexes]
     first = np.cumsum(counts) - counts
     point = np.repeat(np.arange(len(indexes)), counts)
@@ -86,7 +84,7 @@ def read(given: Runs) -> Points | None:
         weight=weight,
         centers=centers,
         indexes=indexes,
-        origin=as_float(origin) + _ldexp(middle, power),
+        origin=as_float(origin),
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,

@@ -18,8 +18,8 @@ from statistics import NormalDist
 import attrs
 import numpy as np
 
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.posterior import Floats
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median
 from perfcore_check_changepoint.sizes import p_value

@@ -10,15 +10,14 @@ import attrs
 import numpy as np
 
 from perfcore_check_changepoint.model import Fit
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
-from perfcore_check_changepoint.posterior import Floats
 from perfcore_check_changepoint.series import NORMAL, Points, median
 
 # The trimmed mean with its winsorised variance: K. K. Yuen, 1974, Biometrika 61(1).
 _TRIMMED = 0.2  # share of the points on either side that a level does not follow
 _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
 _ENOUGH = 20  # points whose noise is estimated from themselves alone
-_MEMORY = 0.8  # of noise at most: what has more is a level that wanders
 _BESIDE = 5  # points within which another noise comes with another level
 _LATER = 1000  # changes after which none is undone any more
 _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
@@ -41,11 +40,10 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
     stretches = [flat[start:end] for start, end in pairwise(bounds)]
     levels = [_trimmed_mean(stretch) for stretch in stretches]
     residuals = np.concatenate([stretch - level for stretch, level in zip(stretches, levels, strict=True)])
-    memory = max(fit.memory, _memory(residuals))
     changes = []
     for segment, (gain, earliest, latest) in enumerate(_evidence(fit, bounds)):
         start, index, end = bounds[segment : segment + 3]
-        error = _half_interval(residuals, start, index, end, memory, confidence)
+        error = _half_interval(residuals, start, index, end, fit.memory, confidence)
         size, base = levels[segment + 1] - levels[segment], levels[segment] + trend[index]
         changes.append(
             ChangePoint(
@@ -103,13 +101,6 @@ def _half_interval(left: Floats, start: int, index: int, end: int, memory: float
     squares = float(((winsorised - winsorised.mean()) ** 2).sum()) / max(len(near) - 2, 1)
     variance = squares / (1 - 2 * _TRIMMED) ** 2 * (1 / (index - start) + 1 / (end - index))
     return _student(confidence, freedom) * math.sqrt(variance * (1 + memory) / (1 - memory))
-
-
-def _memory(residuals: Floats) -> float:
-    """How much of a residual the next one inherits: their autocorrelation at lag 1, where outliers count less."""
-    near = np.clip(residuals, -3, 3)
-    power = float(near @ near)
-    return min(max(float(near[1:] @ near[:-1]) / power, 0.0), _MEMORY) if power else 0.0
 
 
 def _student(confidence: float, freedom: int) -> float:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from perfcore_check_changepoint.posterior import Floats
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.series import NORMAL, median
 
 SHORTEST = 10  # points on either side

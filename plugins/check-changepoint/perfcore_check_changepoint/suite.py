@@ -21,8 +21,8 @@ import numpy as np
 
 from perfcore_check_changepoint import detection
 from perfcore_check_changepoint.machine import Common, Moved, common
+from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint, Machine, Suite
-from perfcore_check_changepoint.posterior import Floats
 from perfcore_check_changepoint.runs import Indexes, Point, Runs
 from perfcore_check_changepoint.series import as_float, median, medians
 

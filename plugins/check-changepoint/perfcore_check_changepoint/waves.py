@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from perfcore_check_changepoint.posterior import Floats, stretch_means
+from perfcore_check_changepoint.partition import Floats, stretch_means
 
 FEWEST = 40  # points
 LONGEST = 30.0  # points of a period

@@ -147,19 +147,6 @@ def test_what_comes_and_goes_with_a_period_is_no_change_and_hides_none(period: f
     assert held >= 6
 
 
-def test_a_short_stay_at_another_level_is_no_second_mode_of_the_noise() -> None:
-    """Five versions of three spreads among eighty: noise of two modes, taken at random, explains them as well."""
-    found = [_indexes(history(normal, seed, 85, [(50, 4.0), (56, -4.0)])) for seed in range(20)]
-    assert sum(any(abs(index - 50) <= 3 for index in places) for places in found) >= 18
-
-
-def test_a_staircase_of_close_steps_is_no_slope() -> None:
-    """Five steps of two and a half spreads, twenty versions apart: a line explains them nearly as well."""
-    steps = [(20 * number, 2.5) for number in range(1, 6)]
-    found = [detect(history(normal, seed, 120, steps)) for seed in range(20)]
-    assert sum(bool(_near(changes, place)) for changes in found for place, _ in steps) >= 75
-
-
 def test_a_level_that_came_back_three_times_is_no_wave() -> None:
     """Each as long as it likes."""
     steps = [(20, 5.0), (30, -5.0), (52, 5.0), (68, -5.0), (90, 5.0), (96, -5.0)]
@@ -243,7 +230,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say() -> None:
         changes = [_near(detect(history(noise, seed, 120, [(60, 4.0)])), 60) for seed in range(60)]
         held = [change.low <= 4.0 <= change.high for found in changes for change in found]
         assert len(held) >= 55
-        assert sum(held) >= 0.8 * len(held)
+        assert sum(held) >= 0.83 * len(held)
 
 
 def test_places_are_within_their_range_about_as_often_as_they_say() -> None:

@@ -56,9 +56,24 @@ def _place(change: Change) -> int:
 def test_what_the_machine_did_between_sessions_is_no_change() -> None:
     """Measured in stretches it is one at most places where two of them meet."""
     stretches = [_scan(_measured(STRETCHES, seed)) for seed in range(12)]
-    assert sum(map(len, stretches)) >= 14
+    assert sum(map(len, stretches)) >= 18
     assert {64 * round(_place(change) / 64) for some in stretches for change in some} == {64, 128, 192}
     assert sum(len(_scan(_measured(TURNS, seed))) for seed in range(12)) <= 1
+
+
+def test_a_step_that_no_machine_makes_is_a_change_wherever_a_session_begins() -> None:
+    for seed in range(4):
+        for size, kind in ((0.5, "degradation"), (-0.5, "optimization")):
+            (change,) = _scan(_measured([range(8), range(8, 16)], seed, [(8, size)]))
+            assert (change.kind, _place(change)) == (kind, 8)
+
+
+def test_a_level_with_many_runs_of_little_noise_is_found() -> None:
+    """As of a program that always takes the same, measured by a clock that always errs in the same way."""
+    runs = [[level + run * 7919 % 13 * level / 1000 for run in range(12)] for level in (1e8, 2e8)]
+    for count in (6, 8, 10):
+        (change,) = _scan(series([runs[0]] * count + [runs[1]] * count))
+        assert (change.kind, _place(change)) == ("degradation", count)
 
 
 def test_what_the_code_did_is_found_wherever_it_is_and_with_its_size() -> None:

@@ -146,10 +146,9 @@ def _ratios(suite: Suite) -> dict[int, list[float]]:
     return {number: [c.after / c.before for c in changes] for number, changes in enumerate(suite.changes) if changes}
 
 
-@pytest.mark.parametrize("seed", [1, 2, 4])
+@pytest.mark.parametrize("seed", [1, 2, 3])
 @pytest.mark.parametrize(("slower", "series"), [(3, 10), (4, 10), (3, 7), (2, 6)])
 def test_where_most_series_stay_nothing_is_the_machine(slower: int, series: int, seed: int) -> None:
-    """One seed of thirty has a false change besides, as chance has it."""
     found = detect_many(_small(lambda i, v: 1.2 if i < slower and v >= 12 else 1, series, seed))
     assert _places(found) == {number: [12] for number in range(slower)}
     assert [*_ratios(found).values()] == [[pytest.approx(1.2, abs=0.02)]] * slower

@@ -1,0 +1,49 @@
+"""The partition is the cheapest there is."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from perfcore_check_changepoint.partition import Floats, partition
+
+
+def _by_hand(stay: Floats, move: Floats, penalty: float) -> float:
+    """The least cost over all sequences of levels."""
+    count, levels = stay.shape
+    best = np.inf
+    for path in itertools.product(range(levels), repeat=count):
+        cost = float(move[0, path[0]])
+        for i in range(1, count):
+            moved = float(move[i, path[i]]) + penalty
+            cost += min(float(stay[i, path[i]]), moved) if path[i] == path[i - 1] else moved
+        best = min(best, cost)
+    return best
+
+
+def _cost_of(starts: list[int], levels: list[int], stay: Floats, move: Floats, penalty: float) -> float:
+    bounds = [0, *starts, len(stay)]
+    return sum(
+        float(move[start, level] + stay[start + 1 : end, level].sum()) + penalty * (start > 0)
+        for start, end, level in zip(bounds, bounds[1:], levels, strict=False)
+    )
+
+
+@pytest.mark.parametrize("penalty", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("moving", [False, True])
+def test_no_other_partition_is_cheaper(penalty: float, moving: bool) -> None:
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        stay = random.random((7, 3)) * 2
+        move = random.random((7, 3)) * 2 if moving else stay
+        if moving:
+            stay[0] = move[0]
+        found = partition(stay, move if moving else None, penalty)
+        assert found.cost == pytest.approx(_by_hand(stay, move, penalty))
+        assert _cost_of(found.starts, found.levels, stay, move, penalty) == pytest.approx(found.cost)
+
+
+def test_one_point_has_one_level() -> None:
+    found = partition(np.array([[3.0, 1.0, 2.0]]), None, 5.0)
+    assert (found.starts, found.levels, found.cost) == ([], [1], 1.0)
