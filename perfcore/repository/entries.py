@@ -53,8 +53,8 @@ def unreachable(repository: Repository) -> Iterator[tuple[str, list[Entry]]]:
     remaining: dict[str, list[Entry]] = {}
     for version, entry in everywhere(repository):
         remaining.setdefault(version, []).append(entry)
-    heads = dict.fromkeys((repository.version(), *(branch.head for branch in repository.vcs.walk_major_versions())))
-    for head in heads:
+    heads = [repository.version(), *(branch.head for branch in repository.vcs.walk_major_versions() if branch.head)]
+    for head in dict.fromkeys(heads):
         if not remaining:  # the usual case, after the first branch
             return
         for reached in repository.vcs.walk_minor_versions(head):
