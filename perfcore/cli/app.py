@@ -78,7 +78,8 @@ def options(
     ] = Path(),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     no_plugins: Annotated[
-        bool, typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands of others.")
+        bool,
+        typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands from elsewhere."),
     ] = False,
     version: Annotated[
         bool,

@@ -7,8 +7,7 @@ from typing import Annotated, Optional
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.config.settings import parse_seconds
-from perfcore.errors import UsageError
+from perfcore.cli.options import seconds
 from perfcore.repository.maintenance import remove_garbage
 from perfcore.text import plural, quantity
 
@@ -31,11 +30,7 @@ def gc(
 ) -> None:
     """Remove objects that no version, pending profile or note refers to, once their grace is over."""
     console: Console = ctx.obj
-    try:
-        seconds = parse_seconds(grace) if grace is not None else None
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    result = remove_garbage(console.repository, seconds, dry_run=dry_run)
+    result = remove_garbage(console.repository, seconds("--grace", grace), dry_run=dry_run)
     if as_json:
         console.json(result.as_json())
         return

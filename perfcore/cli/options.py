@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import OptionInfo
 
-from perfcore.config.settings import Option, options_of
+from perfcore.config.settings import Option, options_of, parse_seconds
 from perfcore.errors import PluginError, UsageError, nearest
 from perfcore.plugins.drivers import settings_of
 from perfcore.plugins.installed import PluginInfo
@@ -69,6 +69,14 @@ def variables(settings: Sequence[str]) -> dict[str, str]:
             raise UsageError(f"--env wants NAME=VALUE, got {text!r}")
         environment[name] = value
     return environment
+
+
+def seconds(option: str, text: str | None) -> float | None:
+    """The seconds that an option gives, such as `90`, `500ms` or `2m`; None where it is not given."""
+    try:
+        return None if text is None else parse_seconds(text)
+    except ValueError as error:
+        raise UsageError(f"{option}: {error}") from error
 
 
 def with_options(function: Callable[..., Any], options: Sequence[Option], found: PluginInfo) -> Callable[..., Any]:

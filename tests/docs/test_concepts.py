@@ -6,11 +6,10 @@ import json
 import re
 from pathlib import Path
 
-from perfcore_command_compare.command import UNDECIDED
 from perfcore_testing.project import Project
 
 from perfcore import environment, errors
-from perfcore.analysis.fail_on import NOT_COMPARED
+from perfcore.analysis.fail_on import INCONCLUSIVE, NOT_COMPARED
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
 from perfcore.measure.preparation import DEFAULT_VERSIONS, MAX_VERSIONS
@@ -23,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="
 def test_every_exit_code_is_told() -> None:
     told = {int(code) for code in re.findall(r"^\| (\d+) \|", PAGE, re.MULTILINE)}
     raised = {e.exit_code for e in vars(errors).values() if isinstance(e, type) and issubclass(e, PerfError)}
-    assert told == {0, 1, UNDECIDED, NOT_COMPARED, *raised, INTERNAL}
+    assert told == {0, 1, INCONCLUSIVE, NOT_COMPARED, *raised, INTERNAL}
 
 
 def test_numbers_are_those_of_the_code() -> None:

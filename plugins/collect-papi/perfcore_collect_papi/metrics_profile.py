@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from perfcore.profile.table import Table
     from perfcore_collect_papi.attribution import Counted, PapiMetrics
 
+_run = attrgetter("run")
 ORDER = (RUN, ColumnSpec("snapshot", "i64", role="order"))
 SNAPSHOTS = (*ORDER, ColumnSpec("time", "f64", "s", "order"), ColumnSpec("timestamp", "i64", "ns", "order"))
 PARTS = (ColumnSpec("level", "str"), ColumnSpec("cpus", "str"), ColumnSpec("size", "i64", "B"))
@@ -83,22 +86,23 @@ def _tables(taken: Sequence[Snapshot], choice: Choice, cpus: Sequence[topology.C
     resources = TableBuilder("resources", [*ORDER, ColumnSpec("cpu", "i64"), *values])
     moments, runs = TableBuilder("snapshots", SNAPSHOTS), TableBuilder("runs", RUNS)
     parts, places = TableBuilder("parts", [*ORDER, *PARTS, *values]), TableBuilder("topology", topology.COLUMNS)
+    levels = [(level, part) for level in topology.LEVELS for part in topology.parts(cpus, level)]
     for number, snapshot in enumerate(taken):
         order = {"run": snapshot.run, "snapshot": number}
         moments.add(**order, time=snapshot.elapsed / 1e9, timestamp=snapshot.timestamp)
         for cpu, counts in sorted(snapshot.counts.items()):
             resources.add(**order, cpu=cpu if cpu >= 0 else None, **counts)
-        for level in topology.LEVELS:
-            for part in topology.parts(cpus, level):
-                if counts := total(snapshot.counts, part.cpus):
-                    members = topology.format_list(part.cpus)
-                    parts.add(**order, level=level, cpus=members, size=part.size, **counts)
-    for run in sorted({snapshot.run for snapshot in taken}):
-        started = min(snapshot.timestamp - snapshot.elapsed for snapshot in taken if snapshot.run == run)
+        for level, part in levels:
+            if counts := total(snapshot.counts, part.cpus):
+                members = topology.format_list(part.cpus)
+                parts.add(**order, level=level, cpus=members, size=part.size, **counts)
+    by_run = _by_run(taken)
+    for run, of_run in by_run.items():
+        started = min(snapshot.timestamp - snapshot.elapsed for snapshot in of_run)
         runs.add(run=run, started=started, warmup=False, disturbed=False)
     for hardware_thread in cpus:
         places.add(**attrs.asdict(hardware_thread))
-    computed = _derived(taken, choice)
+    computed = _derived(by_run, choice)
     return {table.name: table.build() for table in (resources, runs, moments, parts, computed, places)}
 
 
@@ -111,12 +115,17 @@ def _clocks(taken: Sequence[Snapshot], clocks: Mapping[int, clock.Clock]) -> dic
     return {clock.TABLE: table.build()} if last else {}
 
 
-def _derived(taken: Sequence[Snapshot], choice: Choice) -> TableBuilder:
+def _by_run(taken: Sequence[Snapshot]) -> dict[int, list[Snapshot]]:
+    """The snapshots of each run, in the order of the runs."""
+    return {run: [*group] for run, group in groupby(sorted(taken, key=_run), key=_run)}
+
+
+def _derived(by_run: Mapping[int, Sequence[Snapshot]], choice: Choice) -> TableBuilder:
     table, sets = TableBuilder("derived", derived.COLUMNS), [group.events for group in choice.groups]
-    for run in sorted({snapshot.run for snapshot in taken}):
+    for run, of_run in by_run.items():
         by_cpu: dict[int, dict[str, int]] = {}
-        for snapshot in taken:
-            for cpu, counts in snapshot.counts.items() if snapshot.run == run else ():
+        for snapshot in of_run:
+            for cpu, counts in snapshot.counts.items():
                 by_cpu[cpu] = total({0: by_cpu.get(cpu, {}), 1: counts}, (0, 1))
         rows: list[tuple[int | None, str, float]]
         rows = [(cpu, *pair) for cpu in sorted(by_cpu) if cpu >= 0 for pair in derived.ratios(sets, by_cpu[cpu])]

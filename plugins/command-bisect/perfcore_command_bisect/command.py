@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from perfcore_command_compare.options import Threshold
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
-from perfcore.cli.options import COMMAND, Cwd, NoBuild, WithCommand, variables
-from perfcore.config.settings import parse_seconds
+from perfcore.cli.options import COMMAND, Cwd, NoBuild, WithCommand, seconds, variables
 from perfcore.errors import UsageError
 from perfcore_command_bisect import engine, report
 from perfcore_command_bisect.journal import CONFIDENCE, MAX_RUNS
@@ -67,16 +67,7 @@ def bisect(
             "--confidence", metavar="P", help=f"The required probability (default: {CONFIDENCE}).", show_default=False
         ),
     ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            min=0,
-            metavar="X",
-            help="The smallest relative change that matters (default: check.threshold, or 0.01).",
-            show_default=False,
-        ),
-    ] = None,
+    threshold: Threshold = None,
     max_runs: Annotated[
         int | None,
         typer.Option("--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after N runs (default: {MAX_RUNS})."),
@@ -131,7 +122,7 @@ def bisect(
         confidence=confidence,
         threshold=threshold,
         max_runs=max_runs,
-        budget=_seconds(budget),
+        budget=seconds("--budget", budget),
         again=again,
         register=register,
         reset=reset,
@@ -179,12 +170,3 @@ def _ends(words: list[str], auto: bool) -> tuple[str, str]:
             f"two versions are wanted, GOOD and BAD, and {named} named", hint="the command stands after `--`"
         )
     return words[0], words[1]
-
-
-def _seconds(budget: str | None) -> float | None:
-    if budget is None:
-        return None
-    try:
-        return parse_seconds(budget)
-    except ValueError as error:
-        raise UsageError(f"--budget: {error}") from error

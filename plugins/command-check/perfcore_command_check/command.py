@@ -14,11 +14,13 @@ from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import parse_thresholds
 from perfcore.analysis.target import CheckTarget
 from perfcore.cli.console import Console, console_of
+from perfcore.cli.options import AsJson
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.text import brief, printable
 from perfcore_command_check import check_table
+from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 
 
@@ -78,24 +80,10 @@ def check(
             help="The smallest relative change that matters, for all metrics or for METRIC: 0.05 is 5 %. Repeatable.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")
-    ] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Print json or a report (junit, sarif, github, markdown) instead of the table.",
-        ),
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    reports: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--report", metavar="NAME=FILE", help="Also write a report to FILE (-: standard output). Repeatable."
-        ),
-    ] = None,
+    verbose: Verbose = False,
+    format: Format = None,
+    as_json: AsJson = False,
+    reports: ReportFiles = None,
     fail_on: Annotated[
         list[str] | None,
         typer.Option(

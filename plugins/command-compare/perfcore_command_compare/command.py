@@ -10,13 +10,13 @@ from typing import Annotated
 
 import attrs
 import typer
+from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
 
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import parse_rules
+from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, WithCommand, variables
-from perfcore.config.settings import parse_seconds
+from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, WithCommand, seconds, variables
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory
@@ -26,10 +26,9 @@ from perfcore.store.lookup import Ref
 from perfcore.text import printable
 from perfcore_command_compare import engine, table
 from perfcore_command_compare.host import Host
+from perfcore_command_compare.options import Threshold
 from perfcore_command_compare.request import Budget, CompareRequest, Program
 from perfcore_command_compare.result import ComparisonResult
-
-SLOWER, UNDECIDED = 1, 8  # exit codes, those of `perf check`
 
 
 def new_app() -> typer.Typer:
@@ -62,16 +61,7 @@ def compare(
             "--metric", "-m", metavar="NAME", help="The metric that decides (default: CPU time, if measured)."
         ),
     ] = None,
-    threshold: Annotated[
-        float | None,
-        typer.Option(
-            "--threshold",
-            min=0,
-            metavar="X",
-            help="The smallest relative change that matters (default: check.threshold, or 0.01).",
-            show_default=False,
-        ),
-    ] = None,
+    threshold: Threshold = None,
     budget: Annotated[
         str,
         typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
@@ -101,22 +91,10 @@ def compare(
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
     ] = None,
     no_build: NoBuild = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")
-    ] = False,
-    format: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="Print json or a report (junit, sarif, github, markdown) instead of the table.",
-        ),
-    ] = None,
+    verbose: Verbose = False,
+    format: Format = None,
     as_json: AsJson = False,
-    reports: Annotated[
-        list[str] | None,
-        typer.Option("--report", metavar="NAME=FILE", help="Also write a report to FILE (-: stdout). Repeatable."),
-    ] = None,
+    reports: ReportFiles = None,
 ) -> None:
     """Say whether B is slower than A: two versions, two programs, or two existing profiles.
 
@@ -127,7 +105,7 @@ def compare(
     words, argv, texts = operands or [], ctx.meta.get(COMMAND), command or []
     _check_threshold(threshold)
     outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
-    limits = Budget(pairs=most, seconds=_seconds(budget))
+    limits = Budget(pairs=most, seconds=seconds("--budget", budget) or 0.0)
     if argv is None and not texts:
         result = _of_profiles(console, words, metric, threshold)
     else:
@@ -150,7 +128,7 @@ def compare(
         result = engine.compare(host, request, console)
     _print(console, result, outputs, verbose=verbose)
     if result.kind in ("degradation", "cannot tell"):
-        raise typer.Exit(SLOWER if result.kind == "degradation" else UNDECIDED)
+        raise typer.Exit(REGRESSED if result.kind == "degradation" else INCONCLUSIVE)
 
 
 def _check_threshold(threshold: float | None) -> None:
@@ -159,13 +137,6 @@ def _check_threshold(threshold: float | None) -> None:
         raise UsageError(
             f"the threshold is {threshold:g}", hint="a threshold is a share such as 0.02 for 2 %, and 0 or more"
         )
-
-
-def _seconds(text: str) -> float:
-    try:
-        return parse_seconds(text)
-    except ValueError as error:
-        raise UsageError(f"--budget: {error}") from error
 
 
 def _of_texts(

@@ -10,11 +10,9 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
-from perfcore.cli.options import Add, AsJson, Continue, Every, ExecutorName, Missing, NoBuild, Since, Version
+from perfcore.cli.options import Add, AsJson, Continue, Every, ExecutorName, Missing, NoBuild, Since, Version, seconds
 from perfcore.cli.summary_table import measure
 from perfcore.config.documents import Source
-from perfcore.config.settings import parse_seconds
-from perfcore.errors import UsageError
 from perfcore.measure.collect_result import SCHEMA
 from perfcore.measure.request import select_versions, working_directory
 from perfcore.text import align, printable
@@ -208,9 +206,5 @@ def _list(console: Console, chosen: Matrix, as_json: bool) -> None:
 
 
 def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dict[str, Any]:
-    try:
-        seconds = parse_seconds(budget) if budget is not None else None
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    limits = {"repeat": repeat, "warmup": warmup, "budget": seconds}
+    limits = {"repeat": repeat, "warmup": warmup, "budget": seconds("--budget", budget)}
     return {key: value for key, value in limits.items() if value is not None}
