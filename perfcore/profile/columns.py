@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 DType = Literal["i64", "u64", "f64", "bool", "str"]
-Role = Literal["value", "dimension", "order"]
+Role = Literal["value", "dimension", "order", "benchmark"]
 Value: TypeAlias = int | float | bool | str | None
 
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
@@ -43,7 +43,8 @@ _BUFFERS: Mapping[tuple[str, int], DType] = {
 @attrs.frozen
 class ColumnSpec:
     """Name, type and meaning of a column: `role` is `value` for a consumed quantity, `dimension` for its location
-    and kind, `order` for its time (run, timestamp). `better` is the direction of an improvement. `exact` declares a
+    and kind, `order` for its time (run, timestamp), `benchmark` for the name and parameters of a benchmark, which is a
+    series of its own (`perfcore.profile.benchmarks`). `better` is the direction of an improvement. `exact` declares a
     deterministic quantity, such as the bytes of a file or the instructions of a simulator: every run of a version
     gives the same value, so one run decides a comparison."""
 

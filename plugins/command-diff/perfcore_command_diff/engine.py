@@ -163,7 +163,7 @@ def _functions(profile: Profile, metric: ColumnSpec) -> list[DiffRow]:
 
 def _rows(resources: Table, metric: ColumnSpec) -> list[DiffRow]:
     sides = {side.format(column.name) for column in resources.values() for side in (BASELINE, TARGET)}
-    dimensions = [c for c in resources.columns if c.role == "dimension" and c.name not in sides]
+    dimensions = [c for c in resources.columns if c.role in ("dimension", "benchmark") and c.name not in sides]
     names = zip(*map(_labels, dimensions), strict=True) if dimensions else [()] * resources.rows
     before, after = (resources[side.format(metric.name)] for side in (BASELINE, TARGET))
     return [

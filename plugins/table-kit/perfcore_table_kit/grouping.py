@@ -1,7 +1,7 @@
 """Rows of several profiles that are about the same, side by side: what sums and differences are made of.
 
-Rows are about the same where all their columns of the role `dimension` are equal; a stack is its path of
-functions and lines, whatever its number. Columns of the role `order` (run, time) are left out.
+Rows are about the same where all their columns of the roles `dimension` and `benchmark` are equal; a stack is its path
+of functions and lines, whatever its number. Columns of the role `order` (run, time) are left out.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def group(profiles: Sequence[Profile]) -> Groups:
     for table in resources[1:]:
         if _shape(table) != _shape(first):
             raise FormatError(f"the profiles have different columns: {_only(first, table)}; {_only(table, first)}")
-    dimensions = tuple(c.spec for c in first.columns if c.role == "dimension")
+    dimensions = tuple(c.spec for c in first.columns if c.role in ("dimension", "benchmark"))
     metrics = tuple(c.spec for c in first.columns if c.role == "value" and c.dtype in ("i64", "u64", "f64"))
     if not metrics:
         raise FormatError("the profiles have no column of values")

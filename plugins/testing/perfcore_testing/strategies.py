@@ -44,7 +44,7 @@ def columns(draw: st.DrawFn, name: str = "x", rows: int | None = None) -> Column
         name,
         dtype,
         draw(TEXT),
-        draw(st.sampled_from(("value", "dimension", "order"))),
+        draw(st.sampled_from(("value", "dimension", "order", "benchmark"))),
         draw(st.sampled_from(("lower", "higher"))),
     )
     values = _VALUES[dtype]

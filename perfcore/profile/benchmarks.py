@@ -1,0 +1,88 @@
+"""Suites of benchmarks: rows that name their benchmark, each of which is a series of its own."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import TYPE_CHECKING
+
+from perfcore.profile.table import Column, Table, Value, column, table
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+
+_SPECIAL = frozenset(',[]="')  # characters of the notation: a text with one of them is quoted
+
+
+def columns(resources: Table) -> tuple[Column, ...]:
+    """The columns that name a row's benchmark, its name first; none where the table holds no suite."""
+    return tuple(column for column in resources.columns if column.role == "benchmark")
+
+
+def name(words: Sequence[Value], parameters: Sequence[str]) -> str:
+    """A benchmark as people write it: `parse`, `parse[4]`, `parse[n=4,mode=fast]`. The first word is its name, the
+    others are the values of these parameters; those it does not have are None."""
+    given = [(key, _word(word)) for key, word in zip(parameters, words[1:], strict=True) if word is not None]
+    if not given:
+        return str(words[0])
+    return f"{words[0]}[{given[0][1] if len(given) == 1 else ','.join(f'{key}={word}' for key, word in given)}]"
+
+
+def is_suite(profile: Profile) -> bool:
+    resources = profile.table("resources")
+    return resources is not None and bool(columns(resources))
+
+
+def split(profile: Profile) -> dict[str, Profile]:
+    """The benchmarks of a suite, in the order of their first rows, each as a profile of its own with a row for each
+    run: the median of the values of that run, because they share the process and are not independent. Rows without
+    a benchmark or a run count for none."""
+    resources = profile.table("resources")
+    assert resources is not None, "only a suite is split"
+    keys = columns(resources)
+    rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
+    for index, words, run in zip(range(resources.rows), zip(*keys, strict=True), _runs(resources), strict=True):
+        if words[0] is not None and run is not None:
+            rows.setdefault(words, {}).setdefault(run, []).append(index)
+    parameters = [key.name for key in keys[1:]]
+    return {
+        name(words, parameters): profile.replace_tables(resources=_of_runs(resources, by_run))
+        for words, by_run in rows.items()
+    }
+
+
+def _of_runs(resources: Table, by_run: dict[Value, list[int]]) -> Table:
+    """Metrics of which the benchmark has no value are left out: a suite may measure time here and memory there."""
+    medians = [
+        (metric, [_median(metric[row] for row in rows) for rows in by_run.values()]) for metric in resources.values()
+    ]
+    return table(
+        resources.name,
+        [
+            column("run", [*by_run], dtype="i64", role="order"),
+            *(
+                column(
+                    c.name, amounts, dtype="f64", unit=c.unit, role="value", better=c.spec.better, exact=c.spec.exact
+                )
+                for c, amounts in medians
+                if any(amount is not None for amount in amounts)
+            ),
+        ],
+    )
+
+
+def _median(values: Iterator[Value]) -> float | None:
+    finite = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
+    return float(median(finite)) if finite else None
+
+
+def _runs(resources: Table) -> Sequence[Value]:
+    runs = resources.get("run")
+    return [0] * resources.rows if runs is None else list(runs)
+
+
+def _word(word: Value) -> str:
+    text = str(word)
+    return json.dumps(text, ensure_ascii=False) if not _SPECIAL.isdisjoint(text) else text
