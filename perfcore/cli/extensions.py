@@ -70,14 +70,16 @@ def plugin_verb(plugins: Plugins, name: str) -> Verb:
 
 
 def with_plugin_verbs(plugins: Plugins, names: Sequence[str]) -> dict[str, Verb]:
-    """All verbs in the order of the help. A plugin's verb stands behind the one that its attribute `after` names."""
-    verbs = dict(VERBS)
-    for name in names:
-        verb = plugin_verb(plugins, name)
-        order = list(verbs)
-        order.insert(order.index(verb.after) + 1 if verb.after in verbs else len(order), name)
-        verbs = {entry: verbs.get(entry, verb) for entry in order}
-    return verbs
+    """All verbs in the order of the help. A plugin's verb stands behind the one that its attribute `after` names, which
+    may be a plugin's, too."""
+    verbs, added = dict(VERBS), {name: plugin_verb(plugins, name) for name in names}
+    order = list(verbs)
+    while added:
+        # Where verbs name each other or one that is not there, the first of them goes to the end.
+        name = next((name for name, verb in added.items() if verb.after in order), next(iter(added)))
+        verbs[name] = verb = added.pop(name)
+        order.insert(order.index(verb.after) + 1 if verb.after in order else len(order), name)
+    return {name: verbs[name] for name in order}
 
 
 def plugin_command(console: Console, name: str) -> Any:

@@ -23,7 +23,6 @@ VERBS: Mapping[str, Verb] = {
     "tag": Verb("tag", "Store", "Give profiles a name."),
     "status": Verb("status", "Inspect", "Show the profiles of this version, and the pending ones."),
     "log": Verb("log", "Inspect", "List versions and their profiles."),
-    "show": Verb("show", "Inspect", "Show profiles in a view."),
     "config": Verb("config", "Maintain", "Read, change and trust the configuration."),
     "plugins": Verb("plugins", "Maintain", "List the installed plugins and verify that they work."),
     "gc": Verb("gc", "Maintain", "Remove objects that nothing refers to."),

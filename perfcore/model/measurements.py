@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -63,6 +62,8 @@ class Job:
         """The job as it runs, with the path of its generated workload."""
         if self.workload_file is None:
             return self
+        import shlex  # only generated workloads need it
+
         path = str(self.workload_file)
         text = shlex.quote(path) if self.shell else path
         return attrs.evolve(self, argv=tuple(word.replace(WORKLOAD, text) for word in self.argv))

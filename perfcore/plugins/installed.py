@@ -48,6 +48,7 @@ COMMANDS: Mapping[str, str] = {
     "plugins.new": "perfcore-testing",
     "postprocess": "perfcore-command-derive",
     "run": "perfcore-command-run",
+    "show": "perfcore-command-show",
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")  # of metadata: wheels, then what setuptools left before them

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import calendar
 import hashlib
 import re
 import time
@@ -177,6 +176,8 @@ def _probable_time(name: str, data: bytes) -> int:
     match = _STAMP.search(name)
     if match is None:
         return max(times, default=0)
+    import calendar  # only for what cannot be read
+
     try:
         second = calendar.timegm(time.strptime(match[1], _STAMP_FORMAT)) * _SECOND
     except ValueError:

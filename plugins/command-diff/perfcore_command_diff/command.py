@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import attrs
 import typer
+from perfcore_command_show import views
 
-from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError

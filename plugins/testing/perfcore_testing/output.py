@@ -92,7 +92,7 @@ class FakeContext(FakeOutput):
     def find(self, name: str) -> list[Ref]:
         return self.repository.find(name)
 
-    def output_to(self, path: Path | None, *, force: bool = False) -> None:
+    def output_to(self, path: Path | None, *, force: bool = False, browse: bool = False) -> None:
         """All output stays in memory, also that for a file."""
 
     def line(self, text: str = "") -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from perfcore_command_show import views
 
-from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model import EMPTY, ViewData

@@ -5,13 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.analysis import metric_history
 from perfcore.analysis.stored_results import Results
-from perfcore.cli import views
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
@@ -20,23 +19,29 @@ from perfcore.repository.repository import Repository
 from perfcore.repository.sources import VersionSources
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
+from perfcore_command_show import views
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 DEFAULT = "table"
 
-Output = Annotated[Optional[Path], typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
 Browse = Annotated[bool, typer.Option("--open", help="Open the file in a browser; without -o a temporary page.")]
 Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
-@app.command(context_settings=HANDS_ON)
+def new_app() -> typer.Typer:
+    """A new Typer app with the one command, which hands the options of a view on to it."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command(context_settings=HANDS_ON)(show)
+    return app
+
+
 def show(
     ctx: typer.Context,
     output: Output = None,
     force: Force = False,
     browse: Browse = False,
     words: Annotated[
-        Optional[list[str]],
+        list[str] | None,
         typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
     ] = None,
 ) -> None:
@@ -48,7 +53,7 @@ def show(
     view, options = split_plugin(words or [], console.plugins, "view", DEFAULT)
 
     def render(
-        profiles: Annotated[Optional[list[str]], typer.Argument(metavar="PROFILE...", show_default=False)] = None,
+        profiles: Annotated[list[str] | None, typer.Argument(metavar="PROFILE...", show_default=False)] = None,
         file: Output = output,
         replace: Force = force,
         in_browser: Browse = browse,

@@ -1,0 +1,1 @@
+"""`perf show`: profiles of perfcore in a view; and how other commands draw views."""
