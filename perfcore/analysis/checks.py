@@ -190,10 +190,11 @@ class _Run:
         )
 
     def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:
+        from perfcore.analysis.benchmark_pairs import expanded
         from perfcore.analysis.pair_checks import run_checks
         from perfcore.analysis.pairing import Unpaired
 
-        candidates = list(pairs)
+        candidates = list(expanded(pairs, self.repository.config.get("benchmarks.renamed")))
         verdicts = run_checks(
             self.repository,
             [pair for pair in candidates if isinstance(pair, Pairing)],

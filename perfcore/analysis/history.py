@@ -63,19 +63,28 @@ def select_series(
     metric: str | None = None,
     function: str | None = None,
 ) -> list[ScannedSeries]:
-    """The series of these histories that are asked for, not scanned yet: all metrics, one, or a function's."""
+    """The series of these histories that are asked for, not scanned yet: all metrics, one, or those of a benchmark or
+    function."""
     selected: list[ScannedSeries] = []
     for line in histories:
-        if function is not None:
-            series = series_of.functions(repository, line, metric, function)
-            selected += [ScannedSeries(line=line, series=series, primary=True)] if series is not None else []
-            continue
-        selected += [
-            ScannedSeries(line=line, series=series, primary=position == 0 or series.metric == metric)
-            for position, series in enumerate(series_of.metrics(repository, line))
-            if metric in (None, series.metric)
+        series = [
+            ScannedSeries(line=line, series=series, primary=primary or series.metric == metric)
+            for primary, series in _ranked_series(series_of.metrics(repository, line))
+            if metric in (None, series.metric) and function in (None, series.resource)
         ]
+        if function is not None and not series:  # it names no benchmark
+            of_function = series_of.functions(repository, line, metric, function)
+            series = [ScannedSeries(line=line, series=of_function, primary=True)] if of_function is not None else []
+        selected += series
     return selected
+
+
+def _ranked_series(some: Iterable[Series]) -> Iterator[tuple[bool, Series]]:
+    """Each series, and whether it is the first of its benchmark, or of the command: that which decides."""
+    seen = set[str]()
+    for series in some:
+        yield series.resource not in seen, series
+        seen.add(series.resource)
 
 
 def scan_series(
@@ -179,11 +188,11 @@ def _ranked(change: Change, primary: bool) -> Change:
 
 def _joint_groups(selected: Sequence[ScannedSeries]) -> list[list[int]]:
     """The series of one metric and unit, by their indexes, where there are enough of them."""
-    groups: dict[tuple[str, str, str], list[int]] = {}
+    groups: dict[tuple[str, str], list[int]] = {}
     for index, scanned in enumerate(selected):
         if _is_long(scanned):
             series = scanned.series
-            groups.setdefault((series.metric, series.unit, series.resource), []).append(index)
+            groups.setdefault((series.metric, series.unit), []).append(index)
     return [group for group in groups.values() if len(group) >= FEWEST]
 
 

@@ -39,7 +39,7 @@ def affected(change: Change) -> str:
 def _event(change: Change) -> _Event:
     if change.moved is None:  # the environment itself is another, for every metric alike
         return change.environments or (change.baseline, change.target)
-    return change.environments, change.metric, change.unit, change.resource, change.earliest, change.moved
+    return change.environments, change.metric, change.unit, change.earliest, change.moved
 
 
 def _are_one(change: Change, other: Change, numbers: Mapping[str, int]) -> bool:

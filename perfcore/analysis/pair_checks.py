@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
@@ -46,10 +47,18 @@ def run_checks(
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
             changes = drivers[name].call("compare", pairing=question)
+            if pairing.benchmark:
+                changes = [_of_benchmark(change, pairing.benchmark) for change in changes]
             if pairing.aside:  # the baseline is another parent of a merge, which decides nothing
                 changes = [attrs.evolve(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts
+
+
+def _of_benchmark(change: Change, benchmark: str) -> Change:
+    """The change with the benchmark as its resource, and an id that no other benchmark of the suite has."""
+    id = hashlib.sha1(f"{change.id}\0{benchmark}".encode(), usedforsecurity=False).hexdigest()
+    return attrs.evolve(change, resource=benchmark, id=id)
 
 
 def methods(repository: Repository, pairing: Pairing) -> tuple[str, ...]:

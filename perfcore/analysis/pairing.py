@@ -20,12 +20,13 @@ _UNKNOWN = "the profile does not say its configuration (config_id)"
 
 @attrs.frozen(kw_only=True)
 class Unpaired:
-    """A configuration of the target that could not be compared, and why."""
+    """A configuration of the target, or a benchmark of its suite, that could not be compared, and why."""
 
     label: str
     config_id: str
     version: str
     reason: str
+    benchmark: str = ""
 
 
 @attrs.frozen

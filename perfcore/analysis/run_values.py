@@ -68,6 +68,30 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
 
 
 Metrics = Mapping[str, MetricValues]
+_OF = "\0"  # between the name of a metric and that of its benchmark, neither of which has it
+
+
+def of_benchmarks(profile: Profile) -> dict[str, MetricValues]:
+    """All metrics of a profile by the `key` of each: of a suite those of every benchmark."""
+    from perfcore.profile import benchmarks
+
+    if not benchmarks.is_suite(profile):
+        return of_profile(profile)
+    return {
+        key(metric, benchmark): values
+        for benchmark, part in benchmarks.split(profile).items()
+        for metric, values in of_profile(part).items()
+    }
+
+
+def key(metric: str, benchmark: str) -> str:
+    return f"{metric}{_OF}{benchmark}" if benchmark else metric
+
+
+def of_key(key: str) -> tuple[str, str]:
+    """(metric, benchmark) of a key; no benchmark where the profile is no suite."""
+    metric, _, benchmark = key.partition(_OF)
+    return metric, benchmark
 
 
 def of_profile(profile: Profile) -> dict[str, MetricValues]:

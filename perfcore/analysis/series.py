@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -90,15 +90,34 @@ def first_parents(
 
 
 def metrics(repository: Repository, line: ConfigHistory) -> list[Series]:
-    """A series for every metric of a line, that which decides first."""
-    metrics_of_versions = _read(repository, line, _ALL)
-    names = list(dict.fromkeys(name for version_metrics in metrics_of_versions for name in version_metrics))
-    chosen = run_values.primary(names)
-    names.sort(key=lambda name: name != chosen)  # a stable sort: the others keep the order of their columns
-    return [
-        _series(line, name, "", [version_metrics.get(name) for version_metrics in metrics_of_versions])
-        for name in names
-    ]
+    """A series for every metric of a line, that which decides first; of a suite those of each benchmark."""
+    renamed = repository.config.get("benchmarks.renamed")
+    metrics_of_versions = [_renamed(values, renamed) for values in _read(repository, line, _ALL)]
+    by_benchmark: dict[str, list[str]] = {}
+    for key in dict.fromkeys(key for version_metrics in metrics_of_versions for key in version_metrics):
+        metric, benchmark = run_values.of_key(key)
+        by_benchmark.setdefault(benchmark, []).append(metric)
+    series = []
+    for benchmark, names in by_benchmark.items():
+        chosen = run_values.primary(names)
+        names.sort(key=lambda name: name != chosen)  # a stable sort: the others keep the order of their columns
+        for name in names:
+            key = run_values.key(name, benchmark)
+            series.append(_series(line, name, benchmark, [metrics.get(key) for metrics in metrics_of_versions]))
+    return series
+
+
+def _renamed(values: dict[str, MetricValues], names: Mapping[str, str]) -> dict[str, MetricValues]:
+    """The values of benchmarks under the names that they have now, so that a new name goes on with the old history."""
+    if not names:
+        return values
+    renamed: dict[str, MetricValues] = {}
+    for key, metric_values in values.items():
+        metric, benchmark = run_values.of_key(key)
+        new = run_values.key(metric, names.get(benchmark, benchmark))
+        if new == key or new not in values:  # where a version has both, the new one is meant
+            renamed[new] = metric_values
+    return renamed
 
 
 def functions(repository: Repository, line: ConfigHistory, metric: str | None, name: str) -> Series | None:
@@ -154,7 +173,7 @@ def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[s
 
 def _values(profile: Profile, what: str) -> dict[str, MetricValues]:
     if what == _ALL:
-        return run_values.of_profile(profile)
+        return run_values.of_benchmarks(profile)
     return run_values.of_functions(profile, what.removeprefix("functions of "))
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Mapping
+from itertools import groupby
+from operator import attrgetter
 
 import attrs
 
 from perfcore.analysis import pairing as pairings
 from perfcore.analysis import series as series_of
+from perfcore.analysis.benchmark_pairs import expanded
 from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.series import ConfigHistory
@@ -25,17 +28,23 @@ class VersionHistory:
     changes: tuple[Change, ...] = ()
 
     def commands(self, version: str) -> list[MeasuredCommand]:
-        """Every command that a version was measured with, one for each environment."""
+        """Every command that a version was measured with, one for each environment and benchmark of a suite."""
         info = self.repository.vcs.get_minor_version_info(version)
         return [
             MeasuredCommand(
                 repository=self.repository,
                 version=version,
                 line=line,
-                series={series.metric: series for series in series_of.metrics(self.repository, line)},
-                changes=tuple(change for change in self.changes if change.config_id == line.config_id),
+                benchmark=benchmark,
+                series={series.metric: series for series in some},
+                changes=tuple(
+                    change
+                    for change in self.changes
+                    if (change.config_id, change.resource if benchmark else "") == (line.config_id, benchmark)
+                ),
             )
             for line in series_of.of_version(self.repository, info)
+            for benchmark, some in groupby(series_of.metrics(self.repository, line), key=attrgetter("resource"))
         ]
 
     def labels(self) -> set[str]:
@@ -53,10 +62,11 @@ class MeasuredCommand:
     line: ConfigHistory
     series: Mapping[str, Series]
     changes: tuple[Change, ...]
+    benchmark: str = ""
 
     @property
     def label(self) -> str:
-        return self.line.label
+        return f"{self.line.label} {self.benchmark}".rstrip()
 
     @property
     def config_id(self) -> str:
@@ -84,7 +94,12 @@ class MeasuredCommand:
 
     def _own(self, pairs: Iterable[Pairing | Unpaired]) -> Pairing | Unpaired:
         """The pair of this environment, or the reason why there is none."""
-        candidates = [pair for pair in pairs if pair.config_id == self.config_id]
+        renamed = self.repository.config.get("benchmarks.renamed")
+        candidates = [
+            pair
+            for pair in expanded(pairs, renamed)
+            if pair.config_id == self.config_id and pair.benchmark in ("", self.benchmark)
+        ]
         environment = self.line.versions[0].environment
         for pair in candidates:
             if isinstance(pair, Pairing) and pair.target.profiles[0].environment_id == environment:

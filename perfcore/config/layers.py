@@ -33,7 +33,7 @@ _PATIENCE = 10.0  # seconds to wait for who changes the same file
 class Key(NamedTuple):
     """A configuration key: what it holds, its default, and whether it makes something run."""
 
-    kind: Literal["text", "texts", "number", "numbers", "seconds", "mapping", "list", "flag"]
+    kind: Literal["text", "texts", "number", "numbers", "names", "seconds", "mapping", "list", "flag"]
     default: Any
     help: str
     runs: bool = False
@@ -58,6 +58,7 @@ KEYS: Mapping[str, Key] = {
     "args": Key("list", [], "Arguments of the job matrix: one job for each command and argument.", runs=True),
     "workloads": Key("list", [], "Workloads of the job matrix: words, or a generator with its keys.", runs=True),
     "schedule": Key("mapping", {}, "Defaults of repeat, warmup, budget and the other options of the schedule."),
+    "benchmarks.renamed": Key("names", {}, "Benchmarks that go on under another name: {old: new}."),
     "check.name": Key("text", "pair", "The check that compares two versions.", runs=True),
     "check.history": Key("text", "changepoint", "The check that examines a whole history.", runs=True),
     "check.rules": Key("list", [], "Checks for single commands, collectors or types, in order.", runs=True),
@@ -76,6 +77,7 @@ _WANTED = {
     "texts": "a text or a list of texts",
     "number": "a number",
     "numbers": "numbers by name",
+    "names": "names by name",
     "seconds": "a duration such as 90, 500ms or 14d",
     "mapping": "keys and values",
     "list": "a list",
@@ -347,6 +349,8 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
             return value
         if kind == "numbers" and isinstance(value, Mapping):
             return {_text(name): _number(limit) for name, limit in value.items()}
+        if kind == "names" and isinstance(value, Mapping):
+            return {_text(old): _text(new) for old, new in value.items()}
         if kind == "flag" and isinstance(value, bool):
             return value
         if kind == "text":

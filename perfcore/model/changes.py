@@ -40,7 +40,7 @@ class Pairing:
     likelier one of them looks like a change by chance. `share` is the part of its chance of a false alarm that a check
     may spend here, less than 1 where the same runs are looked at several times while they grow. `metric` is the one
     that decides, where the user chose it. `aside` says that the baseline is on a line that was merged into the
-    target's: what it tells decides nothing."""
+    target's: what it tells decides nothing. `benchmark` names the one that both samples are reduced to, in a suite."""
 
     baseline: Sample
     target: Sample
@@ -51,6 +51,7 @@ class Pairing:
     share: float = 1.0
     metric: str | None = None
     aside: bool = False
+    benchmark: str = ""
 
     @property
     def label(self) -> str:

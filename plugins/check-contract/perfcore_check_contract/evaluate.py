@@ -38,15 +38,16 @@ def evaluate(history: VersionHistory, version: str, agreed: Sequence[Contract]) 
         if isinstance(contract.promise, Growth) and verdict_on.kind == "same":
             on_metric = (change for change in command.changes if change.metric == metric)
             allowed |= {change.id for change in on_metric if change.kind == "degradation"}
-        verdicts.append(_named(verdict_on, contract, version, metric, config_id=command.config_id, label=command.label))
+        verdicts.append(_of_command(verdict_on, contract, version, metric, command))
     applied = [contract for _, contract in pairs]
     verdicts += _unmatched(history, version, [contract for contract in agreed if contract not in applied])
     return Judgement(source=contracts.FILE, verdicts=tuple(verdicts), allowed=frozenset(allowed))
 
 
-def verdict_id(contract: Contract, config_id: str, version: str) -> str:
-    """The id of the verdict on a sentence for a configuration at a version, whatever it is."""
-    question = json.dumps([contract.command, contract.sentence, config_id, version])
+def verdict_id(contract: Contract, config_id: str, version: str, benchmark: str = "") -> str:
+    """The id of the verdict on a sentence for a configuration, or a benchmark of its suite, at a version, whatever it
+    is."""
+    question = json.dumps([contract.command, contract.sentence, config_id, version, *filter(None, (benchmark,))])
     return hashlib.sha256(question.encode("utf-8", "backslashreplace")).hexdigest()[:20]
 
 
@@ -58,16 +59,23 @@ def _verdict(command: MeasuredCommand, contract: Contract, metric: str) -> Chang
     return of_drift(command, contract.promise, metric, contract.location)
 
 
-def _named(
-    verdict_on: Change, contract: Contract, version: str, metric: str, *, config_id: str = "", label: str = ""
-) -> Change:
+def _of_command(verdict_on: Change, contract: Contract, version: str, metric: str, command: MeasuredCommand) -> Change:
+    return attrs.evolve(
+        _named(verdict_on, contract, version, metric),
+        id=verdict_id(contract, command.config_id, version, command.benchmark),
+        config_id=command.config_id,
+        resource=command.benchmark,
+        label=command.label,
+    )
+
+
+def _named(verdict_on: Change, contract: Contract, version: str, metric: str) -> Change:
     return attrs.evolve(
         verdict_on,
-        id=verdict_id(contract, config_id, version),
+        id=verdict_id(contract, "", version),
         contract=contract.sentence,
         metric=metric,
-        config_id=config_id,
-        label=label or contract.command,
+        label=contract.command,
         target=version[:10],
         primary=True,
     )

@@ -49,7 +49,13 @@ def bisect(
         ),
     ] = "",
     function: Annotated[
-        str, typer.Option("--function", metavar="NAME", help="Only the total of this function with its callees.")
+        str,
+        typer.Option(
+            "--function",
+            "--benchmark",
+            metavar="NAME",
+            help="Only the total of this function with its callees, or this benchmark of a suite.",
+        ),
     ] = "",
     collector: Annotated[
         str | None,

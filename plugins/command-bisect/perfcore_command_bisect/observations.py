@@ -9,6 +9,7 @@ import attrs
 from perfcore.analysis import run_values
 from perfcore.errors import NotFoundError, nearest
 from perfcore.model import Profile
+from perfcore.profile import benchmarks
 from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, references
 from perfcore.text import printable
 
@@ -24,8 +25,11 @@ class Amount:
 
 
 def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
-    """Of a metric (the one that decides for none), or of what a function took of it with all it called. NotFoundError
-    where the profile has no such metric or no stacks; a function that was not seen took nothing."""
+    """Of a metric (the one that decides for none), or of what a function took of it with all it called; of a suite that
+    of the benchmark of this name. NotFoundError where the profile has no such metric, benchmark or no stacks; a
+    function that was not seen took nothing."""
+    if benchmarks.is_suite(profile):
+        return read(_benchmark(profile, function), metric)
     metric_values = run_values.of_profile(profile)
     chosen = metric or run_values.primary(metric_values)
     if chosen is None or chosen not in metric_values:
@@ -39,8 +43,22 @@ def read(profile: Profile, metric: str = "", function: str = "") -> Amount:
     return Amount(chosen, values_of_run.unit, values_of_run.better, values)
 
 
+def _benchmark(profile: Profile, name: str) -> Profile:
+    parts = benchmarks.split(profile)
+    if name not in parts:
+        raise NotFoundError(
+            f"{printable(profile.label)} has no benchmark {printable(name)!r}"
+            if name
+            else f"{printable(profile.label)} is a suite of {len(parts)} benchmarks, and none is named",
+            hint=nearest(name, parts) or "--benchmark NAME; perf history lists them",
+        )
+    return parts[name]
+
+
 def functions(profile: Profile) -> list[str]:
-    """The names of the functions that a profile knows."""
+    """The names of the functions or the benchmarks that a profile knows."""
+    if benchmarks.is_suite(profile):
+        return sorted(benchmarks.split(profile))
     return sorted(set(Stacks.of(profile.tables).names)) if has_stacks(profile.tables) else []
 
 

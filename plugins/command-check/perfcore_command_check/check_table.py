@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis.verdict_text import CHANGED, machine, metric, word
 from perfcore.model import EMPTY
-from perfcore.text import align, fitted, percent, printable, quantity
+from perfcore.text import align, fitted, percent, plural, printable, quantity
 
 if TYPE_CHECKING:
     from perfcore.analysis.acceptance import Acceptance
@@ -26,9 +26,11 @@ def lines(
     columns: int | None = None,
 ) -> list[str]:
     """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
-    An id is that by which people accept a change. Long names are cut where a terminal has only so many columns."""
+    Of a suite, what is unchanged is only counted. An id is that by which people accept a change. Long names are cut
+    where a terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
-    selected = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
+    wanted = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
+    selected = [c for c in wanted if everything or not (c.resource and c.kind == "same")]
     named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
@@ -36,6 +38,8 @@ def lines(
         _row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in selected
     ]
     text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
+    if len(selected) < len(wanted):
+        text.append(f"{plural(len(wanted) - len(selected), 'benchmark')} unchanged: --verbose lists them")
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))

@@ -11,6 +11,7 @@ from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
 from perfcore.plugins.drivers import Phases
+from perfcore.profile import benchmarks
 from perfcore.text import printable
 from perfcore_command_compare.batches import Samples
 from perfcore_command_compare.host import Host
@@ -43,6 +44,7 @@ class Judge:
 
     def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
         """The changes of all metrics, that of the deciding metric first, and the smallest change that matters."""
+        _refuse_suites(samples)
         pair = attrs.evolve(pairing.of_profiles(None, *samples), share=share, metric=self.metric)
         if self._check is None:
             self._check = _configured_check(self.host, pair)
@@ -61,6 +63,17 @@ class Judge:
             metrics = ", ".join(printable(change.metric) for change in changes)
             raise UsageError(f"the metric {printable(str(self.metric))!r} was not measured", hint=f"there is {metrics}")
         return [totals[0], *(change for change in changes if change is not totals[0])]
+
+
+def _refuse_suites(samples: Samples) -> None:
+    """UsageError for suites: the interval of one sum would hide what each benchmark does."""
+    for profile in (profile for sample in samples for profile in sample.profiles):
+        if benchmarks.is_suite(profile):
+            name = profile.collector.name
+            raise UsageError(
+                f"perf compare decides on one program, and {name} measures a suite of benchmarks",
+                hint=f"perf collect {name} --version A --version B --add -- ...; then perf check A..B",
+            )
 
 
 def _configured_check(host: Host, pair: Pairing) -> Phases:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import typer
 
-from perfcore.analysis import metric_history
 from perfcore.analysis.stored_results import Results
 from perfcore.cli.console import Console
 from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
@@ -19,7 +18,7 @@ from perfcore.repository.repository import Repository
 from perfcore.repository.sources import VersionSources
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
-from perfcore_command_show import views
+from perfcore_command_show import metric_history, views
 
 DEFAULT = "table"
 

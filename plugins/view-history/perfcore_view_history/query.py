@@ -6,9 +6,9 @@ import fnmatch
 from collections.abc import Sequence
 
 import attrs
+from perfcore_command_show import metric_history
 
 from perfcore.analysis import history as histories
-from perfcore.analysis import metric_history
 from perfcore.analysis.history import ScannedSeries
 from perfcore.analysis.series import ConfigHistory
 from perfcore.errors import NotFoundError, nearest

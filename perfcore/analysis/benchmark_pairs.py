@@ -1,0 +1,60 @@
+"""Suites of benchmarks in comparisons: each benchmark is compared with itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import attrs
+
+from perfcore.analysis.pairing import Unpaired
+from perfcore.model import EMPTY, Pairing, Sample
+from perfcore.profile import benchmarks
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile
+
+
+def expanded(pairs: Iterable[Pairing | Unpaired], renamed: Mapping[str, str] = EMPTY) -> Iterator[Pairing | Unpaired]:
+    """The same with a pairing for each benchmark in the place of a suite's. `renamed` has new names of benchmarks by
+    their old ones."""
+    for pair in pairs:
+        if isinstance(pair, Pairing) and any(map(_is_suite, (pair.baseline, pair.target))):
+            yield from _each(pair, renamed)
+        else:
+            yield pair
+
+
+def _is_suite(sample: Sample) -> bool:
+    return any(map(benchmarks.is_suite, sample.profiles))
+
+
+def _each(pair: Pairing, renamed: Mapping[str, str]) -> Iterator[Pairing | Unpaired]:
+    before, after = _split(pair.baseline, renamed), _split(pair.target, renamed)
+    for name, sample in after.items():
+        if name in before:
+            yield attrs.evolve(pair, baseline=before[name], target=sample, benchmark=name)
+        else:
+            yield _unpaired(pair, name, f"{pair.baseline.label} has no such benchmark")
+    for name in before:
+        if name not in after:  # a gate must not pass because a benchmark is gone
+            yield _unpaired(pair, name, f"it was measured in {pair.baseline.label}, and is no longer")
+
+
+def _split(sample: Sample, renamed: Mapping[str, str]) -> dict[str, Sample]:
+    parts: dict[str, list[Profile]] = {}
+    for profile in sample.profiles:
+        if benchmarks.is_suite(profile):
+            for name, part in benchmarks.split(profile).items():
+                parts.setdefault(renamed.get(name, name), []).append(part)
+    return {name: attrs.evolve(sample, profiles=tuple(profiles)) for name, profiles in parts.items()}
+
+
+def _unpaired(pair: Pairing, benchmark: str, reason: str) -> Unpaired:
+    return Unpaired(
+        label=f"{pair.label} {benchmark}",
+        config_id=pair.config_id,
+        version=pair.target.version or "pending",
+        reason=reason,
+        benchmark=benchmark,
+    )

@@ -1,0 +1,123 @@
+"""Each benchmark of a suite is a series of its own: in histories, comparisons and contracts."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import attrs
+import pytest
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
+
+from perfcore import open_repository
+from perfcore.model import Profile
+from perfcore.profile.recording import RUNS
+from perfcore.profile.table import TableBuilder, column, table
+
+RUNS_EACH = 10
+VALUES = 3  # of each run
+
+
+def suite(wall: Mapping[str, float], seed: int, *, session: str = "") -> Profile:
+    """A suite in which each benchmark takes this long (ns), with 1 % of noise between runs and 0.5 % within."""
+    dice = random.Random(seed)
+    rows: dict[str, list[object]] = {"run": [], "benchmark": [], "n": [], "wall": []}
+    runs = TableBuilder("runs", RUNS)
+    for run in range(RUNS_EACH):
+        runs.add(run=run, session=session or f"{seed:08x}", block=run, started=run, warmup=False, disturbed=False)
+        for name, amount in wall.items():
+            level = amount * dice.gauss(1, 0.01)
+            for _ in range(VALUES):
+                rows["run"].append(run)
+                rows["benchmark"].append(name.partition("[")[0])
+                rows["n"].append(int(name.partition("[")[2][:-1]) if "[" in name else None)
+                rows["wall"].append(level * dice.gauss(1, 0.005))
+    columns = [
+        column("run", rows["run"], dtype="i64", role="order"),
+        column("benchmark", rows["benchmark"], dtype="str", role="benchmark"),
+        column("n", rows["n"], dtype="i64", role="benchmark"),
+        column("wall", rows["wall"], dtype="f64", unit="ns", role="value"),
+    ]
+    return attrs.evolve(profiles.timed(), tables={"resources": table("resources", columns), "runs": runs.build()})
+
+
+def register(project: Project, walls: Sequence[Mapping[str, float]], *, session: str = "") -> list[str]:
+    """A version for each suite."""
+    history, versions = open_repository(project.path), []
+    for number, wall in enumerate(walls):
+        version = project.commit(f"Version {number}")
+        made = suite(wall, number, session=session)
+        made = attrs.evolve(made, origin=version, created=profiles.CREATED + number)
+        history.register(history.save(made), version)
+        versions.append(version)
+    return versions
+
+
+BEFORE = {"parse[4]": 500.0, "parse[64]": 8_000.0, "sort": 90_000.0, "load": 3e6}
+AFTER = {**BEFORE, "parse[64]": 8_800.0}
+
+
+def test_one_slower_benchmark_is_found_where_the_sum_hides_it(project: Project) -> None:
+    versions = register(project, [*[BEFORE] * 8, *[AFTER] * 4])
+    done = project.perf("check", "all", "--json", code=1)
+    (change,) = done.json["changes"]
+    assert (change["resource"], change["metric"], change["kind"]) == ("parse[64]", "wall", "degradation")
+    assert change["target"] == versions[8][:10]
+    assert change["ratio"] == pytest.approx(1.1, abs=0.02)
+    assert "wall of parse[64]" in project.perf("check", "all", code=1).out
+
+
+def test_a_comparison_is_one_of_each_benchmark(project: Project) -> None:
+    _, second = register(project, [BEFORE, AFTER], session="5e55")
+    done = project.perf("check", second, "--json", code=1)
+    kinds = {change["resource"]: change["kind"] for change in done.json["changes"]}
+    assert kinds == {"parse[4]": "same", "parse[64]": "degradation", "sort": "same", "load": "same"}
+    assert len({change["id"] for change in done.json["changes"]}) == 4
+    text = project.perf("check", second, code=1).out
+    assert "3 benchmarks unchanged" in text
+    assert "wall of sort" not in text
+    assert "wall of sort" in project.perf("check", second, "--verbose", code=1).out
+
+
+def test_a_benchmark_that_is_gone_or_new_is_named(project: Project) -> None:
+    gone = {name: wall for name, wall in BEFORE.items() if name != "sort"}
+    _, second = register(project, [BEFORE, {**gone, "heap": 1.0}], session="5e55")
+    lines = [line for line in project.perf("check", second).lines if line.startswith("not compared")]
+    assert any("heap" in line and "no such benchmark" in line for line in lines)
+    assert any("sort" in line and "no longer" in line for line in lines)
+    project.perf("check", second, "--fail-on", "not-compared", code=9)
+
+
+def test_a_renamed_benchmark_goes_on_with_its_history(project: Project) -> None:
+    renamed = {{"sort": "sort_list"}.get(name, name): wall for name, wall in BEFORE.items()}
+    versions = register(project, [*[BEFORE] * 5, *[{**renamed, "sort_list": 99_000.0}] * 5])
+    assert not project.perf("check", "all", "--json").json["changes"]
+    project.perf("config", "set", "benchmarks.renamed", "{sort: sort_list}")
+    (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
+    assert (change["resource"], change["target"]) == ("sort_list", versions[5][:10])
+
+
+def test_the_history_of_a_benchmark_is_asked_for_by_its_name(project: Project) -> None:
+    register(project, [*[BEFORE] * 8, *[AFTER] * 4])
+    (series,) = project.perf("history", "parse[64]", "--json").json["series"]
+    assert (series["resource"], series["metric"]) == ("parse[64]", "wall")
+    assert len(series["points"]) == 12
+    assert len(series["points"][0]["values"]) == RUNS_EACH, "a value of each run, not of each row"
+    assert len(project.perf("history", "--json").json["series"]) == len(BEFORE)
+
+
+def test_a_contract_holds_for_each_benchmark(project: Project) -> None:
+    (project.path / ".perfcontract.yml").write_text("'*parse*':\n  - wall <= 1 us\n")
+    (version,) = register(project, [BEFORE])
+    done = project.perf("check", version, "--json", code=1)
+    verdicts = {change["resource"]: change["kind"] for change in done.json["changes"] if change["contract"]}
+    assert verdicts == {"parse[4]": "same", "parse[64]": "degradation"}
+    assert len({change["id"] for change in done.json["changes"]}) == 2
+
+
+def test_a_suite_is_not_compared_as_one_program(project: Project) -> None:
+    history = open_repository(project.path)
+    for number, wall in enumerate((BEFORE, AFTER)):
+        history.save(suite(wall, number))
+    assert "suite of benchmarks" in project.perf("compare", "0@p", "1@p", code=2).err
