@@ -13,7 +13,7 @@ from perfcore_testing.project import Project
 from perfcore import open_repository
 from perfcore.model import Profile
 from perfcore.profile.recording import RUNS
-from perfcore.profile.table import TableBuilder, column, table
+from perfcore.profile.table import TableBuilder, Value, column, table
 
 RUNS_EACH = 10
 VALUES = 3  # of each run
@@ -22,7 +22,7 @@ VALUES = 3  # of each run
 def suite(wall: Mapping[str, float], seed: int, *, session: str = "") -> Profile:
     """A suite in which each benchmark takes this long (ns), with 1 % of noise between runs and 0.5 % within."""
     dice = random.Random(seed)
-    rows: dict[str, list[object]] = {"run": [], "benchmark": [], "n": [], "wall": []}
+    rows: dict[str, list[Value]] = {"run": [], "benchmark": [], "n": [], "wall": []}
     runs = TableBuilder("runs", RUNS)
     for run in range(RUNS_EACH):
         runs.add(run=run, session=session or f"{seed:08x}", block=run, started=run, warmup=False, disturbed=False)
