@@ -207,8 +207,9 @@ class History(MeasureCalls):
         """What became slower or faster, and which contracts are broken, as `perf check` finds it.
 
         `target` is what the command takes: a version (the head for None) against the nearest ancestor that was measured
-        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are profiles. `fails(change)` of the
-        result says whether one fails the build by `check.fail_on`. With `keep` the result is stored with the versions.
+        alike, `all` or `A..B` for a history, or a profile; with a `baseline`, both are versions or profiles.
+        `fails(change)` of the result says whether one fails the build by `check.fail_on`. With `keep` the result is
+        stored with the versions.
         """
         options = CheckOptions(
             method=method,
@@ -283,6 +284,8 @@ class History(MeasureCalls):
         if baseline is not None:
             if target is None:
                 raise UsageError("a baseline wants a target")
+            if isinstance(baseline, str) and isinstance(target, str):
+                return targets.parse(self.repository, [baseline, target], self.repository.find)
             return ProfilePair(self._sample(baseline), self._sample(target))
         if isinstance(target, Entry):
             raise UsageError("an entry wants a baseline; a version has one of its own")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import time
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from perfcore.analysis.findings import Findings, MethodResults, of_judgement, of
 from perfcore.analysis.history import HistoryCheck
 from perfcore.analysis.series import ConfigHistory
 from perfcore.analysis.stored_results import Results
-from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version
+from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
 from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
@@ -111,6 +112,8 @@ class _Run:
         if isinstance(target, Version):
             compared = self._of_pairs(self._of_version(target.id), registered=True)
             return self._judged(compared, target.id)
+        if isinstance(target, VersionPair):
+            return self._of_versions(target)
         if isinstance(target, ProfilePair):
             return self._of_pairs([self._named_pair(target)], registered=False)
         return self._of_profiles(target)
@@ -222,6 +225,14 @@ class _Run:
             )
         return pairings.of_version(self.repository, version)
 
+    def _of_versions(self, target: VersionPair) -> Findings:
+        """The largest changes first: of two releases everything that differs is of interest."""
+        from perfcore.analysis import pairing as pairings
+
+        pairs = pairings.of_versions(self.repository, target.baseline, target.target)
+        findings = self._of_pairs(pairs, registered=False)
+        return attrs.evolve(findings, changes=tuple(sorted(findings.changes, key=_by_effect)))
+
     def _of_profiles(self, target: Profiles) -> Findings:
         pairs = itertools.chain.from_iterable(self._of_profile(ref) for ref in target.refs)
         return self._of_pairs(pairs, registered=all(ref.entry is not None for ref in target.refs))
@@ -240,6 +251,12 @@ class _Run:
         if difference:
             self.listener.note(f"the two profiles differ in configuration: {difference}")
         return pairings.of_profiles(self.repository, target.baseline, target.target)
+
+
+def _by_effect(change: Change) -> tuple[bool, bool, float]:
+    """Primary metrics first, and of these what changed, by the size of the change."""
+    size = abs(math.log(change.ratio)) if change.ratio is not None and change.ratio > 0 else 0.0
+    return not change.primary, change.kind not in ("degradation", "optimization"), -size
 
 
 def _accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, Acceptance]:

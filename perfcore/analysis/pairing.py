@@ -69,6 +69,21 @@ def of_release(repository: Repository, version: str, release: str) -> Iterator[P
             yield _unpaired(entries[0], version, f"nothing up to {release[:10]} was measured in this configuration")
 
 
+def of_versions(repository: Repository, baseline: str, target: str) -> Iterator[Pairing | Unpaired]:
+    """A pairing for every configuration that both versions were measured in, whatever lies between them."""
+    before, after = _grouped(repository.entries(baseline)), _grouped(repository.entries(target))
+    for key, entries in after.items():
+        if key in before:
+            yield _pair(repository, _sample(repository, baseline, before[key]), _sample(repository, target, entries))
+        elif any(other.config_id == key.config_id for other in before):
+            yield _unpaired(entries[0], target, _elsewhere(baseline))
+        else:
+            yield _unpaired(entries[0], target, f"{baseline[:10]} was not measured in this configuration")
+    for key, entries in before.items():
+        if all(other.config_id != key.config_id for other in after):
+            yield _unpaired(entries[0], baseline, f"{target[:10]} was not measured in this configuration")
+
+
 def of_history(
     repository: Repository, history: Iterable[tuple[str, Sequence[Entry]]], wanted: Container[str]
 ) -> Iterator[Pairing | Unpaired]:

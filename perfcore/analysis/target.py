@@ -10,7 +10,6 @@ import attrs
 
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.model import Sample
-from perfcore.text import printable
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
@@ -44,22 +43,30 @@ class Profiles:
 
 @attrs.frozen
 class ProfilePair:
-    """Two profiles or versions that the user named."""
+    """Two profiles that the user named."""
 
     baseline: Sample
     target: Sample
 
 
-CheckTarget: TypeAlias = Version | Range | Profiles | ProfilePair
+@attrs.frozen
+class VersionPair:
+    """Two versions by their full ids, such as releases: everything that both were measured with."""
+
+    baseline: str
+    target: str
+
+
+CheckTarget: TypeAlias = Version | Range | Profiles | ProfilePair | VersionPair
 
 
 def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarget:
-    """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two, which the word `profiles`
-    may precede. `find` gives the profiles of a name."""
+    """What these words ask for: none or `head`, `all`, a revision, `A..B`, a profile, or two of either, where the word
+    `profiles` may precede profiles. `find` gives the profiles of a name."""
     if len(words) == 3 and words[0] == PROFILES:  # with fewer words a branch may have this name
         words = words[1:]
     if len(words) > 2:
-        raise UsageError(f"at most two profiles are compared, got {len(words)}")
+        raise UsageError(f"at most two versions or profiles are compared, got {len(words)}")
     if len(words) == 2:
         return _two(repository, words, find)
     word = words[0] if words else HEAD
@@ -71,15 +78,12 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
     return _version_or_profiles(repository, None if word == HEAD else word, find)
 
 
-def _two(repository: Repository, words: Sequence[str], find: Find) -> ProfilePair:
+def _two(repository: Repository, words: Sequence[str], find: Find) -> ProfilePair | VersionPair:
     try:
         return ProfilePair(*(sample(repository, find(word)) for word in words))
     except NotFoundError:
         with contextlib.suppress(VersionError):
-            for word in words:
-                repository.version(word)
-            hint = f"{words[0]}..{words[1]} checks what lies between; {words[0]}:0@i is a profile of a version"
-            raise UsageError("these are two versions, not two profiles", hint=printable(hint)) from None
+            return VersionPair(*map(repository.version, words))
         raise
 
 

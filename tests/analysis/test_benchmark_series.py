@@ -121,3 +121,15 @@ def test_a_suite_is_not_compared_as_one_program(project: Project) -> None:
     for number, wall in enumerate((BEFORE, AFTER)):
         history.save(suite(wall, number))
     assert "suite of benchmarks" in project.perf("compare", "0@p", "1@p", code=2).err
+
+
+def test_two_releases_are_compared_by_what_is_stored_of_them(project: Project) -> None:
+    """Everything that both were measured with, the largest change first."""
+    changed = {**AFTER, "sort": 60_000.0}
+    versions = register(project, [BEFORE, *[AFTER] * 2, changed], session="5e55")
+    done = project.perf("check", versions[0], versions[3], "--json", code=1)
+    assert [change["resource"] for change in done.json["changes"]][:2] == ["sort", "parse[64]"]
+    assert {change["baseline"] for change in done.json["changes"]} == {versions[0][:10]}
+    assert "parse[64]" in project.perf("check", versions[0], versions[3], "--format", "markdown", code=1).out
+    lines = project.perf("check", versions[0], project.commit("Unmeasured")).lines
+    assert lines[-1] == "nothing was compared"

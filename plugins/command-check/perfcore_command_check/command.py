@@ -56,9 +56,9 @@ def check(
     what: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[head | all | REV | A..B | [profiles] PROFILE [PROFILE]]",
-            help="A version (default: the head), a history or a part of it, a profile, or two profiles: baseline, "
-            "target.",
+            metavar="[head | all | REV | A..B | A B | [profiles] PROFILE [PROFILE]]",
+            help="A version (default: the head), a history or a part of it, two versions (baseline, target), a profile "
+            "or two.",
             show_default=False,
         ),
     ] = None,
@@ -103,7 +103,8 @@ def check(
     ] = False,
     no_store: Annotated[bool, typer.Option("--no-store", help="Do not store the result for log and status.")] = False,
 ) -> None:
-    """Compare a version with its nearest ancestor that was measured in the same way, or find the changes of a history.
+    """Compare a version with its nearest ancestor that was measured in the same way, or with another one; or find the
+    changes of a history.
 
     The exit code is 1 if a primary metric (CPU time, where there is one) regressed and was not fixed since, and 0
     if none did. `perf check ack` accepts a change for good.

@@ -211,7 +211,7 @@ def _find(console: Console, word: str) -> list[Ref]:
             version = console.history.repository.version(word)
             raise UsageError(
                 f"{printable(word)} is version {version[:10]}, and there is no command to measure",
-                hint="perf compare A B -- COMMAND measures; perf check A..B compares what was measured",
+                hint="perf compare A B -- COMMAND measures; perf check A B compares what was measured",
             ) from None
         raise
 
