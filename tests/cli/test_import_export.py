@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -64,3 +65,39 @@ def test_the_library_aggregates_pending_and_registered_profiles(project: Project
     assert sum(amount for amount in samples if isinstance(amount, int)) == 16
     with pytest.raises(UsageError):
         history.aggregate()
+
+
+def test_an_exported_profile_is_registered_with_its_version_in_another_clone(project: Project, tmp_path: Path) -> None:
+    project.perf("collect", "time", "--repeat", "1", "--warmup", "0", "--add", "--", "true")
+    measured = project.git("rev-parse", "HEAD").out.strip()
+    project.perf("export", "0@i", "-o", str(tmp_path / "out.perf"))
+    project.commit("Later")
+    project.git("clone", "--quiet", ".", str(tmp_path / "clone"))
+    project.perf("init", cwd=tmp_path / "clone")
+    done = project.perf("import", "--add", str(tmp_path / "out.perf"), cwd=tmp_path / "clone")
+    assert f"registered for {measured[:10]}" in done.out
+    assert "note:" not in done.err
+
+
+def test_a_profile_of_another_version_is_refused(project: Project, tmp_path: Path) -> None:
+    project.perf("collect", "time", "--repeat", "1", "--warmup", "0", "--add", "--", "true")
+    project.perf("export", "0@i", "-o", str(tmp_path / "out.perf"))
+    project.commit("Later")
+    done = project.perf("import", "--add", "--version", "HEAD", str(tmp_path / "out.perf"), code=2)
+    assert "is of version" in done.err
+    (tmp_path / "empty").mkdir()
+    project.git("init", "--quiet", str(tmp_path / "empty"))
+    project.git("commit", "--quiet", "--allow-empty", "-m", "One", cwd=tmp_path / "empty")
+    project.perf("init", cwd=tmp_path / "empty")
+    project.perf("import", "--add", str(tmp_path / "out.perf"), cwd=tmp_path / "empty", code=3)
+    assert project.perf("log", "--count-only", cwd=tmp_path / "empty").out.startswith("1 version, 0 measured")
+
+
+def test_the_head_is_taken_with_a_note_and_only_in_a_clean_tree(project: Project, tmp_path: Path) -> None:
+    source = tmp_path / "a.folded"
+    source.write_text(FOLDED)
+    assert "the head is taken" in project.perf("import", "--add", str(source)).err
+    project.commit("Second", work__py="1")
+    (project.path / "work.py").write_text("2")
+    assert "uncommitted changes" in project.perf("import", "--add", str(source), code=2).err
+    project.perf("import", "--add", "--version", "HEAD", str(source))

@@ -45,7 +45,8 @@ def import_(
     """Read profiles from files; they become pending. `perf import folded --help` lists the options of a format.
 
     `perf import FORMAT DIR` imports a directory, such as the store of another tool. A profile that was registered there
-    is registered with its version.
+    is registered with its version. With --add, a profile whose file names its version, as files of `perf export` do, is
+    registered with that version or refused.
     """
     console: Console = ctx.obj
     words = words or []
@@ -86,6 +87,8 @@ def _import(
             console.line(item.pending.name)
         else:
             console.line(f"{item.entry.profile} registered for {item.version[:10]}: {item.entry.name}")
+        if item.assumed:
+            console.say(f"note: {printable(str(path))} names no version, so the head is taken; else --version REV")
     if imported != 1 or source.is_dir():
         console.say(f"imported {plural(imported, 'profile')}")
     if errors:

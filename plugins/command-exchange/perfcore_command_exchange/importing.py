@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 @attrs.frozen(kw_only=True)
 class Imported:
-    """One profile that was imported: registered with `version` as `entry`, or else `pending`."""
+    """One profile that was imported: registered with `version` as `entry`, or else `pending`. `assumed` says that
+    nobody named the version: it is the head."""
 
     pending: Pending
     version: str | None = None
     entry: Entry | None = None
+    assumed: bool = False
 
 
 @attrs.frozen(kw_only=True)
@@ -74,14 +76,31 @@ def import_profiles(
 
 
 def _take_over(repository: Repository, item: VersionedProfile, version: str | None, register: bool) -> Imported:
-    if item.version is not None:
-        repository.vcs.check_minor_version_validity(item.version)
-    target = item.version or version or item.profile.origin
+    register = register or item.registered
+    target = _version(repository, item, version, check=register or item.version is not None)
+    if register and target is None and repository.vcs.is_dirty():
+        raise UsageError(
+            "the file does not name the version that was measured, and this tree has uncommitted changes",
+            hint="--version REV",
+        )
     saved = repository.save(attrs.evolve(item.profile, origin=target))
-    if not (register or item.registered):
+    if not register:
         return Imported(pending=saved)
     where, entry = repository.register(Ref(kind="pending", pending=saved), target)
-    return Imported(pending=saved, version=where, entry=entry)
+    return Imported(pending=saved, version=where, entry=entry, assumed=target is None)
+
+
+def _version(repository: Repository, item: VersionedProfile, version: str | None, *, check: bool) -> str | None:
+    """The version that the source names, or else the given one. UsageError where it names another: a measurement moved
+    to another version is a wrong one. With `check`, VersionError where it is not here."""
+    own = item.version or item.profile.origin
+    if own is None:
+        return version
+    if check:
+        repository.vcs.check_minor_version_validity(own)
+    if version not in (None, own):
+        raise UsageError(f"the profile is of version {own[:10]}, not of {str(version)[:10]}")
+    return own
 
 
 def _read_profiles(

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import attrs
+
 from perfcore.errors import UsageError
 from perfcore.library import History, Name
-from perfcore.model import EMPTY
+from perfcore.model import EMPTY, Profile
 from perfcore_command_exchange.exporting import write_profile
 from perfcore_command_exchange.importing import ImportResult, import_profiles
 
@@ -44,5 +46,14 @@ def export(
     target = history.repository.cwd / path
     if target.exists() and not force:
         raise UsageError(f"{path} is there already", hint="--force replaces it")
-    write_profile(history.repository, history.profile(name), target, format, options)
+    write_profile(history.repository, _with_version(history, name), target, format, options)
     return target
+
+
+def _with_version(history: History, name: Name) -> Profile:
+    """The profile with the version that it is registered with, so that another clone can register it there."""
+    profile = history.profile(name)
+    if not isinstance(name, str) or profile.origin is not None:
+        return profile
+    (ref,) = history.refs(name)
+    return attrs.evolve(profile, origin=ref.version)
