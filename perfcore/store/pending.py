@@ -24,8 +24,8 @@ SUFFIX = ".perf"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
 _SECOND = 1_000_000_000
 _STAMP_FORMAT = "%Y%m%dT%H%M%S"
-_STAMP = re.compile(r"-([0-9]{8}T[0-9]{6})(?:-([1-9][0-9]{0,3}))?\.perf$")
-_CREATED = re.compile(rb'"created":\s*([0-9]{1,19})\b')
+_STAMP = r"-([0-9]{8}T[0-9]{6})(?:-([1-9][0-9]{0,3}))?\.perf$"
+_CREATED = rb'"created":\s*([0-9]{1,19})\b'  # compiled only where a profile cannot be read, as the one above
 
 
 @attrs.frozen(kw_only=True)
@@ -109,7 +109,7 @@ def walk(store: Store) -> list[Pending]:
 
 def _position(pending: Pending, times: Mapping[str, int]) -> int:
     """When it was made. A damaged one whose second alone is known stands behind those of its name before it."""
-    if pending.profile is not None or (match := _STAMP.search(pending.name)) is None:
+    if pending.profile is not None or (match := re.search(_STAMP, pending.name)) is None:
         return pending.created
     base = pending.name[: match.end(1)]
     names = (_numbered(base, attempt) for attempt in range(1, int(match[2] or 1)))
@@ -172,8 +172,8 @@ def _too_large(name: str, listed: Listed) -> Pending:
 def _probable_time(name: str, data: bytes) -> int:
     """When a profile that cannot be read was made (ns since 1970 UTC): as its bytes say, if that is in the second that
     `suggest_name` wrote into the name; else that second, or 0."""
-    times = [int(digits) for digits in _CREATED.findall(data)]
-    match = _STAMP.search(name)
+    times = [int(digits) for digits in re.findall(_CREATED, data)]
+    match = re.search(_STAMP, name)
     if match is None:
         return max(times, default=0)
     import calendar  # only for what cannot be read

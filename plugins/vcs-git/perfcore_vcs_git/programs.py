@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from perfcore_vcs_git.command import Runner
 
 _OWN = ("local", "worktree")
-_FILTER = re.compile(r"filter\.(.*)\.(clean|smudge|process)", re.DOTALL)
-_FAILED = re.compile(r"(?:clean|smudge) filter '?(.*?)'? failed")
+# Compiled when they are first used: every command imports this module, and few need them.
+_FILTER = r"(?s:filter\.(.*)\.(clean|smudge|process))"
+_FAILED = r"(?:clean|smudge) filter '?(.*?)'? failed"
 # What git runs to reach another repository, or which unusual ways it may take there.
-_TRANSPORT = re.compile(
-    r"core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|"
-    r"remote\..*\.(vcs|uploadpack)|protocol\.(.*\.)?allow|gc\.recentobjectshook",
-    re.DOTALL,
+_TRANSPORT = (
+    r"(?s:core\.(sshcommand|gitproxy|askpass|alternaterefscommand)|credential\.(.*\.)?helper|"
+    r"remote\..*\.(vcs|uploadpack)|protocol\.(.*\.)?allow|gc\.recentobjectshook)"
 )
 # A configuration without any of these words names none of them; nearly all do, and git need not be asked.
-_WORDS = re.compile(
-    rb"filter|include|sshcommand|gitproxy|askpass|alternaterefscommand|helper|vcs|uploadpack|protocol|recentobjectshook",
-    re.IGNORECASE,
+_WORDS = (
+    rb"(?i:filter|include|sshcommand|gitproxy|askpass|alternaterefscommand|helper|vcs|uploadpack|protocol|"
+    rb"recentobjectshook)"
 )
 # 0160000 as an entry of the index has it, 32 bits big endian (gitformat-index(5)). A split index (`link`) has its
 # entries in another file.
@@ -59,7 +59,7 @@ class Programs:
 
     def explain(self, error: PerfError) -> PerfError:
         """The error that names the filter which was switched off, where that is the reason."""
-        match = _FAILED.search(str(error))
+        match = re.search(_FAILED, str(error))
         if match is None or match[1] not in self.filters:
             return error
         name = printable(match[1])
@@ -79,7 +79,7 @@ def of(runner: Runner, *, submodules: bool) -> Programs:
         if not _may_name_programs(inner):
             continue
         own_settings, outer = _settings(inner)
-        transport = transport or any(_TRANSPORT.fullmatch(key) for key in own_settings)
+        transport = transport or any(re.fullmatch(_TRANSPORT, key) for key in own_settings)
         for name, command_kind in _commands(own_settings):
             if name not in runner.filters:
                 commands = filters.setdefault(name, {"required": outer.get(f"filter.{name}.required", "false")})
@@ -101,14 +101,14 @@ def _switched_off(name: str, commands: Mapping[str, str], strict: bool) -> Itera
 
 def _commands(keys: Collection[str]) -> list[tuple[str, str]]:
     """(filter, clean | smudge | process) of the keys that set one."""
-    return [(match[1], match[2]) for key in sorted(keys) if (match := _FILTER.fullmatch(key))]
+    return [(match[1], match[2]) for key in sorted(keys) if (match := re.fullmatch(_FILTER, key))]
 
 
 def _may_name_programs(runner: Runner) -> bool:
     try:
         places = discovery.places(runner.folder)
         files = (places.common_dir / "config", places.git_dir / "config.worktree")
-        return any(_WORDS.search(file.read_bytes()) for file in files if file.exists())
+        return any(re.search(_WORDS, file.read_bytes()) for file in files if file.exists())
     except (PerfError, OSError):
         return True
 
