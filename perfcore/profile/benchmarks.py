@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -28,6 +29,11 @@ def name(words: Sequence[Value], parameters: Sequence[str]) -> str:
     if not given:
         return str(words[0])
     return f"{words[0]}[{given[0][1] if len(given) == 1 else ','.join(f'{key}={word}' for key, word in given)}]"
+
+
+def matches(name: str, pattern: str) -> bool:
+    """Whether a benchmark is chosen by `-k`: its name holds the pattern, or is like it with `*` and `?`."""
+    return pattern in name or fnmatch.fnmatchcase(name, pattern.replace("[", "[[]"))
 
 
 def is_suite(profile: Profile) -> bool:

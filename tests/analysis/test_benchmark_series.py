@@ -133,3 +133,16 @@ def test_two_releases_are_compared_by_what_is_stored_of_them(project: Project) -
     assert "parse[64]" in project.perf("check", versions[0], versions[3], "--format", "markdown", code=1).out
     lines = project.perf("check", versions[0], project.commit("Unmeasured")).lines
     assert lines[-1] == "nothing was compared"
+
+
+def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
+    versions = register(project, [*[BEFORE] * 8, *[AFTER] * 4])
+    (change,) = project.perf("check", "all", "-k", "parse", "--json", code=1).json["changes"]
+    assert change["target"] == versions[8][:10]
+    assert not project.perf("check", "all", "-k", "so?t", "--json").json["changes"]
+    (unchanged,) = project.perf("check", versions[1], "-k", "so?t", "--json", code=None).json["changes"]
+    assert unchanged["resource"] == "sort"
+    assert "no benchmark like 'heap'" in project.perf("check", "all", "-k", "heap").out
+    chosen = project.perf("history", "-k", "parse[", "--json").json["series"]
+    assert [series["resource"] for series in chosen] == ["parse[4]", "parse[64]"]
+    assert "no benchmark" in project.perf("history", "-k", "heap", code=3).err

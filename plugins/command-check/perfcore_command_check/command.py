@@ -19,8 +19,8 @@ from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.text import brief, printable
-from perfcore_command_check import check_table
-from perfcore_command_check.options import Format, ReportFiles, Verbose
+from perfcore_command_check import check_table, selection
+from perfcore_command_check.options import Benchmarks, Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 
 
@@ -80,6 +80,7 @@ def check(
             help="The smallest relative change that matters, for all metrics or for METRIC: 0.05 is 5 %. Repeatable.",
         ),
     ] = None,
+    benchmarks: Benchmarks = None,
     verbose: Verbose = False,
     format: Format = None,
     as_json: AsJson = False,
@@ -138,6 +139,8 @@ def check(
             console.write("".join(f"{line}\n" for line in result.lines()))
         return
     outcome = checks.check(console.repository, _target(console, words, every), options, console)
+    if benchmarks is not None:
+        outcome = selection.of_benchmarks(outcome, benchmarks)
     console.clear_progress()
     if delivery.reports.format == TABLE:
         _print(console, outcome, verbose)

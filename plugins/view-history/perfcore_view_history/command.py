@@ -31,8 +31,8 @@ def history(
     what: Annotated[
         str | None,
         typer.Argument(
-            metavar="[METRIC | FUNCTION]",
-            help="The metric or function (default: CPU time, if measured).",
+            metavar="[METRIC | BENCHMARK | FUNCTION]",
+            help="The metric, benchmark or function (default: CPU time, if measured).",
             show_default=False,
         ),
     ] = None,
@@ -45,6 +45,12 @@ def history(
     command: Annotated[
         str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands that match, such as 'parse *'.")
     ] = "*",
+    benchmarks: Annotated[
+        str | None,
+        typer.Option(
+            "-k", metavar="PATTERN", help="Only benchmarks whose name holds PATTERN, or fits it with * and ?."
+        ),
+    ] = None,
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="The metric of a function.", show_default=False)
     ] = None,
@@ -70,7 +76,7 @@ def history(
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude one another")
     repository = console.history.repository
-    query = HistoryQuery(subject=what, metric=metric, command=command, head=version, last=last)
+    query = HistoryQuery(subject=what, metric=metric, command=command, benchmarks=benchmarks, head=version, last=last)
     load = functools.cache(lambda: queries.history(repository, query, console))
     if as_json:
         result = load()

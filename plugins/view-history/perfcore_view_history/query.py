@@ -14,6 +14,7 @@ from perfcore.analysis.series import ConfigHistory
 from perfcore.errors import NotFoundError, nearest
 from perfcore.model import MetricHistory
 from perfcore.model.listener import Listener, SilentListener
+from perfcore.profile import benchmarks
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
 from perfcore_view_history.result import HistoryResult
@@ -26,12 +27,13 @@ class HistoryQuery:
     """Series of the branch that ends at `head` (the version that is checked out for None).
 
     `subject` is a metric, or a function whose `metric` is followed; None asks for the primary metrics. `command` is a
-    pattern, and `last` counts the newest measured versions.
+    pattern, `benchmarks` another (`-k`), and `last` counts the newest measured versions.
     """
 
     subject: str | None = None
     metric: str | None = None
     command: str = "*"
+    benchmarks: str | None = None
     head: str | None = None
     last: int | None = None
 
@@ -55,10 +57,16 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
         candidate
         for candidate in candidates
         if (candidate.primary if metric is None else candidate.series.metric == metric)
+        and (query.benchmarks is None or benchmarks.matches(candidate.series.resource, query.benchmarks))
     ]
     scanned = metric_history.scan(repository, series, candidates, listener)
     if selected := [candidate for candidate in scanned if candidate.line.config_id in configurations]:
         return selected
+    if query.benchmarks is not None:
+        names = {candidate.series.resource for candidate in candidates}
+        raise NotFoundError(
+            f"no benchmark here is like {printable(query.benchmarks)!r}", hint=nearest(query.benchmarks, names)
+        )
     if metric is not None:
         functions = histories.select_series(repository, selection, metric=query.metric, function=metric)
         if functions:
