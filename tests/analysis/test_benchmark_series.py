@@ -146,3 +146,13 @@ def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
     chosen = project.perf("history", "-k", "parse[", "--json").json["series"]
     assert [series["resource"] for series in chosen] == ["parse[4]", "parse[64]"]
     assert "no benchmark" in project.perf("history", "-k", "heap", code=3).err
+
+
+def test_the_difference_of_two_suites_is_that_of_their_medians(project: Project) -> None:
+    history = open_repository(project.path)
+    for number, wall in enumerate((BEFORE, AFTER)):
+        history.save(attrs.evolve(suite(wall, number), created=profiles.CREATED + number * 10**9))
+    rows = project.perf("diff", "0@p", "1@p", "--json").json["places"]
+    (changed,) = [row for row in rows if row["place"] == "parse[64]"]
+    assert changed["baseline"] == pytest.approx(8_000, rel=0.02)
+    assert changed["change"] == pytest.approx(800, rel=0.25)

@@ -14,11 +14,13 @@ from perfcore.hookspecs import DIFF
 from perfcore.model import EMPTY, Profile
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.plugins.drivers import guard
+from perfcore.profile.benchmarks import is_suite
 from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.repository.repository import Repository
 from perfcore.text import plural, quantity
+from perfcore_command_diff.suite import reduced
 
 SCHEMA = 1  # of the JSON document
 METHOD = "amounts"
@@ -108,6 +110,7 @@ def diff(
     """The difference that a plugin of the kind `diff` makes of two profiles. `options` of the plugin outweigh the
     configured ones; `sources` are the ids of the two profiles, as far as they are registered."""
     _note_differences(baseline, target, listener or SilentListener())
+    baseline, target = reduced(baseline), reduced(target)
     plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
@@ -130,9 +133,12 @@ def table_of(profile: Profile) -> DiffTable:
 
 
 def _note_differences(baseline: Profile, target: Profile, listener: Listener) -> None:
-    """Values are sums over all runs, so they differ without any change where one profile has more runs."""
+    """Values are sums over all runs, except of a suite, so they differ without any change where one profile has more
+    runs."""
     if unlike := pairing.configuration_difference(baseline, target):
         listener.note(f"the two profiles differ in configuration: {unlike}")
+    if is_suite(baseline) or is_suite(target):
+        return
     before, after = pairing.measured_runs(baseline), pairing.measured_runs(target)
     if before is not None and after is not None and before != after:
         listener.note(f"the values are sums over {plural(before, 'run')} and over {plural(after, 'run')}")
