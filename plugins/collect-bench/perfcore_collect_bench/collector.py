@@ -149,7 +149,7 @@ class BenchCollector:
 
         words = shown(job.argv)
         for path in job.argv:
-            if not (job.cwd / path).exists():
+            if not os.path.exists(job.cwd / path):  # `Path.exists` raises an error for a name that is too long
                 raise CommandFailedError(f"{words}: there is no file or folder {printable(repr(path))}")
         if self.settings.asv and not (len(job.argv) == 1 and (job.cwd / job.argv[0]).is_dir()):
             raise UsageError("with --asv the command is one folder: the `benchmark_dir` of asv.conf.json")

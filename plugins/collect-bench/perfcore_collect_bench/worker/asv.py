@@ -65,6 +65,8 @@ class AsvCase:
         kind = _KINDS.get(benchmark.type, "amount")
         self._benchmark = benchmark
         self._index = index
+        self._timer: Any = None  # of the suite, as is the number of calls
+        self._number = 0
         self.description = Description(
             name=benchmark.name,
             kind=kind,
@@ -96,11 +98,11 @@ class AsvCase:
             benchmark.do_teardown()
 
     def _times(self, order: Order) -> dict[str, Any]:
+        self._timer, self._number = getattr(self._benchmark, "timer", None), self._benchmark.number
         plan = Plan.of(order.plan) if order.plan else self._calibrated()
-        values = self._values(plan)
-        if order.plan and order.adapt and timing.is_different(min(values), plan):
+        if order.plan and order.adapt and not timing.fits(lambda loops: self._values(loops, 1)[0], plan):
             plan = self._calibrated()
-            values = self._values(plan)
+        values = self._values(plan.loops, plan.dropped + plan.values)
         kept = values[plan.dropped :]
         coarse = plan.loops == 1 and min(value.wall for value in kept) < 100 * timing.clock_step()
         return {
@@ -113,22 +115,31 @@ class AsvCase:
     def _calibrated(self) -> Plan:
         """asv-runner decides how many calls a sample has: one where there is a setup, else as many as fill its time."""
         benchmark = self._benchmark
-        benchmark.repeat, benchmark.min_run_count, benchmark.warmup_time = 1, 1, 0
+        benchmark.number, benchmark.repeat, benchmark.min_run_count, benchmark.warmup_time = self._number, 1, 1, 0
         benchmark.sample_time = min(benchmark.sample_time, timing.VALUE_TIME / 1e9)
+        marks = self._mark_cpu_time()
+        start = time.perf_counter_ns()
         measured = self._run()
-        return timing.plan(int(measured["number"]), float(measured["samples"][0]) * 1e9)
+        elapsed = time.perf_counter_ns() - start
+        number, sample = int(measured["number"]), float(measured["samples"][0]) * 1e9
+        cpu = sum(marks[-1:]) - sum(marks[-2:-1]) if len(marks) > 1 else None
+        return timing.plan(number, Value(sample, None if cpu is None else cpu / number), elapsed)
 
-    def _values(self, plan: Plan) -> list[Value]:
-        """The dropped ones, too."""
-        benchmark, marks = self._benchmark, list[int]()
-        count = plan.dropped + plan.values
-        benchmark.number, benchmark.repeat, benchmark.warmup_time = plan.loops, count, 0
-        has_timer = not isinstance(benchmark, TimerawBenchmark) and benchmark.timer is time.perf_counter
-        if has_timer:
-            benchmark.timer = functools.partial(_marking_timer, marks)
+    def _values(self, loops: int, count: int) -> list[Value]:
+        """So many values, one after the other."""
+        benchmark = self._benchmark
+        benchmark.number, benchmark.repeat, benchmark.warmup_time = loops, count, 0
+        marks = self._mark_cpu_time()
         samples = self._run()["samples"]
         cpu = _pairs(marks, len(samples))
-        return [Value(int(sample * 1e9 * plan.loops), spent) for sample, spent in zip(samples, cpu, strict=True)]
+        return [Value(sample * 1e9 * loops, spent) for sample, spent in zip(samples, cpu, strict=True)]
+
+    def _mark_cpu_time(self) -> list[int]:
+        """The readings of CPU time that will be made with those of the clock; none where the suite has its own."""
+        benchmark, marks = self._benchmark, list[int]()
+        if not isinstance(benchmark, TimerawBenchmark) and self._timer is time.perf_counter:
+            benchmark.timer = functools.partial(_marking_timer, marks)
+        return marks
 
     def _run(self) -> dict[str, Any]:
         measured = self._benchmark.do_run()
@@ -139,7 +150,11 @@ class AsvCase:
 
 
 def _marking_timer(marks: list[int]) -> float:
-    """The clock of asv. It keeps the CPU time of the same moment in `marks`."""
+    """The clock of asv. It keeps the CPU time of the same moment in `marks`, and reads it outside of what is timed."""
+    if len(marks) % 2:
+        now = time.perf_counter()
+        marks.append(time.process_time_ns())
+        return now
     marks.append(time.process_time_ns())
     return time.perf_counter()
 

@@ -183,10 +183,10 @@ class NativeCase:
 
     def _values(self, order: Order, take: timing.TakeValue) -> dict[str, Any]:
         plan = Plan.of(order.plan) if order.plan else self._calibrated(take)
-        taken = [take(plan.loops) for _ in range(plan.dropped)]
-        if order.plan and order.adapt and taken and timing.is_different(min(taken), plan):
+        if order.plan and order.adapt and not timing.fits(take, plan):
             plan = self._calibrated(take)
-            taken = [take(plan.loops) for _ in range(plan.dropped)]
+        for _ in range(plan.dropped):
+            take(plan.loops)
         values = [take(plan.loops) for _ in range(plan.values)]
         coarse = plan.loops == 1 and min(value.wall for value in values) < _ONCE_PER_CALL * timing.clock_step()
         return {
@@ -291,7 +291,7 @@ class RawCase(NativeCase):
         if done.returncode:
             last = (done.stderr.strip().splitlines() or [f"it exited with code {done.returncode}"])[-1]
             raise RuntimeError(last)
-        return Value(int(float(done.stdout.split()[-1]) * 1e9), None)
+        return Value(float(done.stdout.split()[-1]) * 1e9, None)
 
     def _calibrated(self, take: timing.TakeValue) -> Plan:
         # One call, as in asv: such a benchmark measures an import or a start, which a second call does not repeat.
