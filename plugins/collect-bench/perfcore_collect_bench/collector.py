@@ -83,7 +83,7 @@ class BenchCollector:
 
         state: Measurement = session.state
         assert session.workspace is not None
-        seed = seed_of(run.block)
+        seed = seed_of(run.index)
         measured = list(state.run(seed, session.workspace))
         if not measured:
             raise self._nothing(session)

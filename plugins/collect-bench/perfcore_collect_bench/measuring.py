@@ -150,10 +150,10 @@ class Measurement:
         return {"step": step, "asv": self.asv, "paths": list(self.paths), "benchmarks": entries}
 
 
-def seed_of(block: int) -> int:
-    """The hash seed of a block of runs, which orders the benchmarks, too. It is that of the block in every session, so
-    that it is the same for all versions, whenever they are measured."""
-    return int.from_bytes(hashlib.sha256(f"perfcore bench {block}".encode()).digest()[:4])  # 32 bits, as Python takes
+def seed_of(run: int) -> int:
+    """The hash seed of a run, by which the benchmarks are shuffled, too. The n-th runs of all versions have the same one,
+    whenever they are measured, so that what it does to them cancels in a comparison."""
+    return int.from_bytes(hashlib.sha256(f"perfcore bench {run}".encode()).digest()[:4])  # 32 bits, as Python takes
 
 
 def _cache_file(benchmark: Benchmark, workspace: Path) -> Path:

@@ -45,7 +45,9 @@ class Benchmark:
 
     @property
     def label(self) -> str:
-        return benchmarks.name([self.name, *self.parameters.values()], list(self.parameters))
+        """Its name in reports: with the parameters in the order of their columns."""
+        texts = {_column(name): text for name, text in sorted(self.parameters.items())}
+        return benchmarks.name([self.name, *texts.values()], list(texts))
 
     @property
     def metric(self) -> str:
@@ -66,9 +68,10 @@ class Suite:
 
     @property
     def parameters(self) -> dict[str, str]:
-        """The names of columns by the names of parameters, in alphabetical order."""
+        """The names of columns by the names of parameters. In this order, the alphabetical one, a benchmark keeps its
+        name when others get parameters."""
         names = sorted({name for benchmark in self.benchmarks.values() for name in benchmark.parameters})
-        return {name: f"parameter_{name}" if name in _RESERVED or name.startswith("amount") else name for name in names}
+        return {name: _column(name) for name in names}
 
     def words(self, benchmark: Benchmark) -> dict[str, Value]:
         """The columns that name a benchmark."""
@@ -122,6 +125,10 @@ def listed(events: Iterable[Mapping[str, Any]], patterns: Sequence[str], words: 
             hint=nearest(patterns[0], labels) or f"there are {clip(printable(', '.join(labels)), 300)}",
         )
     return Suite(benchmarks=chosen, broken=broken, worker=worker)
+
+
+def _column(parameter: str) -> str:
+    return f"parameter_{parameter}" if parameter in _RESERVED or parameter.startswith("amount") else parameter
 
 
 def failures_text(failures: Mapping[str, str]) -> str:

@@ -63,7 +63,7 @@ def test_a_later_session_of_this_process_has_the_same_loops(tmp_path: Path) -> N
     assert loops(second) == loops(first)
 
 
-def test_runs_of_a_block_have_one_hash_seed_in_all_versions(tmp_path: Path) -> None:
+def test_the_runs_of_a_pair_have_one_hash_seed(tmp_path: Path) -> None:
     text = "def track_hash(): return hash('word') % 1_000_003"
     first, second = versions(tmp_path, text, text, runs=3)
     hashes = [row["amount"] for row in first.rows]
@@ -71,13 +71,13 @@ def test_runs_of_a_block_have_one_hash_seed_in_all_versions(tmp_path: Path) -> N
     assert [row["amount"] for row in second.rows] == hashes
 
 
-def test_runs_of_a_block_have_one_order_in_all_versions(tmp_path: Path) -> None:
+def test_the_runs_of_a_pair_have_one_order(tmp_path: Path) -> None:
     text = ORDER + "\n".join(f"def track_{name}():\n    note('{name}')\n    return 1" for name in "abcdefgh")
     fewer = text.replace("def track_d", "def d")
     versions(tmp_path, text, fewer, runs=3)
     every = (tmp_path / "0" / "order").read_text()
-    blocks = [every[start : start + 8] for start in (0, 8, 16)]
-    assert len(set(blocks)) == 3
+    orders = [every[start : start + 8] for start in (0, 8, 16)]
+    assert len(set(orders)) == 3
     assert every.replace("d", "") == (tmp_path / "1" / "order").read_text()
 
 
