@@ -1,10 +1,10 @@
-"""Two versions with the same code, measured with `perf collect bench`: how far apart are they, and how often does a test
-call them different? A run is a process, and the amount of a run is the median of its values.
+"""Two versions with the same code, measured with `perf collect bench`: how far apart are they, and how often does a
+test call them different? A run is a process, and the amount of a run is the median of its values.
 
     python plugins/collect-bench/benchmarks/same_code.py --sessions 6 --repeat 10
 
-Each session measures a suite of 20 functions in both versions, interleaved. Intervals are of the sessions: benchmarks of
-one session share its disturbances.
+Each session measures a suite of 20 functions in both versions, interleaved. Intervals are of the sessions, because
+benchmarks of one session share its disturbances.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ class Measurement:
 
 
 def seed_of(run: int) -> int:
-    """The hash seed of a run, by which the benchmarks are shuffled, too. The n-th runs of all versions have the same one,
-    whenever they are measured, so that what it does to them cancels in a comparison."""
+    """The hash seed of a run, by which the benchmarks are shuffled, too. The n-th runs of all versions have the same
+    one, whenever they are measured, so that what it does to them cancels in a comparison."""
     return int.from_bytes(hashlib.sha256(f"perfcore bench {run}".encode()).digest()[:4])  # 32 bits, as Python takes
 
 
