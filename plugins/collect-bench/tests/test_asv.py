@@ -66,7 +66,7 @@ pytest.importorskip("asv_runner")
 
 
 def test_a_suite_of_asv_runs_unchanged(measure: MeasureSuite) -> None:
-    measuring = measure(SUITE, words=("suite",), asv=True, runs=2)
+    measuring = measure(SUITE, words=("suite",), asv=True)
     metrics = {name: {c.name for c in p.tables["resources"].values()} for name, p in split(measuring.profile).items()}
     assert metrics == {
         **{f"lists.Lists.time_sort[mode={mode},n={n}]": {"wall", "cpu"} for n, mode in COMBINATIONS},

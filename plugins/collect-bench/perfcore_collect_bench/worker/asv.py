@@ -40,6 +40,14 @@ def cases(files: list[SuiteFile]) -> Iterator[AsvCase | Broken]:
                 yield AsvCase(benchmark, index, dict(zip(benchmark.param_names, texts, strict=True)))
 
 
+def load_modules(files: list[SuiteFile], names: list[str]) -> None:
+    """Import the modules of these benchmarks. The errors of those that cannot be imported come with their cases."""
+    for file in files:
+        if any(name.startswith(f"{file.name}.") for name in names):
+            with contextlib.suppress(Exception, SystemExit):
+                load(file)
+
+
 def case(root: SuiteFile, description: Mapping[str, Any]) -> AsvCase:
     """A benchmark again, from its description. Only its module is imported."""
     load_package(root)

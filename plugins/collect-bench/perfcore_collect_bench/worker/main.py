@@ -81,6 +81,7 @@ class Worker:
         if self._asv:
             from perfcore_collect_bench.worker import asv
 
+            asv.load_modules(self._files, [entry["name"] for entry in self._request["benchmarks"]])
             return functools.partial(asv.case, self._files[0])
         modules = {entry["module"] for entry in self._request["benchmarks"]}
         cases: dict[str, Case] = {}
@@ -88,7 +89,7 @@ class Worker:
             if file.module in modules:
                 loaded = (case for case in self._cases(file) if not isinstance(case, Broken))
                 cases.update((case.description.key, case) for case in loaded)
-        return lambda entry: cases[entry["key"]]
+        return lambda entry: cases.pop(entry["key"])  # what it keeps is freed after it
 
     def _prepare(self, case: Case, entry: Mapping[str, Any]) -> None:
         """Keep what a suite prepares once in the file of its key."""
@@ -106,6 +107,10 @@ class Worker:
     def _each(self, step: Callable[[Case, Mapping[str, Any]], None]) -> None:
         """A step for every benchmark of the request; one that fails takes no other with it."""
         find = self._finder()
+        # What the modules made stays: a collection that looks at it takes seconds for a large suite, before each
+        # benchmark and within some of them.
+        gc.collect()
+        gc.freeze()
         for entry in self._request["benchmarks"]:
             key = entry["key"]
             self._tell(event="begin", key=key)

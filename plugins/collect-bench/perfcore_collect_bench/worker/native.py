@@ -26,6 +26,8 @@ from perfcore_collect_bench.worker.case import (
 from perfcore_collect_bench.worker.suite_files import SuiteFile
 from perfcore_collect_bench.worker.timing import Plan, Value
 
+Sources = tuple[Any, ...]
+"""Where the attributes of a benchmark are looked up: its function, its instance if it is a method, its module."""
 PREFIXES = {
     "time_": "time",
     "bench_": "time",
@@ -60,14 +62,15 @@ def _cases_of(
 ) -> Iterator[NativeCase | Broken]:
     """The benchmarks of a function of a module, or of a method of a class of it."""
     full_name = ".".join(filter(None, (file.name, name, method)))
-    try:
+
+    def sources() -> Sources:
         if method is None:
-            function = getattr(module, name)
-            combinations = list(_combinations(file, full_name, name, function, (function, module)))
-        else:
-            instance = getattr(module, name)()
-            function = getattr(instance, method)
-            combinations = list(_combinations(file, full_name, method, function, (function, instance, module)))
+            return getattr(module, name), module
+        instance = getattr(module, name)()
+        return getattr(instance, method), instance, module
+
+    try:
+        combinations = list(_combinations(file, full_name, method or name, sources))
     except Exception as error:
         yield Broken(full_name, message(error))
     else:
@@ -79,26 +82,22 @@ def _is_benchmark(name: str, member: Any) -> bool:
 
 
 def _combinations(
-    file: SuiteFile, full_name: str, name: str, function: Callable[..., Any], sources: Sequence[Any]
+    file: SuiteFile, full_name: str, name: str, make_sources: Callable[[], Sources]
 ) -> Iterator[NativeCase]:
-    declaration: Declaration | None = getattr(function, ATTRIBUTE, None)
+    sources = make_sources()
+    declaration: Declaration | None = getattr(sources[0], ATTRIBUTE, None)
     parameters = _named(declaration.parameters) if declaration else _positional(sources)
-    keys: set[tuple[str, ...]] = set()
+    kind = RawCase if name.startswith("timeraw_") and not declaration else NativeCase
     for combination in itertools.product(*(choices.items() for choices in parameters.values())):
-        texts = tuple(choice for choice, _ in combination)
-        if texts in keys:
-            raise ValueError(f"{full_name} has two combinations of parameters with the texts {', '.join(texts)}")
-        keys.add(texts)
-        arguments = dict(zip(parameters, (argument for _, argument in combination), strict=True))
-        description = _description(file, full_name, name, dict(zip(parameters, texts, strict=True)), sources)
-        kind = RawCase if name.startswith("timeraw_") and not declaration else NativeCase
-        yield kind(description, function, arguments, sources)
+        texts = {parameter: text for parameter, (text, _) in zip(parameters, combination, strict=True)}
+        arguments = {parameter: choice for parameter, (_, choice) in zip(parameters, combination, strict=True)}
+        yield kind(_description(file, full_name, name, texts, sources), make_sources, arguments)
 
 
 def _named(parameters: Mapping[str, Sequence[Any] | Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The arguments by text of each parameter of `@benchmark`."""
     return {
-        name: dict(choices) if isinstance(choices, Mapping) else {text(choice): choice for choice in choices}
+        name: dict(choices) if isinstance(choices, Mapping) else _distinct(choices)
         for name, choices in parameters.items()
     }
 
@@ -137,30 +136,22 @@ def _description(
 
 
 class NativeCase:
-    """A function with its setup, teardown and arguments."""
+    """A function with its setup, teardown and arguments. Its class is made for each combination of parameters when it
+    is measured, so that what it keeps is gone afterwards."""
 
     def __init__(
-        self,
-        description: Description,
-        function: Callable[..., Any],
-        arguments: Mapping[str, Any],
-        sources: Sequence[Any],
+        self, description: Description, make_sources: Callable[[], Sources], arguments: Mapping[str, Any]
     ) -> None:
         self.description = description
-        self._function = function
+        self._make_sources = make_sources
         self._arguments = dict(arguments)
-        self._sources = sources
-        self._declaration: Declaration | None = getattr(function, ATTRIBUTE, None)
-        # The outer setup comes first: of the module, of the class, of the function. Teardowns in the other order.
-        self._setups = [] if self._declaration else [*reversed(_every(sources, "setup"))]
-        self._teardowns = [] if self._declaration else _every(sources, "teardown")
         self._cache: tuple[Any, ...] = ()
-        self._coarse = False
 
     def prepare(self) -> Any:
-        return _first(self._sources, "setup_cache")()
+        return _first(self._make_sources(), "setup_cache")()
 
     def measure(self, order: Order) -> dict[str, Any]:
+        self._bind(self._make_sources())
         if inspect.iscoroutinefunction(self._function) or inspect.isgeneratorfunction(self._function):
             raise TypeError("a call of it runs nothing: it is a coroutine or a generator")
         if self.description.cache is not None:
@@ -171,6 +162,14 @@ class NativeCase:
         measured = getattr(self, f"_{self.description.kind}")(order)
         assert isinstance(measured, dict)
         return measured
+
+    def _bind(self, sources: Sources) -> None:
+        self._sources = sources
+        self._function: Callable[..., Any] = sources[0]
+        self._declaration: Declaration | None = getattr(self._function, ATTRIBUTE, None)
+        # The outer setup comes first: of the module, of the class, of the function. Teardowns in the other order.
+        self._setups = [] if self._declaration else [*reversed(_every(sources, "setup"))]
+        self._teardowns = [] if self._declaration else _every(sources, "teardown")
 
     def _time(self, order: Order) -> dict[str, Any]:
         if self._per == "run":
