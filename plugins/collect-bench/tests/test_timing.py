@@ -1,0 +1,89 @@
+"""Loops and values, with a clock of the test's own: nothing is measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from perfcore_collect_bench.worker.timing import (
+    DROPPED,
+    MOST_LOOPS,
+    VALUE_TIME,
+    VALUES,
+    Plan,
+    Value,
+    calibrate,
+    fits,
+    plan,
+)
+
+MS = 1_000_000
+
+
+def takes(call: float, cpu: float | None = 1.0, seen: list[int] | None = None) -> Callable[[int], Value]:
+    """A benchmark of which a call takes so many ns of wall time, and this share of it as CPU time."""
+
+    def take(loops: int) -> Value:
+        if seen is not None:
+            seen.append(loops)
+        return Value(call * loops, None if cpu is None else cpu * call * loops)
+
+    return take
+
+
+@pytest.mark.parametrize("call", [20, 300, 5_000, 1 * MS, 4 * MS])
+def test_a_value_takes_five_milliseconds(call: float) -> None:
+    made = calibrate(takes(call), value_time=VALUE_TIME)
+    assert made.loops * call == pytest.approx(VALUE_TIME, rel=0.5)
+    assert (made.dropped, made.values) == (DROPPED, VALUES)
+    assert made.wall == pytest.approx(call)
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "dropped", "values"),
+    [(6, 2, 5), (90, 2, 5), (150, 1, 5), (300, 1, 2), (900, 1, 1), (5000, 1, 1)],
+)
+def test_slow_benchmarks_have_less_values(milliseconds: int, dropped: int, values: int) -> None:
+    made = calibrate(takes(milliseconds * MS), value_time=VALUE_TIME)
+    assert made[:3] == (1, dropped, values)
+
+
+def test_a_slow_setup_counts_for_the_number_of_values() -> None:
+    assert plan(1000, Value(5000.0, None), elapsed=400 * MS).values == 1
+
+
+def test_a_suite_may_give_loops_and_values() -> None:
+    seen: list[int] = []
+    assert calibrate(takes(1000, seen=seen), value_time=VALUE_TIME, loops=7, values=3)[:3] == (7, DROPPED, 3)
+    assert seen == [7]
+
+
+def test_a_clock_that_stands_ends_the_calibration() -> None:
+    assert calibrate(takes(0), value_time=VALUE_TIME).loops <= MOST_LOOPS * VALUE_TIME
+
+
+def test_calibration_ends_soon() -> None:
+    seen: list[int] = []
+    calibrate(takes(20, seen=seen), value_time=VALUE_TIME)
+    assert len(seen) <= 9
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"), [(1, True), (3.9, True), (0.26, True), (4.1, False), (0.24, False), (1000, False)]
+)
+@pytest.mark.parametrize("cpu", [None, 1.0, 0.01])
+def test_a_plan_fits_a_call_of_up_to_four_times_the_length(ratio: float, expected: bool, cpu: float | None) -> None:
+    made = calibrate(takes(1000, cpu), value_time=VALUE_TIME)
+    assert fits(takes(1000 * ratio, cpu), made) is expected
+
+
+def test_a_plan_fits_what_only_waits_for_a_cpu() -> None:
+    made = calibrate(takes(1000), value_time=VALUE_TIME)
+    assert fits(takes(8000, cpu=1 / 8), made)
+
+
+def test_a_call_that_is_far_too_slow_is_not_repeated_by_a_plan() -> None:
+    seen: list[int] = []
+    made = Plan(loops=5000, dropped=2, values=5, wall=1000.0, cpu=1000.0)
+    assert not fits(takes(100 * MS, seen=seen), made)
+    assert seen == [1, 1]
