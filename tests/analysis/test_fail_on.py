@@ -14,7 +14,7 @@ from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
 from perfcore.model import Change
 
-KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")
 
 
 def code(rules: str, *changes: Change) -> int:

@@ -25,7 +25,7 @@ from perfcore_check_changepoint import model
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points
+from perfcore_check_changepoint.series import Points, running_medians
 from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step
@@ -34,6 +34,7 @@ _MOST = 3  # drifts in a window; bounds the time
 _BLOCKS = 48  # means of neighbours among which a ramp is looked for first
 _GRID = 12  # places there where it may begin or end
 _FINE = 7  # places around the best of them that are tried next
+_NEIGHBOURS = 5  # points whose median tells an outlier from a level
 _CLIP = 3.0  # spreads beyond which a residual counts no more
 _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
 # Variances of the steps of the random walk, in those of the noise: from none to all of the variation, in half decades.
@@ -51,7 +52,8 @@ def fit(points: Points, penalty: float) -> Fit:
     """The best model of a series, with its drifts."""
     fitted = model.fit(points, penalty)
     for _ in range(_MOST):
-        if not fitted.slope and len(fitted.starts) < 2:  # one step is a shorter account than a ramp
+        # One step is a shorter account than a ramp; memory can hide one.
+        if not fitted.slope and not fitted.memory and len(fitted.starts) < 2:
             break
         ramped = _with_ramp(points, fitted, penalty)
         if ramped is None:
@@ -94,6 +96,8 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
     if fitted.slope:
         against = [start for start, jump in zip(starts, jumps, strict=True) if jump * fitted.slope < 0]
         regions = {(0, count), *pairwise([0, *against, count])}
+    elif fitted.memory:  # steps are few, and those that there are may be anywhere in a drift
+        regions = {(0, count)}
     else:
         turns = [0, *(np.flatnonzero(np.diff(np.sign(jumps))) + 1).tolist(), len(starts)]
         runs = [(first, last) for first, last in pairwise(turns)]
@@ -129,9 +133,11 @@ class _History:
     def ramped(self, start: int, end: int) -> Fit | None:
         """The fit with a drift in this part of the series; None where that is no more than chance."""
         count, region = len(self.points), slice(start, end)
-        amounts = self.expected + np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)
-        if self.fitted.slope and self._slope_evidence(region) < self.penalty / 2:
-            return None
+        amounts = _without_outliers(self.points.centers)
+        if self.fitted.slope or self.fitted.memory:
+            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts)
+            if slope < self.penalty / 2:
+                return None
         residuals = self.fitted.residuals
         for _ in range(_ROUNDS):
             begin, stop, height = _best_ramp(amounts[region])
@@ -172,9 +178,8 @@ class _History:
 
     def _slope_evidence(self, region: slice) -> float:
         """That of the slope alone, without the steps beside it."""
-        time = np.arange(region.stop - region.start, dtype=float)
         left = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
-        return _evidence(left + self.fitted.slope * time, time)[0]
+        return _slope_evidence(left + self.fitted.slope * np.arange(len(left)))
 
     def _without(self, trend: Floats, region: slice, level: float, residuals: Floats) -> Fit:
         """The fit of levels alone without this growth. The noise is that around one level in the region of the drift,
@@ -186,12 +191,25 @@ class _History:
 
     def _steps_are_likelier(self, region: slice, left: Floats) -> bool:
         """Whether what a drift leaves is so much more than what steps leave that they are the shorter account."""
-        if self.fitted.slope:
+        if self.fitted.slope or self.fitted.memory:
             return False
         stepped = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
         ratio = max(float(left[region].var()), _LEAST) / max(float((stepped**2).mean()), _LEAST)
         steps = sum(region.start < first < region.stop for first in self.fitted.starts)
         return bool(0.5 * len(stepped) * math.log(ratio) > self.penalty * steps)
+
+
+def _without_outliers(amounts: Floats) -> Floats:
+    """The amounts, none of them far from the median of its neighbours, whatever the level does."""
+    if len(amounts) < _NEIGHBOURS:
+        return amounts
+    inner = running_medians(amounts, _NEIGHBOURS)
+    middles = np.pad(inner, _NEIGHBOURS // 2, mode="edge")
+    return np.clip(amounts, middles - _CLIP, middles + _CLIP)
+
+
+def _slope_evidence(amounts: Floats) -> float:
+    return _evidence(amounts, np.arange(len(amounts), dtype=float))[0]
 
 
 def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
