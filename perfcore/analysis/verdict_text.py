@@ -76,7 +76,7 @@ def contracts_conclusion(verdicts: Sequence[Change]) -> str:
 def history_conclusion(changes: Sequence[Change], series: int, versions: int) -> str:
     """One line: the changes of a history."""
     scanned = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
-    changed = [change for change in changes if change.kind in ("degradation", "optimization")]
+    changed = [change for change in changes if change.until or change.kind in ("degradation", "optimization")]
     primary = [change for change in changed if change.primary]
     machines = sum(change.kind == "machine" for change in changes)
     slow = [*_slow(changes), *([f"{plural(machines, 'change')} of the machine"] if machines else [])]

@@ -96,8 +96,9 @@ def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[in
     if fitted.slope:
         against = [start for start, jump in zip(starts, jumps, strict=True) if jump * fitted.slope < 0]
         regions = {(0, count), *pairwise([0, *against, count])}
-    elif fitted.memory:  # steps are few, and those that there are may be anywhere in a drift
-        regions = {(0, count)}
+    elif fitted.memory:  # it hides growth between steps, so that small steps may be anywhere in a drift
+        largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
+        regions = {(0, count), (0, largest_step), (largest_step, count)}
     else:
         turns = [0, *(np.flatnonzero(np.diff(np.sign(jumps))) + 1).tolist(), len(starts)]
         runs = [(first, last) for first, last in pairwise(turns)]
@@ -135,7 +136,7 @@ class _History:
         count, region = len(self.points), slice(start, end)
         amounts = _without_outliers(self.points.centers)
         if self.fitted.slope or self.fitted.memory:
-            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts)
+            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
             if slope < self.penalty / 2:
                 return None
         residuals = self.fitted.residuals
