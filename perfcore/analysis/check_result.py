@@ -46,7 +46,7 @@ class CheckResult:
     @property
     def degraded(self) -> bool:
         """Whether the exit code is 1."""
-        return any(change.kind == "degradation" for change in self.failing)
+        return any(change.kind != "cannot tell" for change in self.failing)
 
     @property
     def requires_all(self) -> bool:
@@ -72,7 +72,7 @@ class CheckResult:
 
     @property
     def exit_code(self) -> int:
-        """1 for a degradation and for nothing else."""
+        """1 for a change for the worse and for nothing else."""
         if self.degraded:
             return REGRESSED
         if FailRule("not-compared") in self.rules and self.incomplete:

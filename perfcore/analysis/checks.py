@@ -48,10 +48,7 @@ class CheckOptions:
 
 
 def check(
-    repository: Repository,
-    target: CheckTarget,
-    options: CheckOptions,
-    listener: Listener | None = None,
+    repository: Repository, target: CheckTarget, options: CheckOptions, listener: Listener | None = None
 ) -> CheckResult:
     """The changes of a target, with the acceptances that hold for them."""
     if listener is None:
@@ -111,7 +108,7 @@ class _Run:
             return self._of_history(target)
         if isinstance(target, Version):
             compared = self._of_pairs(self._of_version(target.id), registered=True)
-            return self._judged(compared, target.id)
+            return self._judged(self._with_drifts(compared, target.id), target.id)
         if isinstance(target, VersionPair):
             return self._of_versions(target)
         if isinstance(target, ProfilePair):
@@ -123,6 +120,24 @@ class _Run:
             if metric not in metrics:
                 compared = ", ".join(map(printable, sorted(metrics)))
                 self.listener.note(f"--threshold names {brief(metric)}, but the compared metrics are {compared}")
+
+    def _with_drifts(self, findings: Findings, version: str) -> Findings:
+        """The findings with the drifts that go on until this version, which no comparison of two versions shows."""
+        name = str(self.repository.trusted("check.history"))
+        if self.options.method or name not in self.repository.plugins.names("check"):
+            return findings
+        lines = series_of.config_histories(self.repository, version)
+        every = history.select_series(self.repository, [x for x in lines if len(x.versions) >= history.SHORT])
+        named = {rule.metric for rule in self.options.rules}
+        deciding = [scanned for scanned in every if scanned.primary or scanned.series.metric in named]
+        scan = HistoryCheck.configured(self.repository, name) if deciding else None
+        if scan is None:
+            return findings
+        smallest = combined(thresholds_of(self.repository), self.options.thresholds)
+        scanned = history.scan_series(self.repository, deciding, scan, smallest, self.listener.progress, every)
+        drifts = [change for change in history.changes(scanned) if change.until == version and not change.undone]
+        changes = (*findings.changes, *drifts)
+        return attrs.evolve(findings, changes=changes, conclusions=(verdict_text.conclusion(changes),))
 
     def _judged(self, findings: Findings, version: str) -> Findings:
         """The findings on a version with the verdicts of its judges."""
@@ -140,9 +155,7 @@ class _Run:
                 for change in findings.changes
             )
             findings = attrs.evolve(
-                findings,
-                changes=(*changes, *judgement.verdicts),
-                compared=findings.compared + len(judgement.verdicts),
+                findings, changes=(*changes, *judgement.verdicts), compared=findings.compared + len(judgement.verdicts)
             )
         verdicts = [change for change in findings.changes if change.contract]
         if not verdicts:

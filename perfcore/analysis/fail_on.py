@@ -19,7 +19,7 @@ REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
 NOT_COMPARED = 9
 NEVER = "never"  # takes the default away; all other words add to it
-Verdict = Literal["degradation", "any-degradation", "cannot-tell", "not-compared"]
+Verdict = Literal["degradation", "drift", "any-degradation", "noise", "cannot-tell", "not-compared"]
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -36,14 +36,17 @@ class FailRule:
             applies = change.metric == self.metric
         else:
             applies = change.primary or self.verdict == "any-degradation"
-        kinds = {"cannot-tell": "cannot tell", "not-compared": None}
-        return applies and change.kind == kinds.get(self.verdict, "degradation")
+        kinds = {"any-degradation": ("degradation", "drift"), "cannot-tell": ("cannot tell",), "not-compared": ()}
+        if self.verdict == "noise":  # noise that shrank is no reason to fail
+            return applies and change.kind == "variance" and (change.ratio or 2.0) > 1
+        return applies and change.kind in kinds.get(self.verdict, (self.verdict,))
 
     def __str__(self) -> str:
         return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
 
 
-DEFAULT = (FailRule("degradation"),)
+# A drift is a regression in small steps: a gate that passes it lets grow whatever grows slowly enough.
+DEFAULT = (FailRule("degradation"), FailRule("drift"))
 
 
 def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:

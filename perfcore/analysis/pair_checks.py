@@ -70,10 +70,7 @@ def facts_of(pairing: Pairing) -> Facts:
     """The properties of a pairing that rules match."""
     profile = pairing.target.profiles[0]
     return Facts(
-        profile.header.type,
-        pairing.label,
-        profile.collector.name,
-        tuple(tool.name for tool in profile.postprocessors),
+        profile.header.type, pairing.label, profile.collector.name, tuple(tool.name for tool in profile.postprocessors)
     )
 
 

@@ -107,11 +107,7 @@ def of_history(
 
 
 def of_profiles(
-    repository: Repository | None,
-    baseline: Sample,
-    target: Sample,
-    *,
-    thresholds: dict[str, float] | None = None,
+    repository: Repository | None, baseline: Sample, target: Sample, *, thresholds: dict[str, float] | None = None
 ) -> Pairing:
     """Two samples the user named. UsageError where they measure different things by different means."""
     a, b = baseline.profiles[0], target.profiles[0]

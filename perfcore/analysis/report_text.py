@@ -46,9 +46,10 @@ def sentence(change: Change) -> str:
         return f"{printable(change.label)}: {printable(change.contract)}: {verdict_text.word(change)}"
     between = f" ({interval(change)})" if interval(change) else ""
     moved = f", {size(change)}{between}" if change.ratio is not None else ""
-    before, after = (quantity(value, change.unit) for value in (change.baseline_value, change.target_value))
-    verdict = f"{printable(change.label)}: {verdict_text.metric(change)} {verdict_text.word(change)}{moved}"
-    return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(change.target)}"
+    pace = f", {verdict_text.drift(change)}" if change.pace is not None else ""
+    before, after = (quantity(amount, change.unit) for amount in (change.baseline_value, change.target_value))
+    verdict = f"{printable(change.label)}: {verdict_text.metric(change)} {verdict_text.word(change)}{moved}{pace}"
+    return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(verdict_text.end(change))}"
 
 
 def accepted(acceptance: Acceptance) -> str:

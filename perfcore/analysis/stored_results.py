@@ -24,6 +24,7 @@ from perfcore.text import encodable
 
 FORMAT = 1  # of notes: a reader refuses a newer one
 TYPE = "check"
+_STEPS, _SLOW = ("degradation", "optimization"), ("drift", "improving drift", "variance")
 _DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
 
 
@@ -122,11 +123,7 @@ class Results:
             return
         for row in note.results:
             result = Result(
-                version=row.version,
-                config_id=row.config_id,
-                method=note.method,
-                time=note.time,
-                changes=row.changes,
+                version=row.version, config_id=row.config_id, method=note.method, time=note.time, changes=row.changes
             )
             self._read[bucket].setdefault(row.version, {})[row.config_id, note.method] = result
 
@@ -135,20 +132,21 @@ class Results:
 
 
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:
-    """What became better or worse, of primary metrics: each once, as the newest method says it; then the contracts that
-    are broken. What a later version undid is left out: only a check of histories knows of it, whatever others say."""
+    """What became better, worse or noisier, of primary metrics: each once, as the newest method says it; then the
+    contracts that are broken. What a later version undid is left out: only a check of histories knows of it."""
     reported = [change for result in sorted(results, key=lambda result: result.time) for change in result.changes]
     undone = {_what(change) for change in reported if change.undone}
     headline_changes = {
         _what(change): change
         for change in reported
-        if change.primary and change.kind in ("degradation", "optimization") and _what(change) not in undone
+        if change.primary and change.kind in (*_STEPS, *_SLOW) and _what(change) not in undone
     }
     return tuple(sorted(headline_changes.values(), key=lambda change: bool(change.contract)))
 
 
 def _what(change: Change) -> tuple[str, ...]:
-    return (change.id,) if change.contract else (change.config_id, change.metric, change.resource)
+    kind = change.kind if change.kind in _SLOW else ""  # a step may be in the same version
+    return (change.id,) if change.contract else (change.config_id, change.metric, change.resource, kind)
 
 
 def _all(bucket: _Bucket) -> Iterator[Result]:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from perfcore.model import Change
-from perfcore.text import plural, printable
+from perfcore.text import percent, plural, printable
 
 _ENVIRONMENT = 12  # characters of an id, `1:` and ten digits: as many as short version ids have
 _WORDS = {
     "degradation": "slower",
     "optimization": "faster",
+    "drift": "drifts",
+    "improving drift": "improves",
     "variance": "noise",
     "machine": "machine",
     "same": "same",
     "cannot tell": "inconclusive",  # the kind is stored and in JSON, so only its word changed
 }
 _AGREED = {"degradation": "broken", "same": "kept"}
-CHANGED = ("degradation", "optimization", "variance", "machine")
+CHANGED = ("degradation", "optimization", "drift", "improving drift", "variance", "machine")
 _TIMES = {"ns", "us", "ms", "s"}
 
 
@@ -39,7 +41,7 @@ def metric(change: Change) -> str:
 
 def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
     """One line with the number of each verdict. Changes that a contract allows are compared, but decide nothing."""
-    primary = [change for change in changes if change.primary and not change.contract]
+    primary = [change for change in changes if change.primary and not change.contract and not change.until]
     if not primary and not allowed:
         return "nothing was compared"
     counts = {kind: sum(1 for c in primary if c.kind == kind) for kind in _WORDS}
@@ -55,12 +57,13 @@ def conclusion(changes: Sequence[Change], allowed: int = 0) -> str:
         parts.append(f"{plural(others, 'other metric')} worse")
     if allowed:
         parts.append(f"{allowed} allowed by a contract")
+    parts += _slow(changes)
     return f"{plural(len(primary) + allowed, 'comparison')}: {', '.join(parts)}"
 
 
 def comparisons(changes: Sequence[Change]) -> int:
     """How many comparisons these changes are of."""
-    return sum(change.primary and not change.contract for change in changes)
+    return sum(change.primary and not change.contract and not change.until for change in changes)
 
 
 def contracts_conclusion(verdicts: Sequence[Change]) -> str:
@@ -73,16 +76,34 @@ def contracts_conclusion(verdicts: Sequence[Change]) -> str:
 def history_conclusion(changes: Sequence[Change], series: int, versions: int) -> str:
     """One line: the changes of a history."""
     scanned = f"{plural(series, 'series', 'series')} over {plural(versions, 'version')}"
-    changed = [change for change in changes if change.kind in ("degradation", "optimization")]
+    changed = [change for change in changes if change.until or change.kind in ("degradation", "optimization")]
     primary = [change for change in changed if change.primary]
     machines = sum(change.kind == "machine" for change in changes)
-    suffix = f", {plural(machines, 'change')} of the machine" if machines else ""
+    slow = [*_slow(changes), *([f"{plural(machines, 'change')} of the machine"] if machines else [])]
+    suffix = "".join(f", {part}" for part in slow)
     if not primary:
         return f"{scanned}: no change" + (" of a primary metric" if changed else "") + suffix
     lasting = [change.kind for change in primary if not change.undone]
     counts = plural(lasting.count("degradation"), "regression"), plural(lasting.count("optimization"), "improvement")
     reverted = len(primary) - len(lasting)
     return f"{scanned}: {', '.join(counts)}" + (f", {reverted} reverted" if reverted else "") + suffix
+
+
+def _slow(changes: Sequence[Change]) -> list[str]:
+    """The drifts that no step has undone, and the changes of the noise."""
+    drifts = sum(bool(change.until) and change.primary and not change.undone for change in changes)
+    noise = sum(change.kind == "variance" and change.primary for change in changes)
+    return [text for count, text in ((drifts, plural(drifts, "drift")), (noise, f"{noise} of the noise")) if count]
+
+
+def drift(change: Change) -> str:
+    """`+1.0 % a version since 1a2b3c4d5e`; empty for what is no drift."""
+    return "" if change.pace is None else f"{percent(change.pace)} a version since {printable(change.target)}"
+
+
+def end(change: Change) -> str:
+    """The last version that a change is about, shortened: the first that shows it, but of a drift the newest."""
+    return change.until[:10] or change.target
 
 
 def machine(change: Change) -> str:

@@ -23,8 +23,7 @@ def add(
         Optional[str], typer.Option("--version", "-v", metavar="REV", help="The version they belong to.")
     ] = None,
     every: Annotated[
-        bool,
-        typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for."),
+        bool, typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for.")
     ] = False,
     keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the file.")] = False,
 ) -> None:

@@ -78,8 +78,7 @@ def options(
     ] = Path(),
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
     no_plugins: Annotated[
-        bool,
-        typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands from elsewhere."),
+        bool, typer.Option("--no-plugins", is_eager=True, help="Leave out observers and commands from elsewhere.")
     ] = False,
     version: Annotated[
         bool,

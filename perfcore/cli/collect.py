@@ -120,10 +120,7 @@ def _collect(collector: str) -> Any:
         postprocess: Annotated[
             Optional[list[str]],
             typer.Option(
-                "--postprocess",
-                "-p",
-                metavar="NAME",
-                help="Apply this postprocessor, with its configured options.",
+                "--postprocess", "-p", metavar="NAME", help="Apply this postprocessor, with its configured options."
             ),
         ] = None,
         register: Add = False,

@@ -102,10 +102,7 @@ def _check_option(console: Console, key: str) -> None:
 
 @app.command("unset")
 def unset(
-    ctx: typer.Context,
-    key: Annotated[str, typer.Argument(metavar="KEY")],
-    user: User = False,
-    project: Project = False,
+    ctx: typer.Context, key: Annotated[str, typer.Argument(metavar="KEY")], user: User = False, project: Project = False
 ) -> None:
     """Remove a key, so that the layer below is used."""
     console: Console = ctx.obj
@@ -146,10 +143,7 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
 
 
 @app.command("trust", short_help="Trust what the project's files want to run, as they are now.")
-def trust(
-    ctx: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-) -> None:
+def trust(ctx: typer.Context, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Show what the project's files want to run, with the plugins in them, and trust exactly this content."""
     console: Console = ctx.obj
     repository = console.repository

@@ -35,8 +35,7 @@ def log(
     branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
     changes: Annotated[
-        bool,
-        typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract."),
+        bool, typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract.")
     ] = False,
     unreachable: Annotated[
         bool, typer.Option("--unreachable", help="Only versions that are on no branch, as after a rebase.")

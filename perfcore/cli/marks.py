@@ -17,7 +17,7 @@ from perfcore.text import align, clip, percent, printable
 _LABEL = 60  # columns of a command in a line of 80
 _SHOWN = (
     *("id", "kind", "metric", "resource", "contract", "config_id", "label"),
-    *("baseline", "ratio", "low", "high", "primary"),
+    *("baseline", "ratio", "low", "high", "primary", "until", "pace"),
 )
 
 
@@ -61,7 +61,8 @@ class Marks:
     def painted(self, change: Change, text: str) -> str:
         if self._acceptance(change):
             return self._console.paint(text, "dim")
-        return self._console.paint(text, "red" if change.kind == "degradation" else "green")
+        colors = {"degradation": "red", "drift": "red", "variance": "yellow"}
+        return self._console.paint(text, colors.get(change.kind, "green"))
 
     def as_json(self, version: str) -> list[dict[str, Any]]:
         return [
@@ -95,7 +96,8 @@ class Marks:
 
     def _remark(self, change: Change) -> str:
         acceptance = self._acceptance(change)
-        return f"(accepted: {clip(printable(acceptance.why), _LABEL)})" if acceptance else ""
+        accepted = f"(accepted: {clip(printable(acceptance.why), _LABEL)})" if acceptance else ""
+        return "  ".join(filter(None, (verdict_text.drift(change), accepted)))
 
     def _change_json(self, result: Result, change: Change) -> dict[str, Any]:
         values = {name: getattr(change, name) for name in _SHOWN}

@@ -26,10 +26,7 @@ HANDS_ON = {"allow_extra_args": True, "ignore_unknown_options": True, "allow_int
 Version = Annotated[
     Optional[list[str]],
     typer.Option(
-        "--version",
-        "-v",
-        metavar="REV",
-        help="Measure this version, in a tree of its own; several are interleaved.",
+        "--version", "-v", metavar="REV", help="Measure this version, in a tree of its own; several are interleaved."
     ),
 ]
 Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
@@ -39,8 +36,7 @@ Continue = Annotated[
     bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
 ]
 ExecutorName = Annotated[
-    Optional[str],
-    typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one."),
+    Optional[str], typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one.")
 ]
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]
@@ -162,10 +158,7 @@ def _parameter(option: Option) -> inspect.Parameter:
     annotated = Annotated[
         annotation,
         typer.Option(
-            *declarations,
-            help=help_of(option),
-            metavar=None if option.type is bool else metavar,
-            show_default=False,
+            *declarations, help=help_of(option), metavar=None if option.type is bool else metavar, show_default=False
         ),
     ]
     name = f"option_{option.name}"

@@ -12,7 +12,9 @@ from perfcore.model import EMPTY
 if TYPE_CHECKING:
     from perfcore.model.measurements import Profile
 
-ChangeKind = Literal["degradation", "optimization", "variance", "machine", "same", "cannot tell"]
+ChangeKind = Literal[
+    "degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell"
+]
 
 
 @attrs.frozen(kw_only=True)
@@ -83,16 +85,17 @@ class Series:
 
 @attrs.frozen(kw_only=True)
 class Change:
-    """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change of
-    what measured and not of the code. `ratio` is target over baseline with the interval `low` to `high` at the
-    level `confidence`; `p_value` is that of the test, where there was one. `evidence` says in words what the
-    verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said of a `cannot tell`.
-    `id` stays the same when later data move the estimate.
+    """What a check says of one metric. A `drift` is a slow change for the worse, a `variance` another noise around the
+    same level, `machine` a change of what measured and not of the code. `ratio` is target over baseline with the
+    interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there was one. `evidence`
+    says in words what the verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said
+    of a `cannot tell`. `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
     that shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone`
     is the version that took it back, if one did; all three are full ids. `contract` is the sentence that this is
-    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed.
+    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed. A drift goes from
+    `target` until the version `until` (a full id), and `pace` is its ratio per version; `ratio` is that of all of it.
 
     Of a `machine`, `environments` are the ids of what measured before it and from it on. Where they are the same, the
     machine changed without saying so: `moved` series of one metric, of `measured`, moved together by `ratio`."""
@@ -118,6 +121,8 @@ class Change:
     earliest: str = ""
     latest: str = ""
     undone: str = ""
+    until: str = ""
+    pace: float | None = None
     contract: str = ""
     needed: int | None = None
     environments: tuple[str, ...] = ()

@@ -81,11 +81,7 @@ def _register_local(plugins: Plugins, config: Config, folders: Mapping[LayerName
 
 
 def load_config(
-    root: Path | None,
-    places: UserPlaces,
-    *,
-    local: Layer | None = None,
-    overrides: Mapping[str, Any] | None = None,
+    root: Path | None, places: UserPlaces, *, local: Layer | None = None, overrides: Mapping[str, Any] | None = None
 ) -> Config:
     """All layers for a working tree; outside of one only the user's."""
     layers = [read_layer("user", places.config)]

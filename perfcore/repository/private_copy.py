@@ -33,11 +33,7 @@ class PrivateCopy:
     """The copy of one repository, and the tree of the version that was asked for last."""
 
     def __init__(
-        self,
-        root: Path,
-        open_at: Callable[[Path], Vcs],
-        directory: Path,
-        note: Callable[[str], None],
+        self, root: Path, open_at: Callable[[Path], Vcs], directory: Path, note: Callable[[str], None]
     ) -> None:
         self.root = root
         self.own_names: frozenset[str] = frozenset()

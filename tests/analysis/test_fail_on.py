@@ -14,7 +14,7 @@ from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
 from perfcore.model import Change
 
-KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")
 
 
 def code(rules: str, *changes: Change) -> int:
@@ -152,7 +152,7 @@ def test_the_report_says_what_fails_and_what_was_accepted(
 ) -> None:
     slower, worse = change("degradation"), change("degradation", id="other")
     made = CheckResult(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()
-    assert (made["schema"], made["degraded"], made["fail_on"]) == (1, True, ["degradation"])
+    assert (made["schema"], made["degraded"], made["fail_on"]) == (1, True, ["degradation", "drift"])
     assert [each["fails"] for each in made["changes"]] == [False, True]
     assert made["changes"][0]["accepted"] == {"author": "Ann", "why": "it is safer", "time": 1}
     assert made["changes"][1]["accepted"] is None

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import attrs
 
-from perfcore_check_changepoint import model, sessions, sizes
+from perfcore_check_changepoint import drift, sessions, sizes
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Point, Runs
 from perfcore_check_changepoint.series import read
@@ -69,7 +69,7 @@ def resume(runs: Runs, settled: Settled, penalty: float, confidence: float) -> t
         changes += settled_changes
         start, decided = moved, end
     last = _region(runs, start, len(runs), penalty, confidence)
-    return sizes.undone([*changes, *last]), Settled(tuple(steps), tuple(changes))
+    return sizes.undone(sizes.joined([*changes, *last])), Settled(tuple(steps), tuple(changes))
 
 
 def _still(settled: Settled, runs: Runs) -> Settled:
@@ -101,11 +101,14 @@ def _region(runs: Runs, start: int, end: int, penalty: float, confidence: float)
     points = read(aligned.runs if aligned is not None else runs.part(start, end))
     if points is None or len(points) < SHORTEST:
         return []
-    changes = sizes.changes(points, model.fit(points, penalty), penalty, confidence)
+    changes = sizes.changes(points, drift.fit(points, penalty), penalty, confidence)
     if aligned is not None:
         changes = aligned.believed(changes, penalty, confidence)
     return [_moved(change, start) for change in changes]
 
 
 def _moved(change: ChangePoint, by: int) -> ChangePoint:
-    return attrs.evolve(change, index=change.index + by, earliest=change.earliest + by, latest=change.latest + by)
+    until = None if change.until is None else change.until + by
+    return attrs.evolve(
+        change, index=change.index + by, earliest=change.earliest + by, latest=change.latest + by, until=until
+    )

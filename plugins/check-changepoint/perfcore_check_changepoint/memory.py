@@ -13,7 +13,8 @@ import attrs
 from perfcore_check_changepoint.detection import CONTEXT, HINDSIGHT, WINDOW, Settled, Step
 from perfcore_check_changepoint.points import ChangePoint
 
-FORMAT = 2  # a cache of another format is read as none: the scan begins anew
+FORMAT = 3  # of a cache of another format only the names of changes are read: the scan begins anew
+_NAMED = (2, FORMAT)
 _FIELDS = tuple(field.name for field in attrs.fields(ChangePoint) if field.name != "undone")
 
 
@@ -56,10 +57,10 @@ def decode(state: bytes | None, key: str) -> Memory:
         return Memory()
     try:
         document = json.loads(state)
-        if document["format"] != FORMAT:
+        if document["format"] not in _NAMED:
             return Memory()
         reported = tuple(_reported(*entry) for entry in document["reported"])
-        if document["key"] != key:
+        if document["format"] != FORMAT or document["key"] != key:
             return Memory(reported=reported)
         settled = {environment: _settled(entry) for environment, entry in document["environments"].items()}
         return Memory(settled, reported)
@@ -100,5 +101,7 @@ def _is_sound(change: ChangePoint, start: int) -> bool:
         all(type(index) is int for index in indexes)
         and 0 < change.earliest <= change.index <= change.latest <= start
         and all(isinstance(figure, int | float) and math.isfinite(figure) for figure in figures)
-        and change.kind in ("level", "noise")
+        and change.kind in ("level", "drift", "noise")
+        and (change.kind == "drift") == (type(change.until) is int and change.until >= change.index)
+        and (change.until is None or type(change.until) is int)
     )

@@ -18,6 +18,7 @@ import numpy as np
 from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition, stretch_means
+from perfcore_check_changepoint.runs import Indexes
 from perfcore_check_changepoint.series import Points, median, running_medians
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
@@ -42,13 +43,41 @@ _ATTEMPTS = 2  # at a wave
 
 
 @attrs.frozen(eq=False)
+class Ramp:
+    """A drift: the level grows by `height` from the point `start`, which has none of it, to `end`, which has all.
+    `error` is the standard error of the height. `gain` is what the drift explains beyond a random walk, and `price`
+    what it costs as a part of the model, both in nats. The last point without growth may be any from `earliest` to
+    `latest`."""
+
+    start: int
+    end: int
+    height: float
+    error: float
+    gain: float
+    price: float
+    earliest: int
+    latest: int
+
+    def trend(self, count: int) -> Floats:
+        """The growth at each of so many points."""
+        shape: Floats = ramp_shapes(count, np.array([self.start]), np.array([self.end]))[0]
+        return self.height * shape
+
+
+def ramp_shapes(count: int, starts: Indexes, ends: Indexes) -> Floats:
+    """Ramps (rows) over so many points, from 0 to 1."""
+    shapes: Floats = np.clip((np.arange(count) - starts[:, None]) / (ends - starts)[:, None], 0.0, 1.0)
+    return shapes
+
+
+@attrs.frozen(eq=False)
 class Fit:
     """A series cut up under one model.
 
     `starts` are the first points of the stretches but the first one, `chosen` the columns of their levels in `costs`,
     which holds the cost of every point at every level where it is. `residuals` are those of the runs. `memory` is the
     share of a point's residual that the next one inherits, `slope` is per point. `shifts` are the first points with
-    other noise, `wave` is what comes and goes with a period. `total` is in nats.
+    other noise, `wave` is what comes and goes with a period, `ramps` are drifts. `total` is in nats.
     """
 
     starts: list[int]
@@ -60,10 +89,18 @@ class Fit:
     slope: float = 0.0
     shifts: Sequence[int] = ()
     wave: Floats | None = None
+    ramps: tuple[Ramp, ...] = ()
 
     def point_residuals(self, points: Points) -> Floats:
         """The mean residual of the runs of every point."""
         return points.means(self.residuals)
+
+    def trend(self, count: int) -> Floats:
+        """What the level of each point grows by without a change: the slope and the drifts."""
+        trend: Floats = self.slope * (np.arange(count, dtype=float) - (count - 1) / 2)
+        for ramp in self.ramps:
+            trend = trend + ramp.trend(count)
+        return trend
 
 
 def fit(points: Points, penalty: float) -> Fit:
@@ -95,13 +132,13 @@ def _waving(points: Points, best: Fit, penalty: float) -> Fit:
 def _calm(points: Points, penalty: float) -> Fit:
     """The best of the models without a wave. Where even independent normal noise needs no change, none is looked at
     further."""
-    centers = _centers(points.centers)
+    centers = level_candidates(points.centers)
     plain = noise.normal(1.0, BOUND * penalty)
-    first = _independent(points, centers, plain, penalty)
+    first = independent(points, centers, plain, penalty)
     shifts = spread_shifts(first.point_residuals(points), points.quantum)
     if shifts:
         points = attrs.evolve(points, spread=spreads(first.point_residuals(points), shifts)[points.point])
-        first = attrs.evolve(_independent(points, centers, plain, penalty), shifts=shifts)
+        first = attrs.evolve(independent(points, centers, plain, penalty), shifts=shifts)
     if not first.starts:
         return first
     best = _best(points, centers, first, penalty)
@@ -109,9 +146,9 @@ def _calm(points: Points, penalty: float) -> Fit:
 
 
 def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
-    density = _density(points, first.residuals, penalty)
+    density = density_of(points, first.residuals, penalty)
     expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
-    refitted = first if expected else _independent(points, centers, density, penalty)
+    refitted = first if expected else independent(points, centers, density, penalty)
     best = min(refitted, _unchanged(points, penalty), key=_total) if len(refitted.starts) > 1 else refitted
     if not best.starts:
         # A level that a quarter of the points has nothing to do with is none, however well it explains the others.
@@ -123,14 +160,14 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
 def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
     plain = noise.normal(1.0, BOUND * penalty)
-    return _independent(points, _centers(points.centers), plain, penalty).starts
+    return independent(points, level_candidates(points.centers), plain, penalty).starts
 
 
 def _total(fitted: Fit) -> float:
     return fitted.total
 
 
-def _density(points: Points, residuals: Floats, penalty: float) -> Density:
+def density_of(points: Points, residuals: Floats, penalty: float) -> Density:
     scaled = residuals if points.spread is None else residuals / points.spread
     return noise.estimate(scaled, points.quantum, BOUND * penalty)
 
@@ -139,12 +176,12 @@ def _unchanged(points: Points, penalty: float) -> Fit:
     """The series as noise around one level. Two modes, taken at random, look like many changes at first."""
     level = np.array([median(points.values)])
     residuals = points.values - level
-    density = _density(points, residuals, penalty)
+    density = density_of(points, residuals, penalty)
     costs = _costs(points, density, density.cost(points.values, level, points.spread))
     return Fit([], [0], costs, residuals, float(costs.sum()) + density.floor * points.total_weight)
 
 
-def _independent(points: Points, centers: Floats, density: Density, penalty: float) -> Fit:
+def independent(points: Points, centers: Floats, density: Density, penalty: float) -> Fit:
     """Every point has noise of its own."""
     grid = density.grid(centers)
     costs = _costs(points, density, density.cost(points.values, grid, points.spread))
@@ -172,7 +209,7 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     """A point is predicted from the one before, unless it is the first of a stretch, which starts afresh."""
     residuals = best.point_residuals(points)
     innovations = best.residuals - memory * _previous(residuals)[points.point]
-    density = _density(points, innovations, penalty)
+    density = density_of(points, innovations, penalty)
     grid = density.grid(centers)
     fresh = math.sqrt(1 - memory**2)
     narrower = math.log(fresh) * np.bincount(points.point, points.weight)  # of every run, as far as it counts
@@ -214,7 +251,7 @@ def _sloping(points: Points, best: Fit, slope: float, time: Floats, price: float
     trend = slope * time
     level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
     residuals = best.residuals - (trend - stretch_means(trend, best.starts))[points.point]
-    fitted = _independent(level, _centers(level.centers), _density(points, residuals, penalty), penalty)
+    fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
     return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
 
 
@@ -242,6 +279,6 @@ def _previous(centers: Floats) -> Floats:
     return np.concatenate([[0.0], centers[:-1]])
 
 
-def _centers(values: Floats) -> Floats:
+def level_candidates(values: Floats) -> Floats:
     """Where levels may be: medians of five neighbours, and of three near the ends, where stretches are short."""
     return np.concatenate([running_medians(values, 5), running_medians(values[:8], 3), running_medians(values[-8:], 3)])

@@ -6,7 +6,7 @@ from typing import Literal
 
 import attrs
 
-Shift = Literal["level", "noise"]
+Shift = Literal["level", "drift", "noise"]
 
 
 @attrs.frozen(kw_only=True)
@@ -18,6 +18,9 @@ class ChangePoint:
     sides, and `low` to `high` is the interval of their difference; for one of the noise they are its spreads.
     `gain` is the log likelihood (in nats) that the change explains, `p_value` the chance of such a gain anywhere in
     a series in which nothing changes. `undone` is the index at which the level before came back.
+
+    A drift is a change of the level in many small steps: `index` is the first point that has some of it, and `until`
+    the last that it grows with.
     """
 
     index: int
@@ -31,6 +34,7 @@ class ChangePoint:
     gain: float
     p_value: float
     undone: int | None = None
+    until: int | None = None
 
     @property
     def size(self) -> float:

@@ -7,21 +7,21 @@ continues its former series.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import attrs
 import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore_check_changepoint import detection, memory, sessions, suite, wording
-from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions
+from perfcore_check_changepoint import detection, machine_events, memory, sessions, suite, wording
+from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, ratios
+from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Runs
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 # As far as two detections may be apart and still count as one change (`_BESIDE` of the suite, the benchmarks' margin).
 _MOVES = 3  # versions that the estimate of a change may move
 _GONE = 100  # changes that are remembered though a scan no longer reports them; bounds the size of the state
-_MACHINE = "machine"
-
-_Placed: TypeAlias = tuple[int, Change]  # with the index of its version
 
 
 def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> tuple[Sequence[Change], bytes]:
@@ -56,7 +53,9 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
             LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
         ]
     changes_shown, reported = _shown(series, _once(located), remembered.reported, settings)
-    return _in_order([*changes_shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
+    return _in_order([*changes_shown, *machine_events.environments(series, measured)]), memory.encode(
+        Memory(settled, reported), key
+    )
 
 
 def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence[Sequence[Change]]:
@@ -93,8 +92,8 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         _in_order(
             [
                 *_shown(series, _once(mine), (), settings)[0],
-                *_machines(series, parts),
-                *_moved(series, parts, moved, settings),
+                *machine_events.environments(series, parts),
+                *machine_events.steps(series, parts, moved, settings),
             ]
         )
         for series, parts, mine in zip(given, measured, located, strict=True)
@@ -152,7 +151,7 @@ def _values(series: Series, position: int, environment: str) -> tuple[float, ...
 
 def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings) -> bool:
     threshold = settings.threshold if series.threshold is None else series.threshold
-    return change.kind != "level" or abs(change.size) >= threshold * abs(change.before)
+    return change.kind == "noise" or abs(change.size) >= threshold * abs(change.before)
 
 
 def _once(located: list[LocatedChange]) -> list[LocatedChange]:
@@ -184,7 +183,7 @@ def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
 
 def _shown(
     series: Series, located: Sequence[LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
-) -> tuple[list[_Placed], tuple[Reported, ...]]:
+) -> tuple[list[Placed], tuple[Reported, ...]]:
     """The changes for people, and the names they were given."""
     reported, gone = _anchors(series, located, before)
     changes = [
@@ -232,11 +231,10 @@ def _still_listed(series: Series, before: Sequence[Reported]) -> list[Reported]:
 
 def _change(series: Series, located: LocatedChange, anchor: str, settings: ChangepointSettings) -> Change:
     change, versions = located.change, series.versions
-    ratio, low, high = _ratios(change)
+    ratio, low, high = ratios(change)
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
-    description = (
-        wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
-    )
+    pace = None if ratio is None or located.length is None else ratio ** (1 / located.length)
+    describe = {"level": wording.level, "drift": wording.drift, "noise": wording.noise}[change.kind]
     span = [
         versions[position]
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
@@ -245,13 +243,14 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
     session = _new_session(series, located)
     parts = [
         wording.session(session, versions[located.base], versions[located.position]) if session else "",
-        description,
+        describe(change, series.unit, size),
+        wording.pace(pace, located.length) if pace is not None and located.length is not None else "",
         wording.where(span, located.position - located.base - 1),
         wording.strength(change),
         wording.undone(undone),
     ]
     return Change(
-        id=_identity(series, located.environment, located.direction, anchor),
+        id=identity(series, located.environment, located.direction, anchor),
         kind="cannot tell" if session else _kind(change, series),
         metric=series.metric,
         unit=series.unit,
@@ -267,12 +266,21 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         high=high,
         confidence=settings.confidence if low is not None else None,
         p_value=change.p_value,
-        primary=change.kind == "level",
         evidence="; ".join(text for text in parts if text),
         earliest=span[1],
         latest=span[2],
         undone=undone or "",
+        until="" if session else _end(series, located),
+        pace=None if session else pace,
     )
+
+
+def _end(series: Series, located: LocatedChange) -> str:
+    """The last version of a drift that this series was measured in; empty for what is no drift."""
+    if located.change.until is None:
+        return ""
+    positions: list[int] = located.positions[located.change.index : located.change.until + 1].tolist()
+    return series.versions[next(p for p in reversed(positions) if _values(series, p, located.environment))]
 
 
 # The most that a machine is assumed to move from one session to the next: what the check `pair` assumes of runs that
@@ -283,13 +291,16 @@ _DRIFT = 0.1
 def _new_session(series: Series, located: LocatedChange) -> str:
     """The session that begins with the new level, if no session measured versions on both sides: then the machine may
     be all that differs, unless the step is larger. Sessions of one version each are noise between versions, and decide
-    nothing."""
-    if len(series.sessions) != len(series.versions) or located.change.kind != "level":
+    nothing. Of a drift the sides are its halves."""
+    if len(series.sessions) != len(series.versions) or located.change.kind == "noise":
         return ""
-    _, low, high = _ratios(located.change)
+    _, low, high = ratios(located.change)
     if low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
         return ""
     (start, end), positions = located.span, located.positions
+    if located.change.until is not None:
+        positions = positions[located.change.index - 1 : located.change.until + 1]
+        start = end = int(positions[len(positions) // 2])
     before, after = (
         Counter(name for position in side.tolist() for name, _ in series.sessions[position] if name)
         for side in (positions[positions < start], positions[positions >= end])
@@ -298,104 +309,17 @@ def _new_session(series: Series, located: LocatedChange) -> str:
     return next(iter(after)) if several and before.keys().isdisjoint(after) else ""
 
 
-def _ratios(change: ChangePoint) -> tuple[float | None, float | None, float | None]:
-    """The value after a change over that before, with its interval; None for values of zero or less."""
-    if change.before <= 0 or change.after <= 0:
-        return None, None, None
-    numbers = [change.after / change.before, *(1 + size / change.before for size in (change.low, change.high))]
-    if not all(map(math.isfinite, numbers)):
-        return None, None, None
-    ratio, low, high = numbers
-    return ratio, min(max(low, 0.0), ratio), max(high, ratio)
-
-
 def _kind(change: ChangePoint, series: Series) -> ChangeKind:
     if change.kind == "noise":
         return "variance"
-    return "degradation" if (change.size > 0) == (series.better == "lower") else "optimization"
+    is_worse = (change.size > 0) == (series.better == "lower")
+    if change.kind == "drift":
+        return "drift" if is_worse else "improving drift"
+    return "degradation" if is_worse else "optimization"
 
 
-def _machines(series: Series, measured: Sequence[MeasuredVersions]) -> list[_Placed]:
-    """The versions that were the first to be measured in a new environment."""
-    return [
-        (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
-        for history in measured
-        if history.base is not None
-    ]
-
-
-def _environment(series: Series, environment: str, base: int, position: int) -> Change:
-    before = series.environments[base]
-    return attrs.evolve(
-        _event(series, base, position, _identity(series, environment, _MACHINE, "")),
-        evidence=wording.machine(before, environment),
-        environments=(before, environment),
-    )
-
-
-def _moved(
-    series: Series, measured: Sequence[MeasuredVersions], moved: Sequence[MachineStep], settings: ChangepointSettings
-) -> list[_Placed]:
-    """The versions in which the machine changed without saying so, of those that the series was measured around."""
-    spans = {history.environment: (int(history.positions[0]), int(history.positions[-1])) for history in measured}
-    return [
-        (step.located.position, _step(series, step, settings))
-        for step in moved
-        if (span := spans.get(step.located.environment)) and span[0] < step.located.position <= span[1]
-    ]
-
-
-def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> Change:
-    located, (ratio, low, high) = step.located, _ratios(step.located.change)
-    earliest, latest = (
-        series.versions[int(located.positions[i])] for i in (located.change.earliest, located.change.latest)
-    )
-    event = _event(
-        series,
-        located.base,
-        located.position,
-        _identity(series, located.environment, _MACHINE, series.versions[located.position]),
-    )
-    return attrs.evolve(
-        event,
-        ratio=ratio,
-        low=low,
-        high=high,
-        confidence=settings.confidence if low is not None else None,
-        evidence=wording.shared(step.series, step.measured, located.change.after / located.change.before),
-        earliest=earliest,
-        latest=latest,
-        moved=step.series,
-        measured=step.measured,
-        environments=(located.environment, located.environment),
-    )
-
-
-def _event(series: Series, base: int, position: int, id: str) -> Change:
-    return Change(
-        id=id,
-        kind="machine",
-        metric=series.metric,
-        unit=series.unit,
-        resource=series.resource,
-        config_id=series.config_id,
-        label=series.label,
-        baseline=series.versions[base][:10],
-        target=series.versions[position][:10],
-        primary=False,
-        earliest=series.versions[position],
-        latest=series.versions[position],
-    )
-
-
-def _in_order(changes: list[_Placed]) -> list[Change]:
+def _in_order(changes: list[Placed]) -> list[Change]:
     return [change for _, change in sorted(changes, key=lambda placed: (placed[0], placed[1].id))]
-
-
-def _identity(series: Series, environment: str, kind: str, version: str) -> str:
-    """The same for the same change, whatever is measured later."""
-    subject = [series.config_id, series.metric, series.resource, environment, kind, version]
-    return hashlib.sha256(json.dumps(subject).encode()).hexdigest()[:20]
 
 
 def _key(series: Series, settings: ChangepointSettings) -> str:

@@ -48,13 +48,22 @@ class Aligned:
         """The changes of these runs, with as much evidence and as wide an interval as is left when the offsets are not
         quite known. Those that may as well be the machine are left out."""
         levels = [change for change in found if change.kind == "level"]
+        drifts = [change for change in found if change.until is not None]
         bounds = [0, *(change.index for change in levels), len(self.share)]
         widened = {
             change: self._doubted(change, start, end, confidence)
             for change, start, end in zip(levels, bounds, bounds[2:], strict=False)
         }
+        widened |= {change: self._doubted_drift(change, confidence) for change in drifts}
         doubted = (widened.get(change, change) for change in found)
         return [change for change in doubted if change.gain >= penalty]
+
+    def _doubted_drift(self, drift: ChangePoint, confidence: float) -> ChangePoint:
+        """A drift is doubted as a step from its first half to its second would be."""
+        assert drift.until is not None
+        middle = (drift.index + drift.until) // 2 + 1
+        step = attrs.evolve(drift, index=middle)
+        return attrs.evolve(self._doubted(step, drift.index - 1, drift.until + 1, confidence), index=drift.index)
 
     def _doubted(self, change: ChangePoint, start: int, end: int, confidence: float) -> ChangePoint:
         """The offsets of sessions that were on both sides cancel out; those of others add the variance of their

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import NormalDist
 
@@ -12,7 +13,9 @@ import numpy as np
 from perfcore_check_changepoint.model import Fit
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
+from perfcore_check_changepoint.run_spread import run_spread_changes
 from perfcore_check_changepoint.series import NORMAL, Points, median
+from perfcore_check_changepoint.spread import RATIO
 
 # The trimmed mean with its winsorised variance: K. K. Yuen, 1974, Biometrika 61(1).
 _TRIMMED = 0.2  # share of the points on either side that a level does not follow
@@ -26,8 +29,10 @@ _LARGEST = 1.7e308  # below the largest float, so that no size is infinite
 def changes(points: Points, fit: Fit, penalty: float, confidence: float) -> list[ChangePoint]:
     """All changes of a series, in order. Those of the noise have to explain as much as those of the level."""
     noisier = [shift for shift in fit.shifts if all(abs(shift - start) > _BESIDE for start in fit.starts)]
-    noise = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
-    all_changes = [*_level_changes(points, fit, confidence), *noise]
+    between = [c for c in _noise_changes(points, fit, noisier, confidence) if c.gain >= penalty]
+    levels = _level_changes(points, fit, confidence)
+    noise = _strongest([*between, *_run_noise(points, levels, penalty, confidence)])
+    all_changes = [*levels, *_drifts(points, fit, confidence), *noise]
     return sorted(all_changes, key=lambda change: change.index)
 
 
@@ -35,7 +40,7 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
     if not fit.starts:
         return []
     bounds = [0, *fit.starts, len(points)]
-    trend = fit.slope * (np.arange(len(points)) - (len(points) - 1) / 2)
+    trend = fit.trend(len(points))
     flat = points.centers - (trend if fit.wave is None else trend + fit.wave)
     stretches = [flat[start:end] for start, end in pairwise(bounds)]
     levels = [_trimmed_mean(stretch) for stretch in stretches]
@@ -59,6 +64,28 @@ def _level_changes(points: Points, fit: Fit, confidence: float) -> list[ChangePo
             )
         )
     return changes
+
+
+def _drifts(points: Points, fit: Fit, confidence: float) -> Iterator[ChangePoint]:
+    """Drifts from the level at their beginning to that level with all of their growth."""
+    count = len(points)
+    expected = points.centers - fit.point_residuals(points) if fit.ramps else points.centers
+    for ramp in fit.ramps:
+        base = float(expected[ramp.start] - ramp.trend(count)[ramp.start])
+        error = NormalDist().inv_cdf((1 + confidence) / 2) * ramp.error
+        yield ChangePoint(
+            index=int(points.indexes[ramp.start + 1]),
+            kind="drift",
+            earliest=int(points.indexes[ramp.earliest + 1]),
+            latest=int(points.indexes[ramp.latest + 1]),
+            until=int(points.indexes[ramp.end]),
+            before=_amount(base, points),
+            after=_amount(base + ramp.height, points),
+            low=_bounded((ramp.height - error) * points.unit),
+            high=_bounded((ramp.height + error) * points.unit),
+            gain=ramp.gain,
+            p_value=p_value(ramp.gain, count),
+        )
 
 
 def _evidence(fit: Fit, bounds: list[int]) -> list[tuple[float, int, int]]:
@@ -145,6 +172,42 @@ def _noise_change(points: Points, sizes: Floats, start: int, index: int, confide
     )
 
 
+def _run_noise(
+    points: Points, levels: Sequence[ChangePoint], penalty: float, confidence: float
+) -> Iterator[ChangePoint]:
+    """The changes of the spread of the runs of a version, but those that are in proportion to the level."""
+    for change in [] if points.single else run_spread_changes(points, penalty):
+        near = [c for c in levels if c.earliest - _BESIDE <= points.indexes[change.index] <= c.latest + _BESIDE]
+        growth = math.prod(c.after / c.before for c in near if c.before > 0 and c.after > 0)
+        ratio = math.exp(change.after - change.before)
+        if abs(math.log(ratio / growth)) < math.log(RATIO):
+            continue
+        before = math.exp(change.before)
+        error = NormalDist().inv_cdf((1 + confidence) / 2) * change.error
+        low, high = (before * (ratio * math.exp(sign * error) - 1) for sign in (-1, 1))
+        yield ChangePoint(
+            index=int(points.indexes[change.index]),
+            kind="noise",
+            earliest=int(points.indexes[change.earliest]),
+            latest=int(points.indexes[change.latest]),
+            before=_bounded(before * points.unit),
+            after=_bounded(before * ratio * points.unit),
+            low=_bounded(low * points.unit),
+            high=_bounded(high * points.unit),
+            gain=change.gain,
+            p_value=p_value(change.gain, len(points)),
+        )
+
+
+def _strongest(noise: Sequence[ChangePoint]) -> list[ChangePoint]:
+    """Of changes of the noise side by side, of the runs and of the versions, that with the strongest evidence."""
+    selected: list[ChangePoint] = []
+    for change in sorted(noise, key=lambda change: (-change.gain, change.index)):
+        if all(abs(change.index - other.index) > _BESIDE for other in selected):
+            selected.append(change)
+    return selected
+
+
 def _amount(level: float, points: Points) -> float:
     return _bounded(float(level) * points.unit + points.origin)
 
@@ -158,9 +221,46 @@ def undone(found: list[ChangePoint]) -> list[ChangePoint]:
     quarter of the change, or within half where the sizes are less certain. If the first step of a staircase is undone,
     so is every other step that the level passes on its way back. A change that goes past the old level without that is
     a new one: an improvement elsewhere does not undo a regression. So is one after `_LATER` other changes."""
-    levels = [change for change in found if change.kind == "level"]
+    levels = [change for change in found if change.kind != "noise"]
     undone_by = dict(zip(map(id, levels), _undone(levels), strict=True))
-    return [attrs.evolve(c, undone=levels[undone_by[id(c)]].index) if undone_by.get(id(c)) else c for c in found]
+    return [attrs.evolve(c, undone=_end(levels[undone_by[id(c)]])) if undone_by.get(id(c)) else c for c in found]
+
+
+def _end(change: ChangePoint) -> int:
+    """The first point that shows all of a change."""
+    return change.index if change.until is None else change.until
+
+
+def joined(found: list[ChangePoint]) -> list[ChangePoint]:
+    """The same changes, those parts of a drift as one that neighbouring windows show."""
+    changes: list[ChangePoint] = []
+    drifts: dict[bool, int] = {}  # the last one in either direction, by its number
+    for change in found:
+        number = drifts.get(change.size > 0) if change.until is not None else None
+        before = None if number is None else changes[number]
+        if change.until is None or number is None or before is None or change.index > _end(before) + 1:
+            if change.until is not None:
+                drifts[change.size > 0] = len(changes)
+            changes.append(change)
+        else:
+            changes[number] = _continued(before, change)
+    return changes
+
+
+def _continued(drift: ChangePoint, part: ChangePoint) -> ChangePoint:
+    if _end(part) <= _end(drift):
+        return drift
+    size = part.after - drift.before
+    error = math.hypot(drift.high - drift.low, part.high - part.low) / 2
+    return attrs.evolve(
+        drift,
+        until=part.until,
+        after=part.after,
+        low=size - error,
+        high=size + error,
+        gain=drift.gain + part.gain,
+        p_value=min(drift.p_value, part.p_value),
+    )
 
 
 def _undone(levels: list[ChangePoint]) -> list[int]:

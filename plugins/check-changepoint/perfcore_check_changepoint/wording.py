@@ -16,12 +16,20 @@ def level(change: ChangePoint, unit: str, interval: str) -> str:
     return f"level {quantity(change.before, unit)} → {quantity(change.after, unit)}{interval}"
 
 
+def drift(change: ChangePoint, unit: str, interval: str) -> str:
+    return f"drift {quantity(change.before, unit)} → {quantity(change.after, unit)}{interval}"
+
+
+def pace(ratio: float, versions: int) -> str:
+    return f"{percent(ratio)} a version over {plural(versions, 'version')}"
+
+
 def interval(low: float, high: float, confidence: float) -> str:
     return f" ({confidence * 100:g} %: {percent(low)} to {percent(high)})"
 
 
-def noise(change: ChangePoint, unit: str) -> str:
-    return f"noise ±{quantity(change.before, unit)} → ±{quantity(change.after, unit)}"
+def noise(change: ChangePoint, unit: str, interval: str) -> str:
+    return f"noise ±{quantity(change.before, unit)} → ±{quantity(change.after, unit)}{interval}"
 
 
 def where(versions: Sequence[str], unmeasured: int) -> str:

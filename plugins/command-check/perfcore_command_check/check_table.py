@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore.analysis.verdict_text import CHANGED, machine, metric, word
+from perfcore.analysis.verdict_text import CHANGED, drift, end, machine, metric, word
 from perfcore.model import EMPTY
 from perfcore.text import align, fitted, percent, plural, printable, quantity
 
@@ -54,7 +54,7 @@ def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, .
         metric(change),
         change.baseline,
         quantity(change.baseline_value, change.unit),
-        change.target,
+        end(change),
         quantity(change.target_value, change.unit),
         percent(change.ratio) if change.ratio is not None else "-",
         interval,
@@ -79,6 +79,5 @@ def _remark(change: Change, acceptance: Acceptance | None) -> str:
     if change.kind == "machine":
         return machine(change)
     undone = f"undone in {change.undone[:10]}" if change.undone else ""
-    if acceptance is None:
-        return undone
-    return ", ".join(filter(None, (undone, f"by {printable(acceptance.author)}: {printable(acceptance.why)}")))
+    accepted = "" if acceptance is None else f"by {printable(acceptance.author)}: {printable(acceptance.why)}"
+    return ", ".join(filter(None, (drift(change), undone, accepted)))

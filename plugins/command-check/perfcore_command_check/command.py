@@ -23,6 +23,11 @@ from perfcore_command_check import check_table, selection
 from perfcore_command_check.options import Benchmarks, Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 
+_COLORS = {
+    **dict.fromkeys(("slower", "worse", "drifts", "broken"), "red"),
+    **dict.fromkeys(("faster", "better", "improves"), "green"),
+}
+
 
 class _Check(TyperCommand):
     """`check`, whose first word may be the name of a plugin's command below it: `check.ack` is `perf check ack`."""
@@ -90,8 +95,9 @@ def check(
         typer.Option(
             "--fail-on",
             metavar="WHAT",
-            help="Also fail on: degradation:METRIC, any-degradation, cannot-tell, cannot-tell:METRIC, not-compared. "
-            "Repeatable. With never, a regression of a primary metric alone does not fail the check.",
+            help="Also fail on: degradation:METRIC, drift:METRIC, any-degradation, noise, noise:METRIC, cannot-tell, "
+            "cannot-tell:METRIC, not-compared. Repeatable. With never, a regression or a drift of a primary metric "
+            "alone does not fail the check.",
         ),
     ] = None,
     notify: Annotated[
@@ -107,8 +113,8 @@ def check(
     """Compare a version with its nearest ancestor that was measured in the same way, or with another one; or find the
     changes of a history.
 
-    The exit code is 1 if a primary metric (CPU time, where there is one) regressed and was not fixed since, and 0
-    if none did. `perf check ack` accepts a change for good.
+    The exit code is 1 if a primary metric (CPU time, where there is one) regressed, in a step or in a slow drift, and
+    was not fixed since, and 0 if none did. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
     words = list(what or ())
@@ -187,7 +193,7 @@ def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
 
 def _painted(console: Console, line: str) -> str:
     word = line.split(" ", 1)[0]
-    color = {"slower": "red", "worse": "red", "broken": "red", "faster": "green", "better": "green"}.get(word)
+    color = _COLORS.get(word)
     return console.paint(line, color) if color else line
 
 

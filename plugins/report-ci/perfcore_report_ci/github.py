@@ -76,9 +76,9 @@ def _line(annotation: _Annotation) -> str:
 def _level(result: CheckResult, change: Change) -> str:
     if result.fails(change):
         return "error"
-    if change.id in result.accepted or change.kind == "optimization":
+    if change.id in result.accepted or change.kind in ("optimization", "improving drift"):
         return "notice"
-    return "warning" if change.kind == "degradation" else ""
+    return "warning" if change.kind in ("degradation", "drift") else ""
 
 
 def _data(text: str) -> str:

@@ -77,7 +77,7 @@ def _case(result: CheckResult, change: Change) -> _Case:
 
 def _status(result: CheckResult, change: Change) -> str:
     if result.fails(change):
-        return "failure" if change.kind == "degradation" else "error"
+        return "error" if change.kind == "cannot tell" else "failure"
     return "skipped" if change.kind == "cannot tell" else ""
 
 

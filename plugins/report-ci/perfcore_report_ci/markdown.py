@@ -87,7 +87,7 @@ def _verdict(result: CheckResult, change: Change) -> str:
 
 
 def _arrow(change: Change) -> str:
-    if change.ratio is None or change.kind not in ("degradation", "optimization"):
+    if change.ratio is None or change.kind not in ("degradation", "optimization", "drift", "improving drift"):
         return ""
     return "▲ " if change.ratio > 1 else "▼ "
 

@@ -38,6 +38,15 @@ _RULES: Mapping[str, tuple[str, str]] = {
         "Look at what changed between the two versions: `perf diff` shows in which functions, and `perf bisect` finds "
         "the version. A change that is worth its price is accepted with `perf check ack`.",
     ),
+    "drift": (
+        "A metric became worse slowly, a little in each of many versions.",
+        "No single version made it: compare profiles of the first and the last with `perf diff`. Growth that is worth "
+        "its price is accepted with `perf check ack`.",
+    ),
+    "noise": (
+        "The values of a metric vary by more than before.",
+        "Look at what waits, caches or allocates since then; where the machine was busy, measure again.",
+    ),
     "broken-contract": (
         "A promise about speed is broken.",
         "Make it as fast as the contract says, change the contract, or accept it for this version with "
@@ -91,7 +100,7 @@ def _rules() -> list[dict[str, Any]]:
 
 def _results(result: CheckResult, locate: _Locate) -> Iterator[dict[str, Any]]:
     for change in report_text.reportable(result.changes):
-        if change.kind == "degradation" or result.fails(change):
+        if change.kind in ("degradation", "drift") or result.fails(change):
             yield _of_change(result, change, locate(change))
     for missing in result.unpaired if result.requires_all else ():
         yield _of_unpaired(missing, locate(missing))
@@ -112,9 +121,9 @@ def _of_change(result: CheckResult, change: Change, location: Location | None) -
 
 
 def _rule_of(change: Change) -> str:
-    if change.kind != "degradation":
-        return "cannot-tell"
-    return "broken-contract" if change.contract else "degradation"
+    if change.contract and change.kind == "degradation":
+        return "broken-contract"
+    return {"degradation": "degradation", "drift": "drift", "variance": "noise"}.get(change.kind, "cannot-tell")
 
 
 def _level(result: CheckResult, change: Change) -> str:

@@ -49,7 +49,8 @@ def test_every_command_is_a_suite_and_every_metric_a_case(every_kind: CheckResul
 
 def test_only_what_fails_the_build_is_a_failure(every_kind: CheckResult) -> None:
     root = read(every_kind)
-    (failure,) = root.iter("failure")
+    failure, drift = root.iter("failure")
+    assert drift.attrib == {"type": "drift", "message": "cpu drifts: +100.0 %"}
     assert failure.attrib == {"type": "degradation", "message": "cpu slower: +100.0 %"}
     for part in ("sort big.txt", "+90.0 % to +110.0 %", "1 ms at aaaaaaaaaa", "12 pairs", "id of degradation"):
         assert part in (failure.text or "")

@@ -71,11 +71,13 @@ _DESCRIPTIONS = ("shortDescription", "fullDescription", "help")
 def test_only_what_is_worse_or_fails_is_a_result(read: Read, every_kind: CheckResult) -> None:
     assert [(r["ruleId"], r["level"]) for r in read(every_kind)["results"]] == [
         ("degradation", "error"),
+        ("drift", "error"),
         ("degradation", "note"),
     ]
     strict = attrs.evolve(every_kind, rules=parse_rules(["never", "cannot-tell"]))
     assert [(r["ruleId"], r["level"]) for r in read(strict)["results"]] == [
         ("degradation", "warning"),
+        ("drift", "warning"),
         ("cannot-tell", "error"),
         ("degradation", "note"),
         ("not-compared", "error"),

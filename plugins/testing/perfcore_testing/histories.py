@@ -73,6 +73,14 @@ def changed() -> MetricHistory:
     )
 
 
+def drifting() -> MetricHistory:
+    """A slow drift up that goes on, after one that was faster and down."""
+    down = change(2, kind="improving drift", ratio=0.85, low=0.84, high=0.86, until=_id(7), pace=0.97)
+    up = change(9, kind="drift", ratio=1.3, low=1.29, high=1.31, until=_id(19), pace=1.024)
+    levels = [1e7, 1e7, *(1e7 - 3e5 * number for number in range(6)), *(8.5e6 + 2.5e5 * number for number in range(12))]
+    return history(levels, changes=(down, up))
+
+
 def function() -> MetricHistory:
     """What a function took, with a change of its spread that was taken back, and versions that lack it."""
     spread = change(2, kind="variance", ratio=3.0, low=None, high=None, undone=_id(4))
@@ -114,7 +122,7 @@ def hostile() -> MetricHistory:
 
 
 SAMPLES: Mapping[str, Callable[[], MetricHistory]] = {
-    make.__name__: make for make in (steady, changed, function, single, unmeasured, hostile)
+    make.__name__: make for make in (steady, changed, drifting, function, single, unmeasured, hostile)
 }
 
 

@@ -14,7 +14,7 @@ from perfcore_testing import hostile as hostile_names
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")
 
 
 def change(kind: str = "degradation", **fields: Any) -> Change:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Check
     from perfcore.model import Change
 
-KINDS = ("degradation", "optimization", "variance", "machine", "same", "cannot tell")
+KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")
+DRIFTS = ("drift", "improving drift")
 LEVELS = ("degradation", "optimization")
 NAN, INFINITE = math.nan, math.inf
 
@@ -88,6 +89,9 @@ def assert_sound(change: Change, scanned: Series) -> None:
     )
     assert change.undone == "" or scanned.versions.index(change.undone) > first
     assert (change.low is None) == (change.confidence is None)
+    assert bool(change.until) == (change.kind in DRIFTS)
+    assert not change.until or scanned.versions.index(change.until) >= version_ids.index(change.target)
+    assert change.pace is None or change.until
 
 
 class ScanContract:

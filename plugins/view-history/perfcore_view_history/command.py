@@ -68,9 +68,9 @@ def history(
 ) -> None:
     """Draw a metric, or the total of a function with its callees, over the measured versions of a branch.
 
-    A branch is followed along first parents. Below the line, `^` marks a regression, `v` an improvement, `~` a change
-    of the variance, and `|` another machine. If several versions may have made a change, the text names the range. The
-    scale goes from the lowest value to the highest, not from zero.
+    A branch is followed along first parents. Below the line, `^` marks a regression, `v` an improvement, `/` and `\\`
+    the beginning of a drift, `~` a change of the variance, and `|` another machine. If several versions may have made a
+    change, the text names the range. The scale goes from the lowest value to the highest, not from zero.
     """
     console: Console = ctx.obj
     if as_json and as_csv:

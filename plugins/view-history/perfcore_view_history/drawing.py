@@ -19,9 +19,17 @@ _NARROWEST, _WIDEST = 20, 100
 _INDENT = "  "
 _SUBJECT = 50  # as git recommends for the subject of a commit
 _SHORT = 10  # digits of a version's id in a `Change`
-_MARKS = {"degradation": "^", "optimization": "v", "variance": "~", "machine": "|", "cannot tell": "?"}
+_MARKS = {
+    "degradation": "^",
+    "optimization": "v",
+    "drift": "/",
+    "improving drift": "\\",
+    "variance": "~",
+    "machine": "|",
+    "cannot tell": "?",
+}
 _RED, _GREEN, _BOLD = "31", "32", "1"
-_COLORS = {"degradation": _RED, "optimization": _GREEN}
+_COLORS = {"degradation": _RED, "drift": _RED, "optimization": _GREEN, "improving drift": _GREEN}
 
 
 def write(series: MetricHistory, output: Output, *, blocks: bool) -> None:
@@ -87,7 +95,9 @@ def _machine(change: Change) -> str:
 
 
 def _range(change: Change) -> str:
-    """The versions that may have made a change, where they are several."""
+    """The versions that may have made a change, where they are several; of a drift how fast it is, and its last one."""
+    if change.pace is not None:
+        return f"{percent(change.pace)} a version until {printable(change.until[:_SHORT])}"
     if change.earliest == change.latest:
         return ""
     return f"came between {printable(change.earliest[:_SHORT])} and {printable(change.latest[:_SHORT])}"

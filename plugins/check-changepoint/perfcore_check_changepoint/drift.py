@@ -1,0 +1,306 @@
+"""Slow drift: a level that grows or shrinks a little with each of many versions.
+
+A drift is a ramp between two flat parts, either of which may be empty. It is believed if three things hold. It is a
+shorter account of the series than steps are (minimum description length, as for the other models). It explains more
+than a wandering level would: under the null hypothesis the level is a random walk of any size, under the alternative
+the same walk and the ramp (the local level model: A. Harvey, 1989, *Forecasting, Structural Time Series Models and the
+Kalman Filter*). And it takes at least eight points. The second condition keeps autocorrelated noise, random walks
+and irregular staircases from being drifts, as robust tests for a trend do (T. Vogelsang, 1998, Econometrica 66(1)).
+
+The cosine transform makes a random walk with noise independent at every frequency (its precision matrix is that of a
+path, whose eigenvectors are cosines), so that the likelihoods are sums.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterator
+from itertools import pairwise
+
+import attrs
+import numpy as np
+
+from perfcore_check_changepoint import model
+from perfcore_check_changepoint.model import Fit, Ramp
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.runs import Indexes
+from perfcore_check_changepoint.series import Points, running_medians
+from perfcore_check_changepoint.spread import spreads
+
+FEWEST = 8  # points that a drift takes at least: fewer are as well a step
+_ROUNDS = 2  # of the ramp and the steps beside it in turn
+_MOST = 3  # drifts in a window; bounds the time
+_BLOCKS = 48  # means of neighbours among which a ramp is looked for first
+_GRID = 12  # places there where it may begin or end
+_FINE = 7  # places around the best of them that are tried next
+_NEIGHBOURS = 5  # points whose median tells an outlier from a level
+_CLIP = 3.0  # spreads beyond which a residual counts no more
+_LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
+# Variances of the steps of the random walk, in those of the noise: from none to all of the variation, in half decades.
+_WALKS = np.concatenate([[0.0], 10.0 ** np.arange(-4, 2.1, 0.5)])
+_LEAST = 0.01  # variance of noise in squared spreads; below it the series has none, and no sum can be its estimate
+# Minimum description length charges about half the logarithm of n for a parameter, as for a slope.
+_KNOT = model.SLOPE  # nats for a beginning or an end within the series
+_SAME = 2.0  # nats by which a drift over the whole series may be dearer than a slope, which is the same model
+# A ramp over the whole series explains as much as a change does, the best of many beginnings and ends more. Simulated
+# random walks set the amount: of 1,000 histories without a drift fewer than five may have one.
+_SEARCHED = 4.0  # nats more for a beginning, and for an end, within the series
+
+
+def fit(points: Points, penalty: float) -> Fit:
+    """The best model of a series, with its drifts."""
+    fitted = model.fit(points, penalty)
+    for _ in range(_MOST):
+        # One step is a shorter account than a ramp; memory can hide one.
+        if not fitted.slope and not fitted.memory and len(fitted.starts) < 2:
+            break
+        ramped = _with_ramp(points, fitted, penalty)
+        if ramped is None:
+            break
+        fitted = ramped
+    return fitted
+
+
+def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
+    """The fit with one more drift, where that is better."""
+    flat = _without(points, fitted)
+    expected = flat.centers - fitted.point_residuals(points)
+    history = _History(flat, fitted, expected, penalty)
+    candidates = [history.ramped(start, end) for start, end in _regions(fitted, expected, penalty)]
+    # A slope is the same model as a drift over the whole series.
+    limit = fitted.total + (_SAME if fitted.slope else 0.0)
+    better = [candidate for candidate in candidates if candidate is not None and candidate.total < limit]
+    return min(better, key=lambda candidate: candidate.total, default=None)
+
+
+def _without(points: Points, fitted: Fit) -> Points:
+    """The points without the wave and the drifts of the fit, with the noise that it found."""
+    if fitted.shifts:
+        spread = spreads(fitted.point_residuals(points), list(fitted.shifts))
+        points = attrs.evolve(points, spread=spread[points.point])
+    gone = np.zeros(len(points)) if fitted.wave is None else fitted.wave
+    return _minus(points, sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
+
+
+def _minus(points: Points, amounts: Floats) -> Points:
+    return attrs.evolve(points, values=points.values - amounts[points.point], centers=points.centers - amounts)
+
+
+def _regions(fitted: Fit, expected: Floats, penalty: float) -> Iterator[tuple[int, int]]:
+    """The parts of a series that may hold one drift each: those in which no step is against the direction of the slope,
+    and where there is none those with several steps in one direction, also before and after the largest of them."""
+    count, starts = len(expected), fitted.starts
+    jumps = np.array([expected[start] - expected[start - 1] - fitted.slope for start in starts])
+    bounds = [0, *starts, count]
+    if fitted.slope:
+        against = [start for start, jump in zip(starts, jumps, strict=True) if jump * fitted.slope < 0]
+        regions = {(0, count), *pairwise([0, *against, count])}
+    elif fitted.memory:  # it hides growth between steps, so that small steps may be anywhere in a drift
+        largest_step = starts[int(np.abs(jumps).argmax())] if starts else 0
+        regions = {(0, count), (0, largest_step), (largest_step, count)}
+    else:
+        turns = [0, *(np.flatnonzero(np.diff(np.sign(jumps))) + 1).tolist(), len(starts)]
+        runs = [(first, last) for first, last in pairwise(turns)]
+        largest = [first + int(np.abs(jumps[first:last]).argmax()) for first, last in runs]
+        parts = [
+            part for (first, last), top in zip(runs, largest, strict=True) for part in ((first, top), (top + 1, last))
+        ]
+        regions = {
+            (bounds[first], bounds[last + 1])
+            for first, last in (*runs, *parts)
+            if last - first > 1 and _may_be_drift(jumps[first:last], np.diff(starts[first:last]), penalty)
+        }
+    yield from sorted(region for region in regions if region[1] - region[0] > FEWEST)
+
+
+def _may_be_drift(jumps: Floats, lengths: Indexes, penalty: float) -> bool:
+    """Whether steps are no shorter account than a ramp, to a first approximation. Between two steps a ramp is off by
+    half a step at most, which has a twelfth of the variance of the step."""
+    heights = (jumps[1:] + jumps[:-1]) / 2
+    loss = float(lengths @ np.log1p(heights**2 / 12)) / 2
+    return loss < penalty * len(jumps) - model.SLOPE
+
+
+@attrs.frozen(eq=False)
+class _History:
+    """A series to which a drift is fitted: its points and its present fit, with the level of that at every point."""
+
+    points: Points
+    fitted: Fit
+    expected: Floats
+    penalty: float
+
+    def ramped(self, start: int, end: int) -> Fit | None:
+        """The fit with a drift in this part of the series; None where that is no more than chance."""
+        count, region = len(self.points), slice(start, end)
+        amounts = _without_outliers(self.points.centers)
+        if self.fitted.slope or self.fitted.memory:
+            slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
+            if slope < self.penalty / 2:
+                return None
+        residuals = self.fitted.residuals
+        for _ in range(_ROUNDS):
+            begin, stop, height = _best_ramp(amounts[region])
+            shape = model.ramp_shapes(count, np.array([start + begin]), np.array([start + stop]))[0]
+            knots = (start + begin > 0) + (start + stop < count - 1)
+            needed = self.penalty + knots * _SEARCHED
+            trend = height * shape
+            # Steps beside the drift hide some of it, but not most.
+            if (
+                self._steps_are_likelier(region, amounts - trend)
+                or _evidence(amounts[region], shape[region])[0] < needed / 2
+            ):
+                return None
+            refitted = self._without(trend, region, (amounts - trend)[region].mean(), residuals)
+            amounts = np.clip(refitted.point_residuals(self.points), -_CLIP, _CLIP) + trend
+            residuals = refitted.residuals
+            if not any(start < first < end for first in refitted.starts):
+                break
+        gain, height, error = _evidence(amounts[region], shape[region])
+        if gain < needed:
+            return None
+        earliest, latest = _beginnings(amounts[region], begin, stop)
+        price = model.SLOPE + (0.0 if self.fitted.slope else model.STAIRCASE) + knots * _KNOT
+        ramp = Ramp(
+            start=start + begin,
+            end=start + stop,
+            height=height,
+            error=error,
+            gain=gain,
+            price=price,
+            earliest=start + earliest,
+            latest=start + latest,
+        )
+        ramps = (*self.fitted.ramps, ramp)
+        total = refitted.total + sum(drift.price for drift in ramps)
+        total += 0.0 if self.fitted.wave is None else model.WAVE
+        return attrs.evolve(refitted, total=total, shifts=self.fitted.shifts, wave=self.fitted.wave, ramps=ramps)
+
+    def _slope_evidence(self, region: slice) -> float:
+        """That of the slope alone, without the steps beside it."""
+        left = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
+        return _slope_evidence(left + self.fitted.slope * np.arange(len(left)))
+
+    def _without(self, trend: Floats, region: slice, level: float, residuals: Floats) -> Fit:
+        """The fit of levels alone without this growth. The noise is that around one level in the region of the drift,
+        and as it was elsewhere."""
+        flat = _minus(self.points, trend)
+        inside = (self.points.point >= region.start) & (self.points.point < region.stop)
+        density = model.density_of(flat, np.where(inside, flat.values - level, residuals), self.penalty)
+        return model.independent(flat, model.level_candidates(flat.centers), density, self.penalty)
+
+    def _steps_are_likelier(self, region: slice, left: Floats) -> bool:
+        """Whether what a drift leaves is so much more than what steps leave that they are the shorter account."""
+        if self.fitted.slope or self.fitted.memory:
+            return False
+        stepped = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
+        ratio = max(float(left[region].var()), _LEAST) / max(float((stepped**2).mean()), _LEAST)
+        steps = sum(region.start < first < region.stop for first in self.fitted.starts)
+        return bool(0.5 * len(stepped) * math.log(ratio) > self.penalty * steps)
+
+
+def _without_outliers(amounts: Floats) -> Floats:
+    """The amounts, none of them far from the median of its neighbours, whatever the level does."""
+    if len(amounts) < _NEIGHBOURS:
+        return amounts
+    inner = running_medians(amounts, _NEIGHBOURS)
+    middles = np.pad(inner, _NEIGHBOURS // 2, mode="edge")
+    return np.clip(amounts, middles - _CLIP, middles + _CLIP)
+
+
+def _slope_evidence(amounts: Floats) -> float:
+    return _evidence(amounts, np.arange(len(amounts), dtype=float))[0]
+
+
+def _best_ramp(amounts: Floats) -> tuple[int, int, float]:
+    """Where the likeliest ramp begins and ends, and its height: from means of neighbours, then around the best."""
+    count = len(amounts)
+    blocks = min(count, _BLOCKS)
+    edges = np.arange(blocks + 1) * count // blocks
+    means = np.add.reduceat(amounts, edges[:-1]) / np.diff(edges)
+    pairs, shapes, squares = _coarse(blocks)
+    rough = edges[pairs[_likeliest(means, count / blocks, pairs, shapes, squares)[0]]]
+    step = -(-count // (_GRID - 1))
+    near = np.unique(np.linspace(-step, step, _FINE).astype(np.int64))
+    begins, ends = (np.unique(np.clip([0, count - 1, *(knot + near)], 0, count - 1)) for knot in rough)
+    pairs = _pairs(begins, ends)
+    pairs = pairs[pairs[:, 1] - pairs[:, 0] >= FEWEST]
+    best, height = _likeliest(amounts, 1.0, pairs, *_shapes(count, pairs))
+    return int(pairs[best, 0]), int(pairs[best, 1]), height
+
+
+@functools.lru_cache(maxsize=64)
+def _coarse(count: int) -> tuple[Indexes, Floats, Floats]:
+    """Ramps over so many points that begin and end at places of a grid."""
+    grid = np.unique(np.linspace(0, count - 1, min(_GRID, count)).astype(np.int64))
+    pairs = _pairs(grid, grid)
+    return pairs, *_shapes(count, pairs)
+
+
+def _pairs(begins: Indexes, ends: Indexes) -> Indexes:
+    pairs: Indexes = np.stack([grid.ravel() for grid in np.meshgrid(begins, ends)], axis=1)
+    return pairs[pairs[:, 1] > pairs[:, 0]]
+
+
+def _shapes(count: int, pairs: Indexes) -> tuple[Floats, Floats]:
+    """Ramps around a mean of 0, and their sums of squares."""
+    shapes = model.ramp_shapes(count, pairs[:, 0], pairs[:, 1])
+    shapes -= shapes.mean(axis=1, keepdims=True)
+    return shapes, (shapes * shapes).sum(axis=1)
+
+
+def _likeliest(amounts: Floats, weight: float, pairs: Indexes, shapes: Floats, squares: Floats) -> tuple[int, float]:
+    """The number of the likeliest ramp, each knot within the series at its price, and its height. Every amount is the
+    mean of `weight` points."""
+    centered = amounts - amounts.mean()
+    products = shapes @ centered
+    left = np.maximum(centered @ centered - products * products / squares, _LEAST)
+    knots = (pairs[:, 0] > 0).astype(float) + (pairs[:, 1] < len(amounts) - 1)
+    best = int((0.5 * weight * len(amounts) * np.log(left) + _KNOT * knots).argmin())
+    return best, float(products[best] / squares[best])
+
+
+def _beginnings(amounts: Floats, begin: int, stop: int) -> tuple[int, int]:
+    """The first and the last place where the ramp may begin, by its likelihood."""
+    places = np.arange(0, stop - FEWEST + 1)
+    shapes = model.ramp_shapes(len(amounts), places, np.full(len(places), stop))
+    shapes -= shapes.mean(axis=1, keepdims=True)
+    centered = amounts - amounts.mean()
+    squares = centered @ centered - (shapes @ centered) ** 2 / (shapes * shapes).sum(axis=1)
+    variance = max(float(squares[begin]) / len(amounts), _LEAST)
+    likely = np.flatnonzero(squares <= squares[begin] + 2 * _LIKELY * variance)
+    return int(likely[0]), int(likely[-1])
+
+
+def _evidence(amounts: Floats, shape: Floats) -> tuple[float, float, float]:
+    """What the ramp adds to the likelihood of a random walk with noise, and its height with the standard error."""
+    count = len(amounts) - 1
+    penalties, logarithms = _walks(len(amounts))
+    weights = 1 / penalties
+    observed, ramp = _cosines(amounts), _cosines(shape)
+    flat, products, squares = weights @ (observed * observed), weights @ (observed * ramp), weights @ (ramp * ramp)
+    sloping = flat - products * products / squares
+    least = _LEAST * count
+    null, alternative = (-0.5 * (count * np.log(sums + least) + logarithms) for sums in (flat, sloping))
+    best = int(alternative.argmax())
+    error = math.sqrt((float(sloping[best]) + least) / max(count - 1, 1) / float(squares[best]))
+    return float(alternative[best] - null.max()), float(products[best] / squares[best]), error
+
+
+@functools.lru_cache(maxsize=64)
+def _walks(count: int) -> tuple[Floats, Floats]:
+    """For every size of the walk its variance at each frequency, that of the noise being 1, and the sum of their
+    logarithms."""
+    frequencies = 2 - 2 * np.cos(np.pi * np.arange(1, count) / count)
+    variances = 1 + _WALKS[:, None] / frequencies
+    return variances, np.log(variances).sum(axis=1)
+
+
+def _cosines(amounts: Floats) -> Floats:
+    """The orthonormal cosine transform (DCT-II) without its first element, the mean."""
+    count = len(amounts)
+    spectrum = np.fft.rfft(np.concatenate([amounts, amounts[::-1]]))[1:count]
+    turned = spectrum * np.exp(-0.5j * np.pi * np.arange(1, count) / count)
+    cosines: Floats = turned.real / math.sqrt(2 * count)
+    return cosines

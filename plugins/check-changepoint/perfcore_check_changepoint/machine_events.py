@@ -1,0 +1,92 @@
+"""The versions in which the machine changed, as changes: another environment, or a step that many series share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+
+from perfcore.model import Change
+from perfcore_check_changepoint import wording
+from perfcore_check_changepoint.located import MachineStep, MeasuredVersions, identity, ratios
+
+if TYPE_CHECKING:
+    from perfcore.model import Series
+    from perfcore_check_changepoint import ChangepointSettings
+
+Placed: TypeAlias = tuple[int, Change]  # with the index of its version
+_MACHINE = "machine"
+
+
+def environments(series: Series, measured: Sequence[MeasuredVersions]) -> list[Placed]:
+    """The versions that were the first to be measured in a new environment."""
+    return [
+        (int(history.positions[0]), _environment(series, history.environment, history.base, int(history.positions[0])))
+        for history in measured
+        if history.base is not None
+    ]
+
+
+def _environment(series: Series, environment: str, base: int, position: int) -> Change:
+    before = series.environments[base]
+    return attrs.evolve(
+        _event(series, base, position, identity(series, environment, _MACHINE, "")),
+        evidence=wording.machine(before, environment),
+        environments=(before, environment),
+    )
+
+
+def steps(
+    series: Series, measured: Sequence[MeasuredVersions], moved: Sequence[MachineStep], settings: ChangepointSettings
+) -> list[Placed]:
+    """The versions in which the machine changed without saying so, of those that the series was measured around."""
+    spans = {history.environment: (int(history.positions[0]), int(history.positions[-1])) for history in measured}
+    return [
+        (step.located.position, _step(series, step, settings))
+        for step in moved
+        if (span := spans.get(step.located.environment)) and span[0] < step.located.position <= span[1]
+    ]
+
+
+def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> Change:
+    located, (ratio, low, high) = step.located, ratios(step.located.change)
+    earliest, latest = (
+        series.versions[int(located.positions[i])] for i in (located.change.earliest, located.change.latest)
+    )
+    event = _event(
+        series,
+        located.base,
+        located.position,
+        identity(series, located.environment, _MACHINE, series.versions[located.position]),
+    )
+    return attrs.evolve(
+        event,
+        ratio=ratio,
+        low=low,
+        high=high,
+        confidence=settings.confidence if low is not None else None,
+        evidence=wording.shared(step.series, step.measured, located.change.after / located.change.before),
+        earliest=earliest,
+        latest=latest,
+        moved=step.series,
+        measured=step.measured,
+        environments=(located.environment, located.environment),
+    )
+
+
+def _event(series: Series, base: int, position: int, id: str) -> Change:
+    return Change(
+        id=id,
+        kind="machine",
+        metric=series.metric,
+        unit=series.unit,
+        resource=series.resource,
+        config_id=series.config_id,
+        label=series.label,
+        baseline=series.versions[base][:10],
+        target=series.versions[position][:10],
+        primary=False,
+        earliest=series.versions[position],
+        latest=series.versions[position],
+    )
