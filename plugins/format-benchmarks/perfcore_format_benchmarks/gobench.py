@@ -60,8 +60,8 @@ class _Process:
         if key == "pkg":
             self.package = text
             self.runs[text] = self.runs.get(text, -1) + 1
+            self.has_end = False
         self.facts[key] = text
-        self.has_end = False
 
 
 class GobenchFormat:
@@ -134,16 +134,15 @@ def _ended(text: str) -> str:
 
 def _read_lines(builder: SuiteBuilder, process: _Process, lines: Sequence[str]) -> None:
     begun = ""  # a benchmark whose name was printed, and whose result follows what the benchmark itself printed
-    numbered = iter(enumerate(lines, 1))
-    for number, line in numbered:
+    for number, line in enumerate(lines, 1):
         words = line.split()
         configuration, outcome = _CONFIGURATION.fullmatch(line), _OUTCOME.match(line)
-        if configuration:
+        if line.startswith("panic: ") and begun:
+            builder.lost(_benchmark(process, begun), "failed", line)
+        elif configuration:
             process.configure(configuration[1], configuration[2].strip())
         elif outcome:
             _add_outcome(builder, process, outcome, lines[number : number + 1])
-        elif line.startswith("panic: ") and begun:
-            builder.lost(_benchmark(process, begun), "failed", line)
         elif _END.match(line):
             process.has_end, begun = True, ""
         elif line.startswith("Benchmark"):

@@ -28,7 +28,7 @@ Status = Literal["measured", "failed", "skipped"]
 TYPE = "benchmarks"
 _TAKEN = {"run", "benchmark", "status", "message", "wall", "cpu", "stack", "frame", "function", "snapshot"}
 """Columns that mean something else to perfcore: a parameter of such a name is called `parameter run`."""
-_MOST_CELLS = 1 << 24
+_MOST_CELLS = 1 << 22
 """Every parameter and counter of any benchmark is a column of all rows, so a table can be far larger than its file."""
 _LONG, _LISTED = 300, 3
 
@@ -167,6 +167,7 @@ class SuiteBuilder:
             raise FormatError(_nothing_usable(entries))
         named = _identities(entries)
         keys = sorted({key for _, parameters in named for key in parameters}, key=_natural)
+        _refuse_many(len(entries), len(keys))
         words = [(name, *(parameters.get(key) for key in keys)) for name, parameters in named]
         _refuse_equal_names(words, keys)
         return Profile(
@@ -186,7 +187,7 @@ class SuiteBuilder:
 
     def _entry(self, benchmark: Benchmark, attributes: Mapping[str, Value]) -> _Entry:
         entry = self._entries.setdefault(benchmark.label, _Entry(benchmark))
-        entry.attributes |= {key: _clean(value) for key, value in attributes.items() if _is_storable(value)}
+        entry.attributes |= {encodable(key): _clean(word) for key, word in attributes.items() if _is_storable(word)}
         return entry
 
 
@@ -263,8 +264,7 @@ def _resources(entries: Sequence[_Entry], words: Sequence[tuple[Value, ...]], ke
     ]
     rows.sort(key=lambda row: row[0])
     metrics = sorted(dict.fromkeys(metric for _, amounts, _ in rows for metric in amounts), key=_rank)
-    if len(rows) * (2 + len(keys) + len(metrics)) > _MOST_CELLS:
-        raise FormatError(f"the suite would have {len(rows):,} rows with {len(keys) + len(metrics):,} columns")
+    _refuse_many(len(rows), len(keys) + len(metrics))
     columns = [column("run", [run for run, _, _ in rows], dtype="i64", role="order")]
     columns += _named([row_words for _, _, row_words in rows], keys)
     names = {*_TAKEN, *keys} - {"wall", "cpu"}
@@ -275,6 +275,11 @@ def _resources(entries: Sequence[_Entry], words: Sequence[tuple[Value, ...]], ke
             column(name, amounts_of_metric, dtype="f64", unit=metric.unit, role="value", better=metric.better)
         )
     return table("resources", columns)
+
+
+def _refuse_many(rows: int, columns: int) -> None:
+    if rows * columns > _MOST_CELLS:
+        raise FormatError(f"the suite would have {rows:,} rows with {columns:,} parameters and metrics")
 
 
 def _rank(metric: Metric) -> tuple[bool, bool, bool, bool]:
