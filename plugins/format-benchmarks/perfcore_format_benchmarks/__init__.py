@@ -1,0 +1,1 @@
+"""Formats of other benchmark harnesses: a module with one driver for each, and `suite`, which they share."""
