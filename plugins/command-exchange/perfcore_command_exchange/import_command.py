@@ -18,7 +18,7 @@ _UNNAMED = "perf"
 
 Version = Annotated[
     str | None,
-    typer.Option("--version", "-v", metavar="REV", help="The version of profiles whose file names none."),
+    typer.Option("--version", "-v", metavar="REV", help="The version of profiles whose file names none that is here."),
 ]
 Register = Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")]
 

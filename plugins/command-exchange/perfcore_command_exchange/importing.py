@@ -77,7 +77,9 @@ def import_profiles(
 
 def _take_over(repository: Repository, item: VersionedProfile, version: str | None, register: bool) -> Imported:
     register = register or item.registered
-    target = _version(repository, item, version, check=register or item.version is not None)
+    target = _version(
+        repository, item, version, check=(register or item.version is not None) and not item.profile.dirty
+    )
     if register and target is None and repository.vcs.is_dirty():
         raise UsageError(
             "the file does not name the version that was measured, and this tree has uncommitted changes",
@@ -91,15 +93,21 @@ def _take_over(repository: Repository, item: VersionedProfile, version: str | No
 
 
 def _version(repository: Repository, item: VersionedProfile, version: str | None, *, check: bool) -> str | None:
-    """The version that the source names, or else the given one. UsageError where it names another: a measurement moved
-    to another version is a wrong one. With `check`, VersionError where it is not here."""
+    """The version that the source names, or else the given one. With `check`, VersionError where the source names one
+    that is not here and none is given, and UsageError where another is given than the one that is here: a measurement
+    moved to another version is a wrong one."""
     own = item.version or item.profile.origin
-    if own is None:
+    if own is None or version == own:
         return version
     if check:
-        repository.vcs.check_minor_version_validity(own)
-    if version not in (None, own):
-        raise UsageError(f"the profile is of version {own[:10]}, not of {str(version)[:10]}")
+        try:
+            repository.vcs.check_minor_version_validity(own)
+        except VersionError:
+            if version is not None and item.version is None:
+                return version
+            raise
+    if version is not None and item.version is None:
+        raise UsageError(f"the profile is of version {own[:10]}, not of {version[:10]}")
     return own
 
 
