@@ -123,9 +123,10 @@ def test_a_branch_may_be_called_as_a_word_is(history: Here) -> None:
     assert {change["target"] for change in changes} == {history.git("rev-parse", "profiles").out[:10]}
 
 
-def test_two_versions_are_no_two_profiles(history: Here) -> None:
-    done = history.perf("check", "HEAD~1", "HEAD", code=2)
-    assert "HEAD~1..HEAD" in done.err
+def test_two_versions_are_compared_by_what_is_stored(history: Here) -> None:
+    (change,) = history.perf("check", "HEAD~1", "HEAD", "--json", code=1).json["changes"]
+    ends = [history.git("rev-parse", name).out[:10] for name in ("HEAD~1", "HEAD")]
+    assert [change["baseline"], change["target"]] == ends
     assert "no profile" in history.perf("check", "HEAD~1", "nothing", code=3).err
 
 
