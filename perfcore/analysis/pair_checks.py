@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from perfcore.analysis import method_rules
+from perfcore.analysis import method_rules, series
 from perfcore.analysis.fail_on import combined
 from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
-from perfcore.model import EMPTY, Change, Pairing
+from perfcore.model import EMPTY, Change, Pairing, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
@@ -37,11 +38,18 @@ def run_checks(
     aside decides nothing. `thresholds` are beside those that are configured."""
     drivers = {method: _driver(repository, method)} if method else {}
     verdicts: list[MethodVerdicts] = []
+
+    @functools.cache
+    def history(config_id: str) -> Sequence[Series]:
+        versions = [pair.target.version or pair.baseline.version for pair in pairs if pair.config_id == config_id]
+        return series.newest(repository, config_id, versions[-1]) if versions[-1] else ()
+
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
         # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
-        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
+        read = functools.partial(history, pairing.config_id)
+        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest, history=read)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -40,7 +40,7 @@ class Pairing:
     likelier one of them looks like a change by chance. `share` is the part of its chance of a false alarm that a check
     may spend here, less than 1 where the same runs are looked at several times while they grow. `metric` is the one
     that decides, where the user chose it. `aside` says that the baseline is on a line that was merged into the
-    target's: what it tells decides nothing."""
+    target's: what it tells decides nothing. `history` reads the series of the configuration, newest versions."""
 
     baseline: Sample
     target: Sample
@@ -51,6 +51,7 @@ class Pairing:
     share: float = 1.0
     metric: str | None = None
     aside: bool = False
+    history: Callable[[], Sequence[Series]] = tuple
 
     @property
     def label(self) -> str:
@@ -63,8 +64,7 @@ class Series:
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
     at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
     change that matters, None where nobody said. `sessions[i]` says in which sessions the runs of `values[i]` were
-    measured: in their order each session, empty where it is not known, and how many of the runs are of it. It is left
-    out altogether where no session measured several versions."""
+    measured: in their order each session, empty where it is not known, and how many of the runs are of it."""
 
     config_id: str
     metric: str
@@ -85,7 +85,8 @@ class Change:
     """What a check says of one metric. A `variance` is another noise around the same level, `machine` a change of
     what measured and not of the code. `ratio` is target over baseline with the interval `low` to `high` at the
     level `confidence`; `p_value` is that of the test, where there was one. `evidence` says in words what the
-    verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said of a `cannot tell`.
+    verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said of a `cannot tell`,
+    and `reason` in a few words why it cannot (`5 of 6 pairs`).
     `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
@@ -119,6 +120,7 @@ class Change:
     undone: str = ""
     contract: str = ""
     needed: int | None = None
+    reason: str = ""
     environments: tuple[str, ...] = ()
     moved: int | None = None
     measured: int | None = None

@@ -74,6 +74,8 @@ def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
 def _remark(change: Change, acceptance: Acceptance | None) -> str:
     if change.kind == "machine":
         return machine(change)
+    if change.kind == "cannot tell":
+        return printable(change.reason)
     undone = f"undone in {change.undone[:10]}" if change.undone else ""
     if acceptance is None:
         return undone
