@@ -72,10 +72,10 @@ def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
 
 
 def _remark(change: Change, acceptance: Acceptance | None) -> str:
+    if change.reason:
+        return printable(change.reason)
     if change.kind == "machine":
         return machine(change)
-    if change.kind == "cannot tell":
-        return printable(change.reason)
     undone = f"undone in {change.undone[:10]}" if change.undone else ""
     if acceptance is None:
         return undone
