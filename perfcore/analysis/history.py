@@ -22,7 +22,7 @@ from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
-FEWEST = 6  # series of one metric that separate the machine from the code; `changepoint` needs as many
+FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
 @attrs.frozen(kw_only=True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 
 import attrs
 
-from perfcore.analysis import method_rules
+from perfcore.analysis import method_rules, series
 from perfcore.analysis.fail_on import combined
 from perfcore.analysis.method_rules import Facts
 from perfcore.errors import PluginError
 from perfcore.hookspecs import CHECK
-from perfcore.model import EMPTY, Change, Pairing
+from perfcore.model import EMPTY, Change, Pairing, Series
 from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
@@ -38,11 +39,18 @@ def run_checks(
     aside decides nothing. `thresholds` are beside those that are configured."""
     drivers = {method: _driver(repository, method)} if method else {}
     verdicts: list[MethodVerdicts] = []
+
+    @functools.cache
+    def history(config_id: str) -> Sequence[Series]:
+        versions = [pair.target.version or pair.baseline.version for pair in pairs if pair.config_id == config_id]
+        return series.newest(repository, config_id, versions[-1]) if versions[-1] else ()
+
     for index, pairing in enumerate(pairs):
         progress(index, len(pairs), pairing.label)
         smallest = combined(pairing.thresholds, thresholds)
         # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
-        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest)
+        read = functools.partial(_of, history, pairing)
+        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest, history=read)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)
@@ -53,6 +61,10 @@ def run_checks(
                 changes = [attrs.evolve(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
     return verdicts
+
+
+def _of(history: Callable[[str], Sequence[Series]], pairing: Pairing) -> Sequence[Series]:
+    return [series for series in history(pairing.config_id) if series.resource == pairing.benchmark]
 
 
 def _of_benchmark(change: Change, benchmark: str) -> Change:

@@ -7,19 +7,20 @@ what the main line has, do not alternate with its own; what a side line brought 
 from __future__ import annotations
 
 import contextlib
-from collections import Counter
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
 
 from perfcore.analysis import run_values
-from perfcore.analysis.run_values import MetricValues, Sessions, ValueCache
+from perfcore.analysis.run_values import MetricValues, ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import Entry, MinorVersion, Profile, Series
 from perfcore.repository.repository import Repository
 
 _ALL = "metrics"
+NEWEST = 64  # versions: their sessions tell a standard deviation to within a tenth
 
 
 @attrs.frozen(kw_only=True)
@@ -46,11 +47,12 @@ class ConfigHistory:
         return self.entry.label
 
 
-def config_histories(repository: Repository, head: str | None = None) -> list[ConfigHistory]:
-    """The configurations that a branch was measured in, in the order in which they first appear."""
+def config_histories(repository: Repository, head: str | None = None, most: int | None = None) -> list[ConfigHistory]:
+    """The configurations of a branch, or of its newest versions, in the order in which they first appear."""
     first: dict[str, Entry] = {}
     versions: dict[str, list[MeasuredVersion]] = {}
-    history = [(version, entries) for version, entries in first_parents(repository.walk(head)) if entries]
+    measured_versions = (pair for pair in first_parents(repository.walk(head)) if pair[1])
+    history = list(itertools.islice(measured_versions, most))
     for distance, (version, entries) in enumerate(reversed(history)):
         for (config, environment), profiles in _grouped(entries, first).items():
             measured = MeasuredVersion(
@@ -60,6 +62,12 @@ def config_histories(repository: Repository, head: str | None = None) -> list[Co
     return [
         ConfigHistory(config_id=config, entry=first[config], versions=tuple(line)) for config, line in versions.items()
     ]
+
+
+def newest(repository: Repository, config_id: str, head: str) -> list[Series]:
+    """The series of one configuration over the newest measured versions of a branch."""
+    lines = config_histories(repository, head, NEWEST)
+    return [series for line in lines if line.config_id == config_id for series in metrics(repository, line)]
 
 
 def of_version(repository: Repository, version: MinorVersion) -> list[ConfigHistory]:
@@ -209,11 +217,5 @@ def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[Met
         environments=tuple(measured.environment for measured in line.versions),
         values=tuple(values.values if values is not None else () for values in alike),
         better=last.better,
-        sessions=_sessions([values.sessions if values is not None else () for values in alike]),
+        sessions=tuple(values.sessions if values is not None else () for values in alike),
     )
-
-
-def _sessions(sessions: Sequence[Sessions]) -> tuple[Sessions, ...]:
-    """The sessions of every version, where any of them has several versions."""
-    counted = Counter(name for session_runs in sessions for name in {name for name, _ in session_runs if name})
-    return tuple(sessions) if any(count > 1 for count in counted.values()) else ()

@@ -14,6 +14,7 @@ from perfcore.repository.repository import Repository
 from perfcore.text import align, plural, printable, quantity
 
 _MAX_DETAILED = 3  # tables of several lines; more of them no longer fit a screen
+DECISIVE = 6  # runs of each side: all 6 pairs of one sign have p = 2 / 2^6 = 0.031; the check `pair` needs 0.05
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
 
 
@@ -53,6 +54,10 @@ def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:
     notes = {_NUMBER.sub("#", note): note for saved in reversed(profiles) for note in reversed(saved.profile.notes)}
     for note in reversed(notes.values()):
         console.say(f"note: {note}")
+    counts = [disturbed(saved.profile)[1] for saved in profiles if saved.profile.header.type == "time"]
+    if 0 < min(counts, default=0) < DECISIVE:
+        enough = f"{DECISIVE} runs of each version, interleaved"
+        console.say(f"note: {plural(min(counts), 'run')}: perf check decides from {enough} (--repeat {DECISIVE})")
 
 
 def _print_table(console: Console, saved: SavedProfile) -> None:

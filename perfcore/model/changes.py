@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -42,7 +42,8 @@ class Pairing:
     likelier one of them looks like a change by chance. `share` is the part of its chance of a false alarm that a check
     may spend here, less than 1 where the same runs are looked at several times while they grow. `metric` is the one
     that decides, where the user chose it. `aside` says that the baseline is on a line that was merged into the
-    target's: what it tells decides nothing. `benchmark` names the one that both samples are reduced to, in a suite."""
+    target's: what it tells decides nothing. `benchmark` names the one that both samples are reduced to, in a suite.
+    `history` reads the series of the configuration, or of the benchmark, over the newest versions."""
 
     baseline: Sample
     target: Sample
@@ -54,6 +55,7 @@ class Pairing:
     metric: str | None = None
     aside: bool = False
     benchmark: str = ""
+    history: Callable[[], Sequence[Series]] = tuple
 
     @property
     def label(self) -> str:
@@ -66,8 +68,7 @@ class Series:
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
     at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
     change that matters, None where nobody said. `sessions[i]` says in which sessions the runs of `values[i]` were
-    measured: in their order each session, empty where it is not known, and how many of the runs are of it. It is left
-    out altogether where no session measured several versions."""
+    measured: in their order each session, empty where it is not known, and how many of the runs are of it."""
 
     config_id: str
     metric: str
@@ -89,7 +90,8 @@ class Change:
     same level, `machine` a change of what measured and not of the code. `ratio` is target over baseline with the
     interval `low` to `high` at the level `confidence`; `p_value` is that of the test, where there was one. `evidence`
     says in words what the verdict rests on; `needed` is how many interleaved pairs would tell, where that can be said
-    of a `cannot tell`. `id` stays the same when later data move the estimate.
+    of a `cannot tell`, and `reason` in a few words why it cannot (`5 of 6 pairs`), or what may explain a `machine`.
+    `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
     that shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone`
@@ -125,6 +127,7 @@ class Change:
     pace: float | None = None
     contract: str = ""
     needed: int | None = None
+    reason: str = ""
     environments: tuple[str, ...] = ()
     moved: int | None = None
     measured: int | None = None

@@ -74,12 +74,12 @@ def test_a_line_has_all_runs_of_every_version_oldest_first(project: Project, rep
     assert (one.metric, one.unit, one.better, one.label) == ("cpu", "ns", "lower", line.label)
 
 
-def test_a_series_knows_its_sessions_where_one_has_several_versions(project: Project, repository: Repository) -> None:
+def test_a_series_knows_the_sessions_of_its_runs(project: Project, repository: Repository) -> None:
     versions = _versions(project, repository, 3)
     for number, session in ((0, "a"), (1, "b"), (2, None)):
         _register(repository, versions[number], _in_session(session, _noisy(number, 5e6)))
     (line,) = series.config_histories(repository)
-    assert series.metrics(repository, line)[0].sessions == ()
+    assert series.metrics(repository, line)[0].sessions == ((("a", 6),), (("b", 6),), (("", 6),))
     _register(repository, versions[1], _in_session("a", _noisy(3, 5e6)))
     (line,) = series.config_histories(repository)
     (one,) = series.metrics(repository, line)

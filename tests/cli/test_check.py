@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_testing import profiles
+from perfcore_testing.check import measured, noisy
 from perfcore_testing.distributions import Site
 
 if TYPE_CHECKING:
@@ -62,6 +63,20 @@ def test_another_machine_is_no_baseline(history: Here) -> None:
     gate = history.perf("check", "--fail-on", "not-compared", code=9)
     assert "was measured on another machine" in gate.out
     assert "nothing was compared" in done.out
+
+
+def test_the_sessions_of_the_history_say_how_much_a_version_of_another_session_may_differ(here: Here) -> None:
+    """By 1 % here: then 12 % is a regression, and 3 % may be the machine."""
+    for number, percent in enumerate((0, 1, -1, 1, 0, -2, 1, 0, 3, 15)):
+        if number:
+            here.commit(f"Version {number}")
+        here.register(measured(noisy(5e6 * (1 + percent / 100), number), session=f"session {number}"))
+    slower = here.perf("check", "--json", code=1).json["changes"][0]
+    assert slower["kind"] == "degradation"
+    assert "9 sessions differ by 1." in slower["evidence"]
+    (before,) = here.perf("check", "HEAD~1", "--json").json["changes"]
+    assert before["kind"] in ("same", "cannot tell")
+    assert "8 sessions differ by 1" in before["evidence"]
 
 
 def test_without_an_ancestor_it_says_so(history: Here) -> None:

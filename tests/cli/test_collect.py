@@ -12,7 +12,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_check_pair import PairSettings
+from perfcore_check_pair.inference import fewest_pairs
 from perfcore_testing.distributions import Site
+
+from perfcore.cli.summary_table import DECISIVE
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -33,6 +37,14 @@ def test_add_registers_at_once(here: Here) -> None:
     status = here.perf("status", "--json").json
     assert [row["profile"] for row in status["profiles"]] == [id]
     assert status["pending"] == []
+
+
+def test_too_few_runs_say_how_many_decide(here: Here) -> None:
+    assert fewest_pairs(PairSettings().alpha) == DECISIVE
+    warning = "note: 5 runs: perf check decides from 6 runs of each version, interleaved (--repeat 6)"
+    few, enough = (here.perf("collect", "time", "--repeat", runs, "--warmup", "0", "--", "true") for runs in "56")
+    assert warning in few.err
+    assert "perf check decides" not in enough.err
 
 
 def test_json_says_what_was_measured(here: Here) -> None:

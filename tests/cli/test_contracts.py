@@ -31,7 +31,14 @@ def _profile(cpu: list[float], memory: float = 1000, number: int = 0) -> Profile
         column("cpu", [int(amount * MS) for amount in cpu], unit="ns", role="value"),
         column("max_rss", [int(memory * 1024)] * len(cpu), unit="B", role="value"),
     ]
-    made = profiles.profile({"resources": table("resources", columns)}, created=profiles.CREATED + number)
+    # Blocks of one session: runs of different ones would have to differ by more.
+    blocks = [
+        columns[0],
+        column("session", ["s"] * len(cpu), role="dimension"),
+        column("block", [1000 * number + run for run in range(len(cpu))], role="order"),
+    ]
+    tables = {"resources": table("resources", columns), "runs": table("runs", blocks)}
+    made = profiles.profile(tables, created=profiles.CREATED + number)
     return attrs.evolve(made, header=attrs.evolve(made.header, cmd="./parse", args="big", workload=""))
 
 

@@ -23,7 +23,7 @@ from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import of_profiles
 from perfcore.analysis.run_values import Sessions, primary
 from perfcore.errors import PerfError
-from perfcore.model import Change, Pairing, Profile, Sample, Series
+from perfcore.model import Change, Pairing, Sample, Series
 from perfcore.model.listener import Listener
 from perfcore.profile.table import Column, column
 from perfcore.repository.repository import Repository
@@ -79,7 +79,7 @@ def replay(trial: Trial) -> list[Calibrated]:
 
 def _singles(repository: Repository, scanned: Sequence[ScannedSeries], method: str | None) -> dict[str, Sensitivity]:
     """The sensitivities to all metrics of one configuration, a version against the one before."""
-    pairs = [_pair(repository, *profiles) for profiles in _stable(repository, scanned)]
+    pairs = [_pair(repository, *samples) for samples in _stable(repository, scanned)]
     if not pairs:
         return {}
     unchanged = _kinds(repository, pairs, method)
@@ -110,8 +110,8 @@ def _kinds(repository: Repository, pairs: Sequence[Pairing], method: str | None)
     return kinds
 
 
-def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterator[tuple[list[Profile], list[Profile]]]:
-    """The profiles of neighbouring versions between which the metric that decides did not change, spread over the
+def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterator[tuple[Sample, Sample]]:
+    """The samples of neighbouring versions between which the metric that decides did not change, spread over the
     history."""
     decisive = primary(candidate.series.metric for candidate in scanned)
     (chosen,) = [candidate for candidate in scanned if candidate.series.metric == decisive][:1]
@@ -126,7 +126,10 @@ def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterato
         # Spread evenly over the history, as its noise may differ between early and late versions.
         pair = calm[index * len(calm) // min(PAIRS, len(calm))]
         try:
-            before, after = ([repository.store.load(id) for id in position.profiles] for position in pair)
+            before, after = (
+                Sample(version=measured.version.id, profiles=tuple(map(repository.store.load, measured.profiles)))
+                for measured in pair
+            )
         except PerfError:  # a damaged profile, which `fsck` reports
             continue
         yield before, after
@@ -138,9 +141,8 @@ def _span(one: ScannedSeries, change: Change) -> range:
     return range(numbers[change.earliest], numbers[change.latest] + 1)
 
 
-def _pair(repository: Repository, before: Sequence[Profile], after: Sequence[Profile]) -> Pairing:
-    sides = [Sample(version=side[0].origin, profiles=tuple(side)) for side in (before, after)]
-    return attrs.evolve(of_profiles(repository, *sides), thresholds=thresholds_of(repository))
+def _pair(repository: Repository, before: Sample, after: Sample) -> Pairing:
+    return attrs.evolve(of_profiles(repository, before, after), thresholds=thresholds_of(repository))
 
 
 def _worse(pair: Pairing, step: float) -> Pairing:

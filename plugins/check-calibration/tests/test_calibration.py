@@ -72,7 +72,7 @@ def _calibrated(repository: Repository) -> Calibrated:
 
 
 def test_less_noise_lets_smaller_changes_be_seen(project: Project, repository: Repository) -> None:
-    """Of two versions that were not measured in turn only more than a machine drifts is told: 10 %."""
+    """Of different sessions: the first versions know few others to compare with, and show large changes only."""
     _measured(project, repository, noise=0.002)
     quiet = _calibrated(repository)
     assert quiet.single is not None

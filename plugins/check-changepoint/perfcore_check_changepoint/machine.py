@@ -25,8 +25,9 @@ from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
 from perfcore_check_changepoint.series import NORMAL, median, read
 
-FEWEST = 6  # series that are needed to separate the machine from the code
-_NEEDED = 3  # of them in one version
+FEWEST = 2  # series that are needed to separate the machine from the code
+_NEEDED = 2  # of them in one version
+_MANY = 6  # series from which on half of them, and not all, have to be measured in a version
 _ROUNDS = 4  # of levels and the machine's part in turn, a fixed number so that the time is bounded
 _HUBER = 1.345  # spreads from which on a series counts less: 95 % efficient for normal noise
 # 4 standard deviations of normal noise: 6 of 100,000 versions. 2 standard deviations: 5 %.
@@ -68,7 +69,7 @@ def common(centers: Floats, voting: NDArray[np.bool_], penalty: float, confidenc
     do, or in a version that few of them were measured in."""
     count, versions = centers.shape
     rows = centers[voting]
-    enough = np.isfinite(rows).sum(axis=0) >= min(FEWEST, max(_NEEDED, math.ceil(len(rows) / 2)))
+    enough = np.isfinite(rows).sum(axis=0) >= min(_MANY, max(_NEEDED, math.ceil(len(rows) / 2)))
     measured = np.flatnonzero(enough)
     if len(rows) < FEWEST or len(measured) < detection.SHORTEST:
         return Common(np.zeros(versions), np.zeros(centers.shape), np.zeros(count), np.zeros(count, dtype=bool))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from perfcore.model import Change
-from perfcore_check_changepoint import wording
+from perfcore_check_changepoint import suite, wording
 from perfcore_check_changepoint.located import MachineStep, MeasuredVersions, identity, ratios
 
 if TYPE_CHECKING:
@@ -67,6 +67,7 @@ def _step(series: Series, step: MachineStep, settings: ChangepointSettings) -> C
         high=high,
         confidence=settings.confidence if low is not None else None,
         evidence=wording.shared(step.series, step.measured, located.change.after / located.change.before),
+        reason=wording.either(event.baseline, event.target) if step.measured < suite.SMALL else "",
         earliest=earliest,
         latest=latest,
         moved=step.series,

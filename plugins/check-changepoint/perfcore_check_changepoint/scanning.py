@@ -80,14 +80,20 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         positions = np.unique(np.concatenate(measured_positions))
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
+        steps = [positions[[step.index - 1, step.index]].tolist() for step in result.machine.changes]
+        if len(many) < suite.SMALL and any(sessions.shared(given, *step) for step in steps):
+            return [scan(series, None, settings)[0] for series in given]  # the code of all of them changed
         for series, mine, changes in zip(many, located, result.changes, strict=True):
             mine += [
                 LocatedChange(environment, positions, change)
                 for change in changes
                 if _matters(change, series, settings)
             ]
-        steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
-        moved += [MachineStep(LocatedChange(environment, positions, c), len(which), count) for c, which, count in steps]
+        machine_steps = zip(result.machine.changes, result.machine.moved, result.machine.measured, strict=True)
+        moved += [
+            MachineStep(LocatedChange(environment, positions, c), len(which), count)
+            for c, which, count in machine_steps
+        ]
     return [
         _in_order(
             [

@@ -12,12 +12,14 @@ code.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from itertools import pairwise
 from statistics import NormalDist
 
 import attrs
 import numpy as np
 
+from perfcore.model import Series
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
@@ -80,6 +82,12 @@ class Aligned:
         return attrs.evolve(
             change, gain=gain, p_value=p_value(gain, len(self.share)), low=middle - wider, high=middle + wider
         )
+
+
+def shared(many: Sequence[Series], before: int, after: int) -> bool:
+    """Whether a session measured both versions: then the machine was the same, however many series moved."""
+    sides = ((series.sessions[before], series.sessions[after]) for series in many if series.sessions)
+    return any({name for name, _ in old if name} & {name for name, _ in new} for old, new in sides)
 
 
 def align(given: Runs, start: int) -> Aligned | None:

@@ -28,6 +28,7 @@ from perfcore_check_changepoint.series import as_float, median, medians
 
 _LEAK = 0.35  # share of a step of the machine by which a series may move more than that
 _BESIDE = 3  # versions that these may be apart
+SMALL = 6  # series from which on the mean of all shows the steps of the machine by itself
 _EXACT = 1e-4  # variation of amounts that do not depend on the machine's speed
 _MOSTLY = 0.8  # share of versions that vary by no more
 _FALSE = 0.05  # false discovery rate (Benjamini and Hochberg, 1995)
@@ -43,6 +44,7 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     if not scaled:
         return Suite(changes=(), machine=Machine())
     centers, voting = np.array([member.centers for member in scaled]), np.array([member.votes for member in scaled])
+    still = np.zeros(centers.shape[1])
     machine = common(centers, voting, penalty, confidence)
     remainders = (member.without(machine_part) for member, machine_part in zip(scaled, machine.parts, strict=True))
     residual_changes = [detection.detect(values, penalty=penalty, confidence=confidence) for values in remainders]
@@ -50,6 +52,15 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     own_changes = _credible(
         [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
     )
+    if voting.sum() < SMALL:
+        alone = [detection.detect(member.without(still), penalty=penalty, confidence=confidence) for member in scaled]
+        own_changes = [
+            [change for change in changes if change.kind != "level" or _alike(change, seen) is not None]
+            for changes, seen in zip(own_changes, alone, strict=True)
+        ]
+        own_changes, shared = _without_shared(own_changes, np.flatnonzero(voting).tolist())
+        steps = sorted((*machine.steps, *shared), key=lambda moved: moved.change.index)
+        machine = attrs.evolve(machine, steps=tuple(steps))
     amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
 
@@ -199,6 +210,40 @@ def _credible(found: list[list[ChangePoint]]) -> list[list[ChangePoint]]:
     limits = [p for rank, p in enumerate(p_values, 1) if p <= _FALSE * rank / tests]
     limit = max(limits, default=-1.0)
     return [[change for change in changes if change.p_value <= limit] for changes in found]
+
+
+def _without_shared(
+    found: Sequence[Sequence[ChangePoint]], voting: Sequence[int]
+) -> tuple[list[list[ChangePoint]], list[Moved]]:
+    """The changes without those that most series show at once and in one direction, and these as steps of the machine.
+    The mean of few series is too noisy to show every step of the machine, and what it misses is left in most of them.
+    """
+    left, steps = [list(changes) for changes in found], list[Moved]()
+    for change in sorted((change for series in voting for change in found[series]), key=lambda change: change.p_value):
+        alike = {series: same for series in voting if (same := _alike(change, left[series])) is not None}
+        if change not in alike.values() or 2 * len(alike) <= len(voting):
+            continue
+        for series, same in alike.items():
+            left[series].remove(same)
+        size = median(np.array([same.size for same in alike.values()]))
+        half = (change.high - change.low) / 2
+        step = attrs.evolve(change, before=0.0, after=size, low=size - half, high=size + half)
+        steps.append(Moved(step, tuple(alike), len(voting)))
+    return left, steps
+
+
+def _alike(change: ChangePoint, changes: Sequence[ChangePoint]) -> ChangePoint | None:
+    """The change of another series that may be the same step, if there is one."""
+    return next(
+        (
+            other
+            for other in changes
+            if other.kind == change.kind == "level"
+            and abs(other.index - change.index) <= _BESIDE
+            and (other.size > 0) == (change.size > 0)
+        ),
+        None,
+    )
 
 
 def _described(found: Common) -> Machine:

@@ -67,5 +67,13 @@ def shared(moved: int, measured: int, ratio: float) -> str:
     )
 
 
+def either(before: str, after: str) -> str:
+    """Of few series that moved together, which may be the machine or the code of all of them."""
+    return (
+        "moved together: the machine, or the code of all; to decide, measure both versions in one session: "
+        f"perf collect time --version {short(before)} --version {short(after)} --add -- COMMAND"
+    )
+
+
 def _environment(environment: str) -> str:
     return printable(environment[:12]) or "unknown"

@@ -336,6 +336,22 @@ def test_a_series_that_was_measured_on_one_side_only_shows_no_step_of_the_machin
     assert [(change.kind, change.moved) for change in found[1]] == [("machine", 11)]
 
 
+@pytest.mark.parametrize("per_session", [1, 90])
+def test_what_moves_few_series_is_the_code_where_one_session_measured_both_sides(per_session: int) -> None:
+    """The machine was the same then. Where the sessions differ, the row names both explanations."""
+    sessions = tuple(((f"session {index // per_session}", 1),) for index in range(90))
+    found = _check().scan_many([attrs.evolve(one, sessions=sessions) for one in _suite()[:3]])
+    kinds = {change.kind for changes in found for change in changes}
+    assert all(version(60)[:10] in {change.target for change in changes} for changes in found)
+    if per_session == 90:
+        assert kinds == {"degradation"}
+        return
+    assert kinds == {"machine"}
+    assert {change.moved for changes in found for change in changes} == {3}
+    assert found[0][0].reason.startswith("moved together: the machine, or the code of all; to decide, measure both")
+    assert f"--version {version(59)[:10]} --version {version(60)[:10]}" in found[0][0].reason
+
+
 def test_series_over_other_versions_are_refused() -> None:
     with pytest.raises(UsageError, match="cover different versions"):
         _check().scan_many([series(VALUES), series(VALUES[1:])])

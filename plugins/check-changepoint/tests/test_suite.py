@@ -61,6 +61,25 @@ def test_changes_of_the_code_stay_and_those_of_the_machine_go() -> None:
     assert sum(wrong for _, wrong in results) <= 4
 
 
+@pytest.mark.parametrize("series", [2, 3, 4, 5])
+def test_few_series_are_enough_to_tell_the_machine_from_the_code(series: int) -> None:
+    """Each of them alone shows the machine's two steps as well."""
+    steps = {0: (40, 1.08)}
+    right = wrong = 0
+    for seed in range(4):
+        for number, places in _places(detect_many(_suite(seed, series, steps=steps))).items():
+            hits = sum(number == 0 and abs(place - 40) <= 3 for place in places)
+            right, wrong = right + hits, wrong + len(places) - hits
+    assert right >= 3
+    assert wrong <= 2
+
+
+def test_a_step_that_most_of_few_series_show_is_told_once() -> None:
+    machine = detect_many(_suite(2, 3, steps={})).machine
+    assert [change.index for change in machine.changes] == pytest.approx(sorted(REPLACED), abs=1)
+    assert all(2 * len(moved) > count == 3 for moved, count in zip(machine.moved, machine.measured, strict=True))
+
+
 def test_without_the_others_the_machine_is_everywhere() -> None:
     alone = [len(detect(values)) for values in _suite()]
     assert sum(alone) > 40
@@ -94,8 +113,8 @@ def test_a_very_exact_series_is_not_taken_for_the_machine() -> None:
     assert [change.index for change in found.machine.changes] == pytest.approx(sorted(REPLACED), abs=1)
 
 
-def test_few_series_are_looked_at_one_by_one() -> None:
-    suite = _suite(series=3)
+def test_one_series_is_looked_at_by_itself() -> None:
+    suite = _suite(series=1)
     found = detect_many(suite)
     assert [[c.index for c in some] for some in found.changes] == [[c.index for c in detect(s)] for s in suite]
     assert found.machine.changes == ()

@@ -13,9 +13,9 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
-from perfcore_check_pair import clock, comparable, samples
+from perfcore_check_pair import clock, comparable, samples, session_spread
 from perfcore_check_pair.selection import Measured, choose
-from perfcore_check_pair.verdict import Question, decide
+from perfcore_check_pair.verdict import Apart, Question, decide
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from perfcore.model import Pairing
     from perfcore_check_pair import PairSettings
     from perfcore_check_pair.samples import Indexes, Metric, Runs
+    from perfcore_check_pair.session_spread import SessionSpread
     from perfcore_check_pair.verdict import Verdict
 
+_ALIKE = 1e-9  # below it the shares of sessions differ by rounding
 CPU, WALL = "cpu", "wall"  # in this order the primary metric: other processes disturb CPU time least
 
 
@@ -90,12 +92,42 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
         doubt=comparison.doubt or chosen.doubt,
         notes=chosen.notes,
         exact=all(side.exact for side in sides),
+        apart=_apart(comparison, name),
     )
     verdict = decide(question, settings)
     if verdict.kind not in ("degradation", "optimization"):
         return verdict
     reason = clock.explanation(comparison.pairing, question.unit, verdict.ratio)
     return attrs.evolve(verdict, evidence=f"{verdict.evidence}; {reason}") if reason else verdict
+
+
+def _apart(comparison: _Comparison, name: str) -> Apart | None:
+    """How much the sessions of the two sides may differ; None where the sides share their sessions."""
+    if comparison.partners is not None or not (comparison.baseline.runs and comparison.target.runs):
+        return None
+    baseline, target = (
+        # Runs that name no session may be of any time: each side gets a session of its own.
+        session_spread.shares([run.key[0] if run.key else (side,) for run in runs.runs])
+        for side, runs in enumerate((comparison.baseline, comparison.target))
+    )
+    sessions = session_spread.variance_of_sessions(baseline, target)
+    if sessions < _ALIKE:
+        return None
+    return Apart(_spread(comparison, name), sessions)
+
+
+def _spread(comparison: _Comparison, name: str) -> SessionSpread:
+    pairing, settings, unit = comparison.pairing, comparison.settings, _unit(comparison, name)
+    if settings.session_drift == 0:
+        return session_spread.estimate((), 0.0)
+    environment = pairing.target.profiles[0].environment_id
+    differences = [
+        difference
+        for series in pairing.history()
+        if (series.metric, series.resource, series.unit) == (name, "", unit)
+        for difference in session_spread.differences(series, environment, pairing.target.version)
+    ]
+    return session_spread.estimate(differences, settings.session_drift)
 
 
 def _unit(comparison: _Comparison, name: str) -> str:

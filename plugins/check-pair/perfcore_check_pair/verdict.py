@@ -3,14 +3,18 @@
 Runs taken in turn: a change is significant, its interval excludes 1, and its estimate exceeds the threshold. Of
 many comparisons some look like that by chance: where the change is not significant for all of them together
 (Bonferroni), the whole interval has to exceed the threshold.
-Runs taken in blocks: the machine drifts between blocks and no test sees that, so the whole interval has to lie
-beyond the threshold and beyond what machines drift. `same` means that the whole interval is within these limits,
-and the estimate within the threshold.
+Runs taken in blocks of one session: the machine drifts between blocks and no test sees that, so the whole interval has
+to lie beyond the threshold and beyond what machines drift.
+Runs of different sessions: the interval and the p-value include how much the sessions of this history differ, and the
+whole interval has to lie beyond the threshold.
+`same` means that the whole interval is within the threshold, or within what machines drift where runs were not taken in
+turn, and the estimate within the threshold.
 """
 
 from __future__ import annotations
 
 import math
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import attrs
@@ -18,6 +22,7 @@ import numpy as np
 
 from perfcore_check_pair import wording
 from perfcore_check_pair.inference import (
+    compare_few_pairs,
     compare_groups,
     compare_pairs,
     fewest_pairs,
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
         Estimate,
     )
     from perfcore_check_pair.samples import Array
+    from perfcore_check_pair.session_spread import SessionSpread
 
 # Logarithms that differ by less differ by rounding: equal ratios have to tie, and one that is the threshold is
 # not beyond it, from either side.
@@ -40,13 +46,23 @@ _DECIMALS = 12
 _MOST_PAIRS = 10_000
 
 
+@attrs.frozen(eq=False)
+class Apart:
+    """The sides were measured in different sessions: how much sessions differ here, and how often the variance of a
+    session is in the difference of the sides."""
+
+    spread: SessionSpread
+    sessions: float
+
+
 @attrs.frozen(eq=False, kw_only=True)
 class Question:
     """The amounts of one metric on both sides; of `paired` ones, items k of both belong together.
 
     `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
     code; `notes` are facts about the amounts that the reader should know. `comparisons` are made at once.
-    `exact` amounts are the same in every run, so that one run of each side decides.
+    `exact` amounts are the same in every run, so that one run of each side decides. `apart` is set where the sides
+    were measured in different sessions.
     """
 
     baseline: Array
@@ -60,6 +76,7 @@ class Question:
     doubt: str | None = None
     notes: tuple[str, ...] = ()
     exact: bool = False
+    apart: Apart | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -76,22 +93,23 @@ class Verdict:
     confidence: float | None = None
     p_value: float | None = None
     needed: int | None = None
+    reason: str = ""
 
 
 def decide(question: Question, settings: PairSettings) -> Verdict:
     """The verdict, with the evidence for it."""
     if question.obstacle:
-        return Verdict(kind="cannot tell", evidence=question.obstacle)
+        return Verdict(kind="cannot tell", evidence=question.obstacle, reason=question.obstacle)
     verdict = _decide(question, settings)
     values = median(question.baseline), median(question.target)
     parts = [
-        wording.sizes(len(question.baseline), len(question.target), question.paired),
+        wording.sizes(len(question.baseline), len(question.target), question.paired, question.apart is not None),
         *question.notes,
         wording.values(*values, question.unit),
         verdict.evidence,
     ]
     if question.doubt:
-        verdict = attrs.evolve(verdict, kind="cannot tell")
+        verdict = attrs.evolve(verdict, kind="cannot tell", reason=question.doubt)
         parts.append(wording.doubted(question.doubt))
     evidence = "; ".join(text for text in parts if text)
     return attrs.evolve(verdict, evidence=evidence, baseline_value=values[0], target_value=values[1])
@@ -109,18 +127,43 @@ def median(amounts: Array) -> float | None:
 def _decide(question: Question, settings: PairSettings) -> Verdict:
     baseline, target = question.baseline, question.target
     if not (len(baseline) and len(target)):
-        return Verdict(kind="cannot tell", evidence=wording.absent(len(baseline), len(target)))
+        absent = wording.absent(len(baseline), len(target))
+        return Verdict(kind="cannot tell", evidence=absent, reason=absent)
     if _constant(question, settings):
         return _decide_constants(question)
     if min(baseline.min(), target.min()) <= 0:
-        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO)
+        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO, reason=wording.NO_RATIO)
     fewest = fewest_pairs(settings.alpha) if question.paired else fewest_runs(settings.alpha)
-    if min(len(baseline), len(target)) < fewest:
-        evidence = wording.too_few(question.paired, fewest, settings.alpha, settings.constant_runs)
-        return Verdict(
-            kind="cannot tell", evidence=evidence, ratio=_ratio(_center(question)), needed=fewest_pairs(settings.alpha)
-        )
-    return _decide_noisy(question, settings)
+    count = min(len(baseline), len(target))
+    if count >= fewest:
+        return _decide_noisy(question, settings)
+    return _decide_few(question, settings) or Verdict(
+        kind="cannot tell",
+        evidence=wording.too_few(question.paired, fewest, fewest_runs(settings.alpha), settings),
+        ratio=_ratio(_center(question)),
+        needed=fewest_pairs(settings.alpha),
+        reason=wording.counted(count, fewest, question.paired),
+    )
+
+
+def _decide_few(question: Question, settings: PairSettings) -> Verdict | None:
+    """The verdict on pairs that are too few for their test, where a change is far beyond the noise: every run of one
+    side is beyond every run of the other by more than the threshold, and so is the interval of the ratio."""
+    baseline, target = np.log(question.baseline), np.log(question.target)
+    if not question.paired or len(baseline) < fewest_runs(settings.alpha):
+        return None
+    gap = max(target.min() - baseline.max(), baseline.min() - target.max())
+    estimate = compare_few_pairs(baseline, target, settings.confidence)
+    limit = _limit(question.threshold)
+    if _round(min(gap, max(estimate.low, -estimate.high))) <= limit or estimate.p_value >= settings.alpha:
+        return None
+    parts = (
+        wording.test(estimate.p_value, wording.RANK_SUM),
+        wording.interval(estimate, settings.confidence),
+        wording.separated(question.threshold),
+    )
+    verdict = Verdict(kind=_kind(estimate.center, question), evidence="; ".join(parts), p_value=estimate.p_value)
+    return _with_ratio(verdict, estimate, settings)
 
 
 def _constant(question: Question, settings: PairSettings) -> bool:
@@ -137,7 +180,7 @@ def _decide_constants(question: Question) -> Verdict:
     if before == after:
         return Verdict(kind="same", evidence=wording.EXACT_SAME, ratio=1.0 if before else None)
     if before < 0 or after < 0:
-        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO)
+        return Verdict(kind="cannot tell", evidence=wording.NO_RATIO, reason=wording.NO_RATIO)
     if not (before and after):
         return Verdict(kind=_kind(after - before, question), evidence=wording.EXACT_ZERO)
     logarithm = _logarithm(after) - _logarithm(before)
@@ -150,34 +193,73 @@ def _decide_constants(question: Question) -> Verdict:
 
 
 def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
-    estimate = _estimate(question, settings)
-    kind, reason, needed = _rule(question, settings, estimate)
-    parts = [wording.test(estimate.p_value, question.paired), wording.interval(estimate, settings.confidence), reason]
-    verdict = Verdict(kind=kind, evidence="; ".join(parts), p_value=estimate.p_value, needed=needed)
+    measured = _estimate(question, settings)
+    estimate = measured if question.apart is None else _widened(measured, question.apart, settings.confidence)
+    needed = _needed(question, settings, measured)
+    kind, reason = _rule(question, settings, estimate, needed)
+    parts = [
+        wording.sessions(question.apart.spread, settings.session_drift) if question.apart is not None else "",
+        wording.test(estimate.p_value, _test_name(question)),
+        wording.interval(estimate, settings.confidence),
+        reason,
+    ]
+    verdict = Verdict(
+        kind=kind,
+        evidence="; ".join(filter(None, parts)),
+        p_value=estimate.p_value,
+        needed=needed if kind == "cannot tell" else None,
+        reason=wording.unclear(needed, question.apart is not None) if kind == "cannot tell" else "",
+    )
+    return _with_ratio(verdict, estimate, settings)
+
+
+def _with_ratio(verdict: Verdict, estimate: Estimate, settings: PairSettings) -> Verdict:
     low, ratio, high = _ratio(estimate.low), _ratio(estimate.center), _ratio(estimate.high)
     if low is None or ratio is None or high is None:
         return verdict
     return attrs.evolve(verdict, low=low, ratio=ratio, high=high, confidence=settings.confidence)
 
 
-def _rule(question: Question, settings: PairSettings, estimate: Estimate) -> tuple[ChangeKind, str, int | None]:
-    """The answer, the reason for it, and how many pairs would give another one if it is `cannot tell`."""
-    threshold = question.threshold if question.paired else max(question.threshold, settings.drift)
-    matters, band = _round(math.log1p(question.threshold)), _round(math.log1p(threshold))
+def _rule(question: Question, settings: PairSettings, estimate: Estimate, needed: int | None) -> tuple[ChangeKind, str]:
+    """The answer and the reason for it."""
+    drifting = max(question.threshold, settings.drift)
+    band = _limit(question.threshold if question.paired else drifting)
+    # How much sessions differ is in their interval; blocks of one session may have drifted besides.
+    beyond = _limit(drifting if not question.paired and question.apart is None else question.threshold)
     low, size, high = _round(estimate.low), abs(_round(estimate.center)), _round(estimate.high)
     nearest = max(low, -high)
     # C. E. Bonferroni, 1936: n tests at alpha / n have together one chance of alpha, however they depend on each other.
     significant = question.paired and estimate.p_value < settings.alpha / question.comparisons
     # The bound of the interval that is nearest to "no change" stands for all of it.
     reach = size if significant else nearest
-    if estimate.p_value < settings.alpha and nearest > 0 and reach > band:
-        return _kind(estimate.center, question), wording.beyond(threshold, question.paired, significant), None
-    needed = _needed(question, settings, estimate, matters)
+    if estimate.p_value < settings.alpha and nearest > 0 and reach > beyond:
+        blocks = not question.paired and question.apart is None
+        return _kind(estimate.center, question), wording.beyond(math.expm1(beyond), blocks, significant)
+    threshold = math.expm1(band)
     if max(-low, high) > band:
-        return "cannot tell", wording.undecided(threshold, needed), needed
-    if size > matters:
-        return "cannot tell", wording.drift(threshold, needed), needed
-    return "same", wording.within(threshold), None
+        return "cannot tell", wording.undecided(math.expm1(beyond), needed)
+    if size > _limit(question.threshold):
+        return "cannot tell", wording.drift(threshold, needed)
+    is_close = question.apart is not None and max(-low, high) <= _limit(question.threshold)
+    return "same", wording.within(question.threshold if is_close else threshold)
+
+
+def _widened(estimate: Estimate, apart: Apart, confidence: float) -> Estimate:
+    """The estimate with an interval and a p-value that include how much sessions differ."""
+    quantile = NormalDist().inv_cdf((1 + confidence) / 2)
+    below, above = (((bound - estimate.center) / quantile) ** 2 for bound in (estimate.low, estimate.high))
+    return attrs.evolve(
+        estimate,
+        low=estimate.center - apart.spread.half_width(apart.sessions, below, confidence),
+        high=estimate.center + apart.spread.half_width(apart.sessions, above, confidence),
+        p_value=apart.spread.tail(estimate.center, apart.sessions, (below + above) / 2),
+    )
+
+
+def _test_name(question: Question) -> str:
+    if question.apart is not None:
+        return wording.SESSIONS
+    return wording.SIGNED_RANK if question.paired else wording.RANK_SUM
 
 
 def _estimate(question: Question, settings: PairSettings) -> Estimate:
@@ -193,10 +275,10 @@ def _center(question: Question) -> float:
     return midmean(target - baseline) if question.paired else midmean(target) - midmean(baseline)
 
 
-def _needed(question: Question, settings: PairSettings, estimate: Estimate, matters: float) -> int | None:
+def _needed(question: Question, settings: PairSettings, estimate: Estimate) -> int | None:
     """How many pairs would decide, if the estimate stays and the interval shrinks with the root of their number;
     None where the change is as large as the threshold, and no reasonable number would."""
-    count = min(len(question.baseline), len(question.target))
+    count, matters = min(len(question.baseline), len(question.target)), _limit(question.threshold)
     size, half = abs(estimate.center), max(estimate.high - estimate.center, estimate.center - estimate.low)
     margin = size if size > matters else matters - size
     # The interval would have to be a hundred times narrower, which takes 10,000 times as many runs.
@@ -210,6 +292,10 @@ def _needed(question: Question, settings: PairSettings, estimate: Estimate, matt
 
 def _kind(direction: float, question: Question) -> ChangeKind:
     return "degradation" if (direction > 0) != question.higher_is_better else "optimization"
+
+
+def _limit(threshold: float) -> float:
+    return _round(math.log1p(threshold))
 
 
 def _round(logarithm: float) -> float:

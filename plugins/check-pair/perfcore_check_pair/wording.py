@@ -6,23 +6,40 @@ import math
 from typing import TYPE_CHECKING
 
 from perfcore.text import percent, plural, printable, quantity
+from perfcore_check_pair.session_spread import FEW
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from perfcore_check_pair import PairSettings
     from perfcore_check_pair.inference import Estimate
+    from perfcore_check_pair.session_spread import SessionSpread
 
 NO_RATIO = "amounts of zero or less have no ratio"
 EXACT_SAME = "every run of both sides has this value"
 EXACT_ZERO = "neither side ever varied, and one of them is zero"
 
 
-def sizes(baseline: int, target: int, paired: bool) -> str:
-    """`12 interleaved pairs` or `12 and 15 runs, not interleaved`."""
+SIGNED_RANK, RANK_SUM, SESSIONS = "signed-rank", "rank-sum", "session offsets"
+
+
+def sizes(baseline: int, target: int, paired: bool, apart: bool) -> str:
+    """`12 interleaved pairs`, `12 and 15 runs of different sessions` or `12 and 15 runs, not interleaved`."""
     if paired and baseline == target:
         return plural(baseline, "interleaved pair")
     runs = f"{baseline:,} and {plural(target, 'run')}"
+    if apart:
+        return f"{runs} of different sessions"
     return runs if paired else f"{runs}, not interleaved: false alarms are likelier"
+
+
+def sessions(spread: SessionSpread, session_drift: float) -> str:
+    """Where the variance of sessions comes from: `12 sessions differ by 3.1 %`."""
+    assumed = f"two sessions are taken to differ by up to {share(session_drift)}"
+    if not spread.differences:
+        return f"no other sessions tell how much sessions differ: {assumed}"
+    text = f"{plural(spread.sessions, 'session')} differ by {share(math.expm1(spread.sigma))} (standard deviation)"
+    return text if spread.differences >= FEW else f"{text}, which so few tell roughly"
 
 
 def values(baseline: float | None, target: float | None, unit: str) -> str:
@@ -31,8 +48,8 @@ def values(baseline: float | None, target: float | None, unit: str) -> str:
     return f"median {quantity(baseline, unit)} → {quantity(target, unit)}"
 
 
-def test(p_value: float, paired: bool) -> str:
-    return f"{'signed-rank' if paired else 'rank-sum'} p={p_value:.2g}"
+def test(p_value: float, name: str) -> str:
+    return f"{name} p={p_value:.2g}"
 
 
 def interval(estimate: Estimate, confidence: float) -> str:
@@ -50,10 +67,10 @@ def share(threshold: float) -> str:
     return f"{threshold * 100:.3g} %"
 
 
-def beyond(threshold: float, paired: bool, alone: bool) -> str:
+def beyond(threshold: float, blocks: bool, alone: bool) -> str:
     if alone:
         return f"more than {share(threshold)}"
-    if paired:
+    if not blocks:
         return f"all of it more than {share(threshold)}"
     return f"all of it more than {share(threshold)}, which is more than the machine usually drifts"
 
@@ -79,10 +96,32 @@ def _would_tell(needed: int | None) -> str:
     return f"about {needed:,} interleaved pairs would tell"
 
 
-def too_few(paired: bool, fewest: int, alpha: float, constant_runs: int) -> str:
+def too_few(paired: bool, fewest: int, fewest_runs: int, settings: PairSettings) -> str:
     pairs_or_runs = "interleaved pairs" if paired else "runs of each side"
-    text = f"too few: a change at p<{alpha:g} takes {fewest} {pairs_or_runs} or more"
-    return f"{text} ({constant_runs} where no value ever varies)" if constant_runs < fewest else text
+    exceptions = [
+        f"{fewest_runs} where every run of one side is far beyond the other's"
+        if paired and fewest_runs < fewest
+        else "",
+        f"{settings.constant_runs} where no value ever varies" if settings.constant_runs < fewest else "",
+    ]
+    text = f"too few: a change at p<{settings.alpha:g} takes {fewest} {pairs_or_runs} or more"
+    listed = ", ".join(filter(None, exceptions))
+    return f"{text} ({listed})" if listed else text
+
+
+def counted(count: int, fewest: int, paired: bool) -> str:
+    """`5 of 6 interleaved pairs`, `1 of 4 runs`: how many there are of those that a verdict takes."""
+    return f"{count} of {plural(fewest, 'interleaved pair' if paired else 'run')}"
+
+
+def unclear(needed: int | None, apart: bool) -> str:
+    """Why runs that are enough decide nothing, for a row of a table."""
+    text = "sessions may differ as much" if apart else "too much noise"
+    return f"{text}: measure about {needed:,} interleaved pairs" if needed is not None else text
+
+
+def separated(threshold: float) -> str:
+    return f"all of it more than {share(threshold)}, and every run of one side beyond every run of the other"
 
 
 def exact(logarithm: float, threshold: float, changed: bool) -> str:

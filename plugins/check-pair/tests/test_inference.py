@@ -16,6 +16,7 @@ from perfcore_check_pair.inference import (
     midmean,
     rank_sum,
     signed_rank,
+    student_quantile,
 )
 from scipy import stats
 
@@ -26,6 +27,12 @@ def test_signed_rank_is_scipys_where_nothing_is_tied(size: int) -> None:
     for shift in (0.0, 0.3, 1.0):
         differences = random.normal(shift, 1, size)
         assert signed_rank(differences) == pytest.approx(stats.wilcoxon(differences, method="exact").pvalue)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 4, 5, 12])
+def test_quantiles_of_student_are_scipys(freedom: int) -> None:
+    for confidence in (0.5, 0.95, 0.999):
+        assert student_quantile(confidence, freedom) == pytest.approx(stats.t.ppf((1 + confidence) / 2, freedom))
 
 
 def test_signed_rank_of_many_pairs_is_close_to_normal() -> None:

@@ -27,8 +27,11 @@ def _check(
     thresholds: dict[str, float] | None = None,
     **how: Any,
 ) -> dict[str, Change]:
-    session = "s" if in_turn else ""
-    sides = [measured(amounts, session=session, **how) for amounts in (baseline, target)]
+    blocks = (0, 0 if in_turn else 100)
+    sides = [
+        measured(amounts, session="s", first_block=block, **how)
+        for amounts, block in zip((baseline, target), blocks, strict=True)
+    ]
     check = PairCheck(structure(PairSettings, options or {}, where="check pair"))
     return {c.metric: c for c in check.compare(pairing(*sides, thresholds=thresholds or {}))}
 
@@ -90,12 +93,48 @@ def test_undecided_says_how_many_pairs_would_tell() -> None:
     assert _check(*(side * times for side in sides))["cpu"].kind != "cannot tell"
 
 
-@pytest.mark.parametrize(("pairs", "kind"), [(5, "cannot tell"), (6, "degradation")])
-def test_five_pairs_never_show_a_change(pairs: int, kind: str) -> None:
+@pytest.mark.parametrize(("pairs", "kind"), [(1, "cannot tell"), (2, "cannot tell"), (3, "cannot tell")])
+def test_three_pairs_never_show_a_change_and_say_how_many_would(pairs: int, kind: str) -> None:
     change = _check(_scaled(1, pairs), _scaled(3, pairs))["cpu"]
     assert change.kind == kind
     assert change.ratio == pytest.approx(3)
-    assert ("takes 6 interleaved pairs or more" in change.evidence) == (pairs == 5)
+    assert (change.needed, change.reason) == (6, f"{pairs} of 6 interleaved pairs")
+    assert (
+        "takes 6 interleaved pairs or more (4 where every run of one side is far beyond the other's" in change.evidence
+    )
+
+
+@pytest.mark.parametrize("pairs", [4, 5])
+def test_few_pairs_show_a_change_far_beyond_their_noise(pairs: int) -> None:
+    """All of 5 runs beyond all of 5 others is one of 126 orders in either direction."""
+    kinds = {factor: _check(_scaled(1, pairs), _scaled(factor, pairs))["cpu"] for factor in (1.0, 1.02, 1.86, 0.5)}
+    assert [change.kind for change in kinds.values()] == ["cannot tell", "cannot tell", "degradation", "optimization"]
+    assert kinds[1.02].reason == f"{pairs} of 6 interleaved pairs"
+    assert kinds[1.86].p_value == pytest.approx({4: 2 / 70, 5: 2 / 252}[pairs])
+    assert kinds[1.86].evidence.endswith(
+        "all of it more than 2 %, and every run of one side beyond every run of the other"
+    )
+
+
+def test_few_pairs_with_one_run_among_those_of_the_other_side_show_nothing() -> None:
+    mixed = [*_scaled(1.86, 4), 5e6]
+    assert _check(_scaled(1, 5), mixed)["cpu"].kind == "cannot tell"
+
+
+@pytest.mark.parametrize(("runs", "reason"), [(1, "1 of 4 runs"), (3, "3 of 4 runs")])
+def test_too_few_runs_in_blocks_say_how_many_would_do(runs: int, reason: str) -> None:
+    assert _check(_scaled(1, runs), _scaled(3, runs), in_turn=False)["cpu"].reason == reason
+
+
+def test_an_inconclusive_verdict_says_why_in_a_few_words() -> None:
+    noisy_sides = noisy(5e6, 1, runs=12, spread=0.03), noisy(5e6, 2, runs=12, spread=0.03)
+    undecided = _check(*noisy_sides)["cpu"]
+    assert undecided.reason == f"too much noise: measure about {undecided.needed} interleaved pairs"
+    apart = [measured(_scaled(factor), session=session) for factor, session in ((1, "a"), (1.1, "b"))]
+    (change,) = PairCheck(PairSettings()).compare(pairing(*apart))
+    assert change.reason == "sessions may differ as much: measure about 6 interleaved pairs"
+    assert _check({"cpu": _scaled(1)}, {"wall": _scaled(1)})["wall"].reason == "only the target has amounts of it"
+    assert _check(_scaled(1), _scaled(2))["cpu"].reason == ""
 
 
 @pytest.mark.parametrize(("runs", "kind"), [(3, "cannot tell"), (4, "degradation")])

@@ -76,6 +76,8 @@ def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
 
 
 def _remark(change: Change, acceptance: Acceptance | None) -> str:
+    if change.reason:
+        return printable(change.reason)
     if change.kind == "machine":
         return machine(change)
     undone = f"undone in {change.undone[:10]}" if change.undone else ""

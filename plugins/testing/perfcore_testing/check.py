@@ -55,6 +55,7 @@ def measured(
     units: Mapping[str, str] = EMPTY,
     better: Mapping[str, Any] = EMPTY,
     session: str = "",
+    first_block: int = 0,
     disturbed: Sequence[int] = (),
     exits: Sequence[int] = (),
     rows_per_run: int = 1,
@@ -65,7 +66,8 @@ def measured(
 ) -> Profile:
     """A profile with these amounts of each metric, one per run: a plain sequence is CPU time.
 
-    `session` names what the runs of two profiles were taken in turn in: run k of each is in block k of it.
+    `session` names what the runs of two profiles were taken in turn in: run k of each is in block k of it, or in block
+    `first_block` + k where one side was measured after the other.
     `disturbed` are numbers of runs, `exits` the exit codes where not all are 0. Each amount is spread evenly
     over `rows_per_run` rows. `exact` names the metrics that are declared deterministic.
     """
@@ -81,7 +83,7 @@ def measured(
         )
     tables = {
         "resources": table("resources", columns),
-        "runs": _runs(runs, session, set(disturbed), list(exits) or [0] * runs),
+        "runs": _runs(runs, session, first_block, set(disturbed), list(exits) or [0] * runs),
     }
     return Profile(
         header=Header(type=type, argv=("work",), cmd="work"),
@@ -125,15 +127,15 @@ def _share(value: Value, rows: int) -> Value:
     return value / rows if isinstance(value, int | float) and rows > 1 else value
 
 
-def _runs(runs: int, session: str, disturbed: set[int], exits: Sequence[int]) -> Table:
+def _runs(runs: int, session: str, first_block: int, disturbed: set[int], exits: Sequence[int]) -> Table:
     builder = TableBuilder("runs", RUNS)
     for run in range(runs):
         builder.add(
             run=run,
             session=session or None,
-            block=run if session else None,
+            block=first_block + run if session else None,
             position=0,
-            started=run,
+            started=first_block + run,
             warmup=False,
             disturbed=run in disturbed,
             exit=exits[run % len(exits)],

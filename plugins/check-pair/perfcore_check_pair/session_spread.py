@@ -1,0 +1,207 @@
+"""How much sessions of one machine differ, estimated from the history of a configuration.
+
+All runs of a session share a state of the machine: its clock rate, its neighbours, the layout of its memory. No test on
+runs sees that, since all runs of one side may share one session. So the logarithm of an amount is taken as the level of
+the code, plus the offset of its session with a standard deviation `sigma`, plus the noise of the run.
+
+The differences that tell sigma are those of one version between its sessions, and those of neighbouring versions that
+share no session. A code change makes a few of the latter large: one in fifty may be wider by 20 % (a contaminated
+normal distribution: J. W. Tukey, A survey of sampling from contaminated distributions, 1960). The posterior of sigma
+over a grid begins with a prior: two sessions differ by less than the setting `session_drift` in 95 % of cases.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from itertools import pairwise
+from typing import TYPE_CHECKING, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from perfcore_check_pair.inference import midmean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from perfcore.model import Series
+
+Array: TypeAlias = NDArray[np.float64]
+Shares: TypeAlias = "Mapping[object, float]"
+Sessions: TypeAlias = frozenset[object]
+
+# 0.01 % is less than any machine varies by; 64 values are 14 % apart, a third of what 30 differences tell apart.
+_SIGMAS = np.geomspace(1e-4, 0.5, 64)
+# The logarithm of sigma has this standard deviation in the prior: two thirds of machines are within a factor of 3.
+# With 0.7, intervals of 1 % offsets held the truth in 99 % of comparisons (benchmarks/across_sessions.py).
+_PRIOR_SPREAD = 1.0
+# The share of neighbouring versions that a code change separates, and how large it is. With 0.1, large offsets pass for
+# code changes: at 8 %, intervals from 32 sessions held the truth in 92 %, with 0.02 in 94 to 95 %.
+_CHANGED, _CHANGE = 0.02, 0.2
+# Neighbouring differences share a session, so that n of them tell as much as 2n/3 independent ones (J. von Neumann and
+# others, The mean square successive difference, 1941).
+_INDEPENDENT = 2 / 3
+# The variance of a midmean of n normal values is 1.19 times that of their mean.
+_MIDMEAN = 1.19
+_HALVINGS = 50  # of a bracket, after which a bound is exact to 15 digits
+# Differences from which on the history says more than the prior: their standard deviation is known to within 40 %.
+FEW = 4
+
+
+@attrs.frozen
+class Difference:
+    """The logarithm of a ratio of two measurements that share no session. Its variance is `sessions` times that of a
+    session's offset, plus `noise` of the runs. `pair` are their sessions, and `same_code` those of one version."""
+
+    size: float
+    sessions: float
+    noise: float
+    pair: tuple[Sessions, Sessions]
+    same_code: bool
+
+
+@attrs.frozen(eq=False)
+class SessionSpread:
+    """The posterior of sigma: the weight of each value of the grid. `differences` told it, of so many `sessions`."""
+
+    weights: Array
+    sessions: int = 0
+    differences: int = 0
+
+    @property
+    def sigma(self) -> float:
+        """Its median."""
+        return float(_SIGMAS[min(int(np.searchsorted(self.weights.cumsum(), 0.5)), len(_SIGMAS) - 1)])
+
+    def half_width(self, sessions: float, noise: float, confidence: float) -> float:
+        """Within this of the estimate the truth lies with this confidence; `sessions` is how often the variance of a
+        session's offset is in the estimate, `noise` the variance of the runs."""
+        low, high = 0.0, 1.0
+        while self.tail(high, sessions, noise) > 1 - confidence:
+            high *= 2
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.tail(middle, sessions, noise) > 1 - confidence else (low, middle)
+        return high
+
+    def tail(self, size: float, sessions: float, noise: float) -> float:
+        """The chance of a difference of this size or more, in either direction, if the code is the same."""
+        deviations = np.sqrt(2 * (sessions * _SIGMAS**2 + noise))
+        chances = [math.erfc(abs(size) / deviation) for deviation in deviations.tolist()]
+        return float(self.weights @ np.array(chances))
+
+
+def estimate(differences: Sequence[Difference], session_drift: float) -> SessionSpread:
+    """What these differences tell of sigma, with a prior by which two sessions differ by up to `session_drift`."""
+    prior = _prior(session_drift)
+    joint = list(_joined(differences))
+    sessions = {session for difference in joint for side in difference.pair for session in side}
+    if not joint:
+        return SessionSpread(prior)
+    sizes, counts, noises = (
+        np.array([getattr(difference, name) for difference in joint]) for name in ("size", "sessions", "noise")
+    )
+    changed = np.array([0.0 if difference.same_code else _CHANGED for difference in joint])
+    variances = counts * _SIGMAS[:, None] ** 2 + noises
+    likelihoods = np.log(
+        (1 - changed) * _density(sizes, variances) + changed * _density(sizes, variances + _CHANGE**2) + 1e-300
+    )
+    independent = min(_INDEPENDENT * len(joint), len(sessions) - 1) if len(joint) > 1 else 1
+    logarithms = np.log(prior + 1e-300) + independent / len(joint) * likelihoods.sum(axis=1)
+    weights = np.exp(logarithms - logarithms.max())
+    return SessionSpread(weights / weights.sum(), len(sessions), len(joint))
+
+
+def differences(series: Series, environment: str, target: str | None) -> Iterator[Difference]:
+    """The differences between sessions of a series in one environment. The target of a comparison is compared with no
+    neighbour: what is to be explained is no evidence."""
+    measured = [
+        (version, _measurements(series, position))
+        for position, version in enumerate(series.versions)
+        if environment in ("", series.environments[position]) and min(series.values[position], default=0) > 0
+    ]
+    noise = _noise([runs for _, sessions in measured for runs in sessions.values()])
+    for _, sessions in measured:
+        names = list(sessions)
+        for first, second in pairwise(names):
+            yield _difference({first: sessions[first]}, {second: sessions[second]}, noise, same_code=True)
+    for (before, earlier), (after, later) in pairwise(measured):
+        if target not in (before, after) and earlier.keys().isdisjoint(later):
+            yield _difference(earlier, later, noise, same_code=False)
+
+
+def shares(sessions: Sequence[object]) -> dict[object, float]:
+    """The part of the runs that each session has."""
+    return {session: sessions.count(session) / len(sessions) for session in dict.fromkeys(sessions)}
+
+
+def variance_of_sessions(baseline: Shares, target: Shares) -> float:
+    """How often the variance of a session's offset is in the difference of two measurements: 2 where each has a session
+    of its own, 0 where they share theirs."""
+    names = {**baseline, **target}
+    return sum((target.get(name, 0.0) - baseline.get(name, 0.0)) ** 2 for name in names)
+
+
+def _measurements(series: Series, position: int) -> dict[object, Array]:
+    """The logarithms of the runs of a version, by session. Runs of no known session share one of their own."""
+    amounts = np.log(np.asarray(series.values[position], dtype=np.float64))
+    sessions = series.sessions[position] if series.sessions else ()
+    if sum(count for _, count in sessions) != len(amounts):
+        sessions = (("", len(amounts)),)
+    names = [name or position for name, count in sessions for _ in range(count)]
+    return {name: amounts[[other == name for other in names]] for name in dict.fromkeys(names)}
+
+
+def _noise(measurements: Sequence[Array]) -> float:
+    """The variance of a run within its session: the median of all measurements."""
+    variances = [float(runs.var(ddof=1)) for runs in measurements if len(runs) > 1]
+    return float(np.median(variances)) if variances else 0.0
+
+
+def _difference(
+    before: Mapping[object, Array], after: Mapping[object, Array], noise: float, *, same_code: bool
+) -> Difference:
+    sides = [np.concatenate(list(side.values())) for side in (before, after)]
+    portions = [
+        {name: len(runs) / sum(map(len, side.values())) for name, runs in side.items()} for side in (before, after)
+    ]
+    return Difference(
+        size=midmean(sides[1]) - midmean(sides[0]),
+        sessions=variance_of_sessions(*portions),
+        noise=noise * sum(_MIDMEAN / len(side) for side in sides),
+        pair=(frozenset(before), frozenset(after)),
+        same_code=same_code,
+    )
+
+
+def _joined(differences: Sequence[Difference]) -> Iterator[Difference]:
+    """Sessions that meet several times, as those that alternate do, tell their difference once: as the mean."""
+    groups: dict[tuple[frozenset[Sessions], bool], list[Difference]] = {}
+    for difference in differences:
+        groups.setdefault((frozenset(difference.pair), difference.same_code), []).append(difference)
+    for meetings in groups.values():
+        first, count = meetings[0], len(meetings)
+        sizes = [meeting.size if meeting.pair == first.pair else -meeting.size for meeting in meetings]
+        noise = sum(meeting.noise for meeting in meetings) / count**2
+        yield attrs.evolve(first, size=sum(sizes) / count, noise=noise)
+
+
+def _density(sizes: Array, variances: Array) -> Array:
+    # The factor 1 / sqrt(2 pi) is the same for every sigma.
+    density: Array = np.exp(-(sizes**2) / (2 * variances)) / np.sqrt(variances)
+    return density
+
+
+@functools.lru_cache(maxsize=8)
+def _prior(session_drift: float) -> Array:
+    """Log-normal weights under which two sessions differ by at most `session_drift` in 95 % of cases."""
+    low, high = math.log(_SIGMAS[0] / 10), math.log(_SIGMAS[-1] * 10)
+    for _ in range(_HALVINGS):
+        center = (low + high) / 2
+        weights = np.exp(-((np.log(_SIGMAS) - center) ** 2) / (2 * _PRIOR_SPREAD**2))
+        wide = SessionSpread(weights / weights.sum()).tail(math.log1p(session_drift), 2.0, 0.0) > 0.05
+        low, high = (low, center) if wide else (center, high)
+    prior: Array = weights / weights.sum()
+    return prior
