@@ -21,7 +21,7 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import detection, memory, sessions, suite, wording
-from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions
+from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, once
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Runs
@@ -55,7 +55,7 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
         located += [
             LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
         ]
-    changes_shown, reported = _shown(series, _once(located), remembered.reported, settings)
+    changes_shown, reported = _shown(series, once(located), remembered.reported, settings)
     return _in_order([*changes_shown, *_machines(series, measured)]), memory.encode(Memory(settled, reported), key)
 
 
@@ -81,9 +81,10 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         positions = np.unique(np.concatenate(measured_positions))
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
         result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
-        for series, mine, changes in zip(many, located, result.changes, strict=True):
+        for series, parts, mine, changes in zip(many, measured, located, result.changes, strict=True):
+            own = {history.environment: history for history in parts}
             mine += [
-                LocatedChange(environment, positions, change)
+                LocatedChange.of_union(change, positions, own[environment])
                 for change in changes
                 if _matters(change, series, settings)
             ]
@@ -92,7 +93,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
     return [
         _in_order(
             [
-                *_shown(series, _once(mine), (), settings)[0],
+                *_shown(series, once(mine), (), settings)[0],
                 *_machines(series, parts),
                 *_moved(series, parts, moved, settings),
             ]
@@ -155,33 +156,6 @@ def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings)
     return change.kind != "level" or abs(change.size) >= threshold * abs(change.before)
 
 
-def _once(located: list[LocatedChange]) -> list[LocatedChange]:
-    """Every change once: of one that several machines show at the same version, that with the strongest evidence."""
-    same, selected = _same(located), set[int]()
-    for index in sorted(range(len(located)), key=lambda index: (-located[index].change.gain, located[index].position)):
-        if selected.isdisjoint(same.get(index, ())):
-            selected.add(index)
-    return sorted((located[index] for index in selected), key=lambda change: change.position)
-
-
-def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
-    """The changes, by number, that other machines show in the same direction at places that may be the same."""
-    same: dict[int, list[int]] = {}
-    open_changes: dict[str, list[int]] = {}
-    spans = [change.span for change in located]
-    for index in sorted(range(len(located)), key=spans.__getitem__):
-        change = located[index]
-        near = [
-            candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]
-        ]
-        for candidate in near:
-            if located[candidate].environment != change.environment:
-                same.setdefault(index, []).append(candidate)
-                same.setdefault(candidate, []).append(index)
-        open_changes[change.direction] = [*near, index]
-    return same
-
-
 def _shown(
     series: Series, located: Sequence[LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
 ) -> tuple[list[_Placed], tuple[Reported, ...]]:
@@ -237,16 +211,17 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
     description = (
         wording.level(change, series.unit, size) if change.kind == "level" else wording.noise(change, series.unit)
     )
-    span = [
+    earliest = located.earliest(series)
+    before, first, latest = (
         versions[position]
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
-    ]
+    )
     undone = None if change.undone is None else versions[located.positions[change.undone]]
     session = _new_session(series, located)
     parts = [
         wording.session(session, versions[located.base], versions[located.position]) if session else "",
         description,
-        wording.where(span, located.position - located.base - 1),
+        wording.where(before, earliest, latest, measured=earliest == first),
         wording.strength(change),
         wording.undone(undone),
     ]
@@ -269,8 +244,8 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         p_value=change.p_value,
         primary=change.kind == "level",
         evidence="; ".join(text for text in parts if text),
-        earliest=span[1],
-        latest=span[2],
+        earliest=earliest,
+        latest=latest,
         undone=undone or "",
     )
 
