@@ -46,11 +46,12 @@ def keep(store: Store, acceptance: Acceptance) -> str:
 
 
 def place(change: Change) -> tuple[str, ...]:
-    """The identity of a change without its method: configuration, metric and two versions; empty for a contract."""
+    """The identity of a change without its method: configuration, metric and two versions; empty for a contract. In a
+    history also the earliest version that may have brought it."""
     if change.contract:
         return ()
     texts = (change.config_id, change.metric, change.resource, change.kind, change.baseline, change.target)
-    return tuple(map(encodable, texts))
+    return tuple(map(encodable, (*texts, change.earliest) if change.earliest else texts))
 
 
 def of_changes(changes: Iterable[Change], known: Mapping[str, Acceptance]) -> dict[str, Acceptance]:
@@ -65,10 +66,10 @@ def _at(change: Change, known: Iterable[Acceptance]) -> Acceptance | None:
     if not mine:
         return None
     # More data can move a change of a history by some versions: it stays accepted at any that may have brought it.
-    ends = {mine[-1], *(encodable(version[:10]) for version in (change.earliest, change.latest) if version)}
-    same = [acceptance for acceptance in known if acceptance.place[:4] == mine[:4] and acceptance.place[5] in ends]
+    ends = {mine[5], *(encodable(version[:10]) for version in (change.earliest, change.latest) if version), *mine[6:]}
+    same = [a for a in known if a.place[:4] == mine[:4] and not ends.isdisjoint(a.place[5:])]
     if not (change.earliest or change.latest):  # of two versions, not of a history
-        same = [acceptance for acceptance in same if acceptance.place == mine]
+        same = [acceptance for acceptance in same if acceptance.place[:6] == mine]
     return same[-1] if same else None
 
 

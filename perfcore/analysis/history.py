@@ -199,7 +199,9 @@ def _joint_groups(selected: Sequence[ScannedSeries]) -> list[list[int]]:
 def _aligned(group: Sequence[ScannedSeries]) -> list[Series]:
     """The series over the same axis: every version and environment of any of them, in the order of the branch."""
     axis = sorted({_coordinate(measured) for scanned in group for measured in scanned.line.versions})
-    return [_over(scanned, axis) for scanned in group]
+    following = {m.version.id: m.next_version for scanned in group for m in scanned.line.versions}
+    next_versions = tuple(following[version] for _, version, _ in axis)
+    return [attrs.evolve(_over(scanned, axis), next_versions=next_versions) for scanned in group]
 
 
 def _coordinate(measured: MeasuredVersion) -> tuple[int, str, str]:

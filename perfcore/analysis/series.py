@@ -7,7 +7,6 @@ what the main line has, do not alternate with its own; what a side line brought 
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -26,12 +25,13 @@ NEWEST = 64  # versions: their sessions tell a standard deviation to within a te
 @attrs.frozen(kw_only=True)
 class MeasuredVersion:
     """A version that was measured in one configuration and environment, with the ids of the profiles. `position` counts
-    the measured versions of the branch, from its oldest."""
+    the measured versions of the branch, from its oldest. `next_version` is the one after it, measured or not."""
 
     position: int
     version: MinorVersion
     environment: str
     profiles: tuple[str, ...]
+    next_version: str = ""
 
 
 @attrs.frozen(kw_only=True)
@@ -51,12 +51,16 @@ def config_histories(repository: Repository, head: str | None = None, most: int 
     """The configurations of a branch, or of its newest versions, in the order in which they first appear."""
     first: dict[str, Entry] = {}
     versions: dict[str, list[MeasuredVersion]] = {}
-    measured_versions = (pair for pair in first_parents(repository.walk(head)) if pair[1])
-    history = list(itertools.islice(measured_versions, most))
-    for distance, (version, entries) in enumerate(reversed(history)):
+    history, following = [], ""
+    for version, entries in first_parents(repository.walk(head)):
+        history += [(version, entries, following)] if entries else []
+        if len(history) == most:
+            break
+        following = version.id
+    for position, (version, entries, following) in enumerate(reversed(history)):
         for (config, environment), profiles in _grouped(entries, first).items():
             measured = MeasuredVersion(
-                position=distance, version=version, environment=environment, profiles=tuple(profiles)
+                position=position, version=version, environment=environment, profiles=profiles, next_version=following
             )
             versions.setdefault(config, []).append(measured)
     return [
@@ -78,7 +82,7 @@ def of_version(repository: Repository, version: MinorVersion) -> list[ConfigHist
         ConfigHistory(
             config_id=config,
             entry=first[config],
-            versions=(MeasuredVersion(position=0, version=version, environment=environment, profiles=tuple(profiles)),),
+            versions=(MeasuredVersion(position=0, version=version, environment=environment, profiles=profiles),),
         )
         for (config, environment), profiles in grouped.items()
     ]
@@ -137,14 +141,14 @@ def functions(repository: Repository, line: ConfigHistory, metric: str | None, n
     return _series(line, chosen, name, values) if any(values) else None
 
 
-def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], dict[str, None]]:
+def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[str, str], tuple[str, ...]]:
     """The profiles of a version by configuration and environment, each profile once."""
     groups: dict[tuple[str, str], dict[str, None]] = {}
     for entry in entries:
         if entry.config_id:
             first.setdefault(entry.config_id, entry)
             groups.setdefault((entry.config_id, entry.environment_id), {})[entry.profile] = None
-    return groups
+    return {key: tuple(profiles) for key, profiles in groups.items()}
 
 
 def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
@@ -218,4 +222,5 @@ def _series(line: ConfigHistory, metric: str, resource: str, found: Sequence[Met
         values=tuple(values.values if values is not None else () for values in alike),
         better=last.better,
         sessions=tuple(values.sessions if values is not None else () for values in alike),
+        next_versions=tuple(measured.next_version for measured in line.versions),
     )

@@ -68,7 +68,9 @@ class Series:
     were measured for `versions[i]` in the environment `environments[i]`. `comparisons` is how many series are looked at
     at once: the more, the likelier one of them looks like a change by chance. `threshold` is the smallest relative
     change that matters, None where nobody said. `sessions[i]` says in which sessions the runs of `values[i]` were
-    measured: in their order each session, empty where it is not known, and how many of the runs are of it."""
+    measured: in their order each session, empty where it is not known, and how many of the runs are of it.
+    `next_versions[i]` is the version of the branch after `versions[i]`, measured or not (none for the newest): a change
+    may have come with it. It may be left out, too."""
 
     config_id: str
     metric: str
@@ -82,6 +84,7 @@ class Series:
     comparisons: int = 1
     threshold: float | None = None
     sessions: tuple[tuple[tuple[str, int], ...], ...] = ()
+    next_versions: tuple[str, ...] = ()
 
 
 @attrs.frozen(kw_only=True)
@@ -94,10 +97,10 @@ class Change:
     `id` stays the same when later data move the estimate.
 
     `baseline` and `target` are the beginnings of the ids of the last version before the change and of the first
-    that shows it. In a history the change may have come with any version from `earliest` to `latest`, and `undone`
-    is the version that took it back, if one did; all three are full ids. `contract` is the sentence that this is
-    the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed. A drift goes from
-    `target` until the version `until` (a full id), and `pace` is its ratio per version; `ratio` is that of all of it.
+    that shows it. In a history the change may have come with any version from `earliest`, measured or not, to `latest`,
+    and `undone` is the version that took it back, if one did; all three are full ids. `contract` is the sentence that
+    this is the verdict on, a broken one being a degradation; then `baseline_value` is what was allowed. A drift goes
+    from `target` until the version `until` (a full id), and `pace` is its ratio per version; `ratio` is that of all.
 
     Of a `machine`, `environments` are the ids of what measured before it and from it on. Where they are the same, the
     machine changed without saying so: `moved` series of one metric, of `measured`, moved together by `ratio`."""

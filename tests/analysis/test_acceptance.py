@@ -116,3 +116,16 @@ def test_what_a_history_finds_a_version_later_is_still_accepted(
     known = acceptance.accepted(store)
     assert list(acceptance.of_changes([moved], known)) == ["2"]
     assert acceptance.of_changes([elsewhere, attrs.evolve(moved, metric="wall")], known) == {}
+
+
+def test_a_change_that_moved_is_still_accepted_where_its_earliest_version_was_not_measured(
+    store: Store, accept: Callable[..., Acceptance], change: Callable[..., Change]
+) -> None:
+    first = change(id="1", target="b" * 10, earliest="a" * 40, latest="b" * 40)
+    moved = attrs.evolve(first, id="2", baseline="b" * 10, target="c" * 10, latest="c" * 40)
+    acceptance.keep(store, accept("1", place=acceptance.place(first)))
+    known = acceptance.accepted(store)
+    assert list(acceptance.of_changes([moved], known)) == ["2"]
+    compared = attrs.evolve(first, id="3", earliest="", latest="")
+    assert list(acceptance.of_changes([compared], known)) == ["3"], "the check of these two versions, too"
+    assert acceptance.of_changes([attrs.evolve(moved, earliest="c" * 40)], known) == {}

@@ -156,6 +156,25 @@ def test_a_change_is_found_and_what_was_found_is_kept(project: Project, reposito
     assert _scan(repository, found) == [one]
 
 
+@pytest.mark.parametrize("configurations", [1, 6], ids=["alone", "with others"])
+def test_versions_that_nobody_measured_are_in_the_range_of_a_change(
+    project: Project, repository: Repository, configurations: int
+) -> None:
+    """Of every three versions one was measured; the first configuration is slower from one of the others on."""
+    versions = _versions(project, repository, 48)
+    for number, version in list(enumerate(versions))[::3]:
+        for config in range(configurations):
+            level = 5.4e6 if number >= 25 and config == 0 else 5e6
+            _register(repository, version, _noisy(100 * number + config, level), config_id=f"1:{config}")
+    scanned = _scan(repository, history.select_series(repository, series.config_histories(repository)))
+    (change,) = history.changes(scanned)
+    assert (change.baseline, change.target) == (versions[24][:10], versions[27][:10])
+    assert (change.earliest, change.latest) == (versions[25], versions[27])
+    ends = auto_range.of_history(repository, scanned)
+    assert ends is not None
+    assert (ends.good, ends.bad) == (versions[24], versions[27])
+
+
 def test_what_all_share_is_the_machine(project: Project, repository: Repository) -> None:
     """Seven configurations are slower from one version on; one of them is slower from another on, too."""
     versions = _versions(project, repository)

@@ -136,9 +136,10 @@ def _stable(repository: Repository, scanned: Sequence[ScannedSeries]) -> Iterato
 
 
 def _span(one: ScannedSeries, change: Change) -> range:
-    """The places at which a change may have come."""
-    numbers = {measured.version.id: position for position, measured in enumerate(one.line.versions)}
-    return range(numbers[change.earliest], numbers[change.latest] + 1)
+    """The indexes of the measured versions among those that may have brought the change."""
+    after = {measured.next_version: index for index, measured in enumerate(one.line.versions, 1)}
+    numbers = {measured.version.id: index for index, measured in enumerate(one.line.versions)}
+    return range((after | numbers)[change.earliest], numbers[change.latest] + 1)
 
 
 def _pair(repository: Repository, before: Sample, after: Sample) -> Pairing:
@@ -261,6 +262,7 @@ def _scan(series: Series, replay: Sequence[_Runs], check: HistoryCheck) -> list[
         sessions=tuple(version_sessions for _, version_sessions in replay)
         if any(version_sessions for _, version_sessions in replay)
         else (),
+        next_versions=(),
     )
     changes, _ = check.phases.call("scan", series=replayed, state=None)
     return [change for change in changes if change.kind in ("degradation", "optimization")]

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import attrs
+import numpy as np
 
+from perfcore.model import Series
 from perfcore_check_changepoint.points import ChangePoint
 from perfcore_check_changepoint.runs import Indexes, Runs
-
-if TYPE_CHECKING:
-    from perfcore.model import Series
 
 
 @attrs.frozen(eq=False)
@@ -35,6 +35,23 @@ class LocatedChange:
     positions: Indexes
     change: ChangePoint
 
+    @classmethod
+    def of_union(cls, change: ChangePoint, union: Indexes, measured: MeasuredVersions) -> LocatedChange:
+        """A change whose versions are counted in a union of those of several series, in the versions of its own."""
+
+        def own(index: int) -> int:
+            return int(np.searchsorted(measured.positions, union[index]))
+
+        renumbered = attrs.evolve(
+            change,
+            index=own(change.index),
+            earliest=own(change.earliest),
+            latest=own(change.latest),
+            undone=None if change.undone is None else own(change.undone),
+            until=None if change.until is None else own(change.until),
+        )
+        return cls(measured.environment, measured.positions, renumbered)
+
     @property
     def position(self) -> int:
         return int(self.positions[self.change.index])
@@ -47,6 +64,16 @@ class LocatedChange:
     def span(self) -> tuple[int, int]:
         """The versions that may have brought the change: the first and the last."""
         return int(self.positions[self.change.earliest - 1]) + 1, int(self.positions[self.change.latest])
+
+    def earliest(self, series: Series) -> str:
+        """The first version that may have brought the change, measured or not: the one after the last that was
+        measured before."""
+        last_good = int(self.positions[self.change.earliest - 1])
+        if series.next_versions:
+            return series.next_versions[last_good]
+        # A version that was measured in two environments is in the series twice.
+        later_versions = itertools.islice(series.versions, last_good + 1, None)
+        return next(version for version in later_versions if version != series.versions[last_good])
 
     @property
     def length(self) -> int | None:
@@ -83,3 +110,30 @@ def identity(series: Series, environment: str, kind: str, version: str) -> str:
     """The same for the same change, whatever is measured later."""
     subject = [series.config_id, series.metric, series.resource, environment, kind, version]
     return hashlib.sha256(json.dumps(subject).encode()).hexdigest()[:20]
+
+
+def once(located: list[LocatedChange]) -> list[LocatedChange]:
+    """Every change once: of one that several machines show at the same version, that with the strongest evidence."""
+    same, selected = _same(located), set[int]()
+    for index in sorted(range(len(located)), key=lambda index: (-located[index].change.gain, located[index].position)):
+        if selected.isdisjoint(same.get(index, ())):
+            selected.add(index)
+    return sorted((located[index] for index in selected), key=lambda change: change.position)
+
+
+def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
+    """The changes, by number, that other machines show in the same direction at places that may be the same."""
+    same: dict[int, list[int]] = {}
+    open_changes: dict[str, list[int]] = {}
+    spans = [change.span for change in located]
+    for index in sorted(range(len(located)), key=spans.__getitem__):
+        change = located[index]
+        near = [
+            candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]
+        ]
+        for candidate in near:
+            if located[candidate].environment != change.environment:
+                same.setdefault(index, []).append(candidate)
+                same.setdefault(candidate, []).append(index)
+        open_changes[change.direction] = [*near, index]
+    return same

@@ -20,7 +20,7 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore_check_changepoint import detection, machine_events, memory, sessions, suite, wording
-from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, ratios
+from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
 from perfcore_check_changepoint.points import ChangePoint
@@ -52,7 +52,7 @@ def scan(series: Series, state: bytes | None, settings: ChangepointSettings) -> 
         located += [
             LocatedChange(history.environment, history.positions, c) for c in changes if _matters(c, series, settings)
         ]
-    changes_shown, reported = _shown(series, _once(located), remembered.reported, settings)
+    changes_shown, reported = _shown(series, once(located), remembered.reported, settings)
     return _in_order([*changes_shown, *machine_events.environments(series, measured)]), memory.encode(
         Memory(settled, reported), key
     )
@@ -83,9 +83,10 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         steps = [positions[[step.index - 1, step.index]].tolist() for step in result.machine.changes]
         if len(many) < suite.SMALL and any(sessions.shared(given, *step) for step in steps):
             return [scan(series, None, settings)[0] for series in given]  # the code of all of them changed
-        for series, mine, changes in zip(many, located, result.changes, strict=True):
+        for series, parts, mine, changes in zip(many, measured, located, result.changes, strict=True):
+            own = {history.environment: history for history in parts}
             mine += [
-                LocatedChange(environment, positions, change)
+                LocatedChange.of_union(change, positions, own[environment])
                 for change in changes
                 if _matters(change, series, settings)
             ]
@@ -97,7 +98,7 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
     return [
         _in_order(
             [
-                *_shown(series, _once(mine), (), settings)[0],
+                *_shown(series, once(mine), (), settings)[0],
                 *machine_events.environments(series, parts),
                 *machine_events.steps(series, parts, moved, settings),
             ]
@@ -160,33 +161,6 @@ def _matters(change: ChangePoint, series: Series, settings: ChangepointSettings)
     return change.kind == "noise" or abs(change.size) >= threshold * abs(change.before)
 
 
-def _once(located: list[LocatedChange]) -> list[LocatedChange]:
-    """Every change once: of one that several machines show at the same version, that with the strongest evidence."""
-    same, selected = _same(located), set[int]()
-    for index in sorted(range(len(located)), key=lambda index: (-located[index].change.gain, located[index].position)):
-        if selected.isdisjoint(same.get(index, ())):
-            selected.add(index)
-    return sorted((located[index] for index in selected), key=lambda change: change.position)
-
-
-def _same(located: Sequence[LocatedChange]) -> dict[int, list[int]]:
-    """The changes, by number, that other machines show in the same direction at places that may be the same."""
-    same: dict[int, list[int]] = {}
-    open_changes: dict[str, list[int]] = {}
-    spans = [change.span for change in located]
-    for index in sorted(range(len(located)), key=spans.__getitem__):
-        change = located[index]
-        near = [
-            candidate for candidate in open_changes.get(change.direction, ()) if spans[candidate][1] >= spans[index][0]
-        ]
-        for candidate in near:
-            if located[candidate].environment != change.environment:
-                same.setdefault(index, []).append(candidate)
-                same.setdefault(candidate, []).append(index)
-        open_changes[change.direction] = [*near, index]
-    return same
-
-
 def _shown(
     series: Series, located: Sequence[LocatedChange], before: Sequence[Reported], settings: ChangepointSettings
 ) -> tuple[list[Placed], tuple[Reported, ...]]:
@@ -241,17 +215,18 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
     size = wording.interval(low, high, settings.confidence) if low is not None and high is not None else ""
     pace = None if ratio is None or located.length is None else ratio ** (1 / located.length)
     describe = {"level": wording.level, "drift": wording.drift, "noise": wording.noise}[change.kind]
-    span = [
+    earliest = located.earliest(series)
+    before, first, latest = (
         versions[position]
         for position in located.positions[[change.earliest - 1, change.earliest, change.latest]].tolist()
-    ]
+    )
     undone = None if change.undone is None else versions[located.positions[change.undone]]
     session = _new_session(series, located)
     parts = [
         wording.session(session, versions[located.base], versions[located.position]) if session else "",
         describe(change, series.unit, size),
         wording.pace(pace, located.length) if pace is not None and located.length is not None else "",
-        wording.where(span, located.position - located.base - 1),
+        wording.where(before, earliest, latest, measured=earliest == first),
         wording.strength(change),
         wording.undone(undone),
     ]
@@ -273,8 +248,8 @@ def _change(series: Series, located: LocatedChange, anchor: str, settings: Chang
         confidence=settings.confidence if low is not None else None,
         p_value=change.p_value,
         evidence="; ".join(text for text in parts if text),
-        earliest=span[1],
-        latest=span[2],
+        earliest=earliest,
+        latest=latest,
         undone=undone or "",
         until="" if session else _end(series, located),
         pace=None if session else pace,

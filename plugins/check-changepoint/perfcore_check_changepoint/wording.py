@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
 
@@ -32,12 +30,11 @@ def noise(change: ChangePoint, unit: str, interval: str) -> str:
     return f"noise ±{quantity(change.before, unit)} → ±{quantity(change.after, unit)}{interval}"
 
 
-def where(versions: Sequence[str], unmeasured: int) -> str:
-    """The versions that may have brought the change, all of them after the first one given."""
-    base, first, last = versions
+def where(base: str, first: str, last: str, *, measured: bool) -> str:
+    """The versions that may have brought the change, all of them after `base`; whether the first was measured."""
     text = f"came after {short(base)}, "
     text += f"with {short(last)}" if first == last else f"between {short(first)} and {short(last)}"
-    return f"{text}; {plural(unmeasured, 'version')} before it not measured" if unmeasured else text
+    return text if measured else f"{text}, not all of which were measured"
 
 
 def session(name: str, before: str, after: str) -> str:

@@ -106,7 +106,42 @@ def test_versions_that_were_not_measured_are_in_the_range() -> None:
         values[place] = []
     *_, change = _scan(series(values))
     assert (change.baseline, change.target) == (version(73)[:10], version(80)[:10])
-    assert "came after 00000073ff, with 00000080ff; 6 versions before it not measured" in change.evidence
+    assert (change.earliest, change.latest) == (version(74), version(80))
+    words = "came after 00000073ff, between 00000074ff and 00000080ff, not all of which were measured"
+    assert words in change.evidence
+
+
+def test_versions_that_are_not_in_the_series_are_in_the_range() -> None:
+    """Of every three versions of the branch one was measured."""
+    given = series(history(normal, 2, 100, [(50, 6.0)]))
+    given = attrs.evolve(
+        given,
+        versions=tuple(version(3 * number) for number in range(100)),
+        next_versions=(*(version(3 * number + 1) for number in range(99)), ""),
+    )
+    (change,) = _scan(given)
+    assert change.target == version(150)[:10]
+    assert (change.earliest, change.latest) == (version(148), version(150))
+    assert "between 00000148ff and 00000150ff, not all of which were measured" in change.evidence
+
+
+def test_a_series_scanned_with_others_has_the_range_of_its_own_versions() -> None:
+    """The third series was measured in every fourth version, and changes in one of those that it lacks."""
+    suite = [series(history(normal, 20 + number, 100)) for number in range(6)]
+    sparse = history(normal, 30, 100, [(50, 8.0)])
+    values = [(value,) if number % 4 == 0 else () for number, value in enumerate(sparse)]
+    suite[2] = attrs.evolve(suite[2], values=tuple(values))
+    (change,) = _check().scan_many(suite)[2]
+    assert (change.baseline, change.target) == (version(48)[:10], version(52)[:10])
+    assert (change.earliest, change.latest) == (version(49), version(52))
+
+
+def test_a_version_that_two_machines_measured_is_in_the_range_once() -> None:
+    values = history(normal, 2, 100, [(50, 6.0)])
+    given = series([amount for value in values for amount in (value, value + 40)], environments=["a", "b"] * 100)
+    given = attrs.evolve(given, versions=tuple(version(number // 2) for number in range(200)))
+    changes = [change for change in _scan(given) if change.kind == "degradation"]
+    assert [(change.earliest, change.latest) for change in changes] == [(version(50), version(50))]
 
 
 def test_a_range_names_all_versions_that_may_have_brought_the_change() -> None:

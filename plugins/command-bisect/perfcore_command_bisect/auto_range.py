@@ -47,7 +47,7 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Histor
         (step, one, before, after)
         for one in found
         for step, before, after in _steps(one.series)
-        if not _made_good(one, after)
+        if not _made_good(repository, one, after)
     ]
     if not steps:
         return None
@@ -56,7 +56,8 @@ def of_history(repository: Repository, found: Sequence[ScannedSeries]) -> Histor
 
 
 def _before(repository: Repository, one: ScannedSeries, version: str) -> str:
-    """The version that was measured before this one, or else its parent."""
+    """The version that was measured before this one, or else its parent. The parent of the earliest suspect of a
+    check was measured, unless that suspect was."""
     numbers = [point.version.id for point in one.line.versions]
     index = numbers.index(version) if version in numbers else 0
     parents = repository.vcs.get_minor_version_info(version).parents
@@ -69,11 +70,11 @@ def _number(one: ScannedSeries, version: str) -> int:
     )
 
 
-def _made_good(one: ScannedSeries, version: str) -> bool:
+def _made_good(repository: Repository, one: ScannedSeries, version: str) -> bool:
     """Whether the version is one of those that a degradation lasted for."""
     position = _number(one, version)
     return any(
-        _number(one, change.earliest) <= position < _number(one, change.undone)
+        _number(one, _before(repository, one, change.earliest)) < position < _number(one, change.undone)
         for change in one.changes
         if change.kind == "degradation" and change.undone
     )

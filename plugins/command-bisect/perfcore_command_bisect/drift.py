@@ -19,12 +19,12 @@ from perfcore_command_bisect import noise
 _RATIOS = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0)
 # The prior that sessions differ more than runs do. With more, one bisection in eight under steady noise was taken for a
 # drift, and a quarter of those were wrong at a stated 98 %.
-_PRIOR = 0.02
+PRIOR = 0.02
 # Scales beyond which a value says nothing about its session: 1.2 % of normal noise, and nearly all spikes
 _SPIKE = 2.5
 _APART = 0.5  # what sessions share of the noise where nothing was measured that tells
 # Sessions that can show a drift: two levels and a variance are estimated from them
-_FEWEST = 4
+FEWEST = 4
 _FINEST = 1e-3  # of a scale: no noise is smaller
 
 
@@ -111,7 +111,7 @@ def seen(groups: Sequence[Group], ends: Endpoints) -> Drift:
             sessions.setdefault(group.session, [[], []])[ends.places.index(group.place)].extend(residuals)
     # Both levels are estimated, so both ends need runs somewhere.
     shared = all(any(amounts) for amounts in zip(*sessions.values(), strict=True))
-    if len(sessions) < _FEWEST or not shared:
+    if len(sessions) < FEWEST or not shared:
         return Drift(0.0, 0.0, ends)
     # The noise within sessions, which no offset changes: sums of squares around each group's own mean.
     many = [group.amounts for group in groups if len(group.amounts) > 1]
@@ -122,10 +122,10 @@ def seen(groups: Sequence[Group], ends: Endpoints) -> Drift:
     # The best is taken off first, since the exponential of a log likelihood of many runs underflows.
     none, *drifts = (math.exp(fit[0] - most) for fit in fits)
     # All ratios are equally likely beforehand, which on powers of two is about flat in the logarithm of the ratio.
-    moved = _PRIOR * statistics.fmean(drifts)
+    moved = PRIOR * statistics.fmean(drifts)
     best = drifts.index(max(drifts))
     levels = ends.levels[0] + fits[best + 1][1], ends.levels[1] + fits[best + 1][2]
-    return Drift(moved / (moved + (1 - _PRIOR) * none), _RATIOS[best], attrs.evolve(ends, levels=levels))
+    return Drift(moved / (moved + (1 - PRIOR) * none), _RATIOS[best], attrs.evolve(ends, levels=levels))
 
 
 def _fit(

@@ -1,29 +1,30 @@
-"""By how much the two ends of a bisection differ, whether that matters, and whether more runs of them would tell.
+"""By how much two levels differ, whether that matters, and whether more runs would tell.
 
-Only the ends' own runs count here: versions between them would be put on the side that suits them best, and so make a
-difference out of noise.
+Of the ends only their own runs count here: versions between them would be put on the side that suits them best, and so
+make a difference out of noise.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
 from statistics import NormalDist
+from typing import TYPE_CHECKING
 
 import attrs
+
+if TYPE_CHECKING:
+    from perfcore_command_bisect.noise import Floats
 
 LEVEL = 0.95  # of the interval, as everywhere in perfcore
 _WITHIN = 1e-9  # nobody's arithmetic is more exact
 _KEPT = 12.0  # nats below the best explanation of the noise: e^-12 is 6e-6, which moves no quantile
 _HOPE = 1.3  # standard errors by which the difference may be larger than it seems: once in ten it is
 
-Row = Sequence[float]
-
 
 @attrs.frozen
-class EndDifference:
-    """The bad end's level less the good one's, with its interval, whichever sign it has. `p_exceeds_threshold` is the
-    probability that the ends differ by more than `smallest`, in the likelier direction."""
+class Difference:
+    """The bad level less the good one, with its interval, whichever sign it has. `p_exceeds_threshold` is the
+    probability that they differ by more than `smallest`, in the likelier direction."""
 
     value: float
     low: float
@@ -36,7 +37,7 @@ class EndDifference:
         """Whether the whole interval is of differences that do not matter."""
         return max(-self.low, self.high) <= self.smallest * (1 + _WITHIN)
 
-    def scaled(self, unit: float) -> EndDifference:
+    def scaled(self, unit: float) -> Difference:
         return attrs.evolve(
             self, value=self.value * unit, low=self.low * unit, high=self.high * unit, smallest=self.smallest * unit
         )
@@ -51,26 +52,32 @@ class EndDifference:
         return abs(self.value) + _HOPE * error < required
 
 
-def of_ends(kinds: Iterable[tuple[Row, Row]], offset: int, width: float, smallest: float) -> EndDifference:
-    """From the log likelihoods of the good end's runs at its levels, and of the bad end's at its own, for each kind of
-    noise. Levels are `width` apart; the first good one is `offset` of them above the first bad one."""
-    kind_values = [(max(good) + max(bad), good, bad) for good, bad in kinds]
-    best = max(top for top, _, _ in kind_values)
-    steps: dict[int, float] = {}
-    for top, good, bad in kind_values:
-        if top < best - _KEPT:
-            continue
-        ones = [math.exp(value - max(good) + top - best) for value in good]
-        others = [math.exp(value - max(bad)) for value in bad]
-        # The distribution of a difference is a convolution; with some dozen levels a side no transform is worth while.
-        for a, bad_density in enumerate(ones):
-            for b, good_density in enumerate(others, -a - offset):
-                steps[b] = steps.get(b, 0.0) + bad_density * good_density
+def between(good: Floats, bad: Floats, offset: int, width: float, smallest: float) -> Difference:
+    """From the log likelihoods of the good runs at their levels, and of the bad ones at their own, a row for each kind
+    of noise. Levels are `width` apart; the first good one is `offset` of them above the first bad one."""
+    import numpy as np
+
+    tops = good.max(axis=1) + bad.max(axis=1)
+    likely = tops > tops.max() - _KEPT
+    good, bad, tops = good[likely], bad[likely], tops[likely] - tops.max()
+    ones = np.exp(good - good.max(axis=1, keepdims=True) + tops[:, None])
+    others = np.exp(bad - bad.max(axis=1, keepdims=True))
+    steps = weights_of_steps(ones.T @ others, offset)
     middle, low, high = (width * quantile(steps, share) for share in (0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2))
     p_exceeds_threshold = max(
         _above(steps, smallest / width), _above({-b: p for b, p in steps.items()}, smallest / width)
     )
-    return EndDifference(middle, low, high, smallest, p_exceeds_threshold)
+    return Difference(middle, low, high, smallest, p_exceeds_threshold)
+
+
+def weights_of_steps(weights: Floats, offset: int) -> dict[int, float]:
+    """The weights of pairs of a good level (rows) and a bad one, by how far the bad level is above the good one."""
+    import numpy as np
+
+    goods, bads = weights.shape
+    steps = np.arange(bads) - np.arange(goods)[:, None] + (goods - 1)
+    sums = np.bincount(steps.ravel(), weights.ravel())
+    return {step - (goods - 1) - offset: weight for step, weight in enumerate(sums.tolist())}
 
 
 def quantile(weights: dict[int, float], share: float) -> float:

@@ -84,17 +84,16 @@ def _interpolated(values: Sequence[float], share: float) -> float:
     return values[low] + (values[low + 1] - values[low]) * (position - low)
 
 
-def best_runs(belief: Belief, share: float, setup: float) -> int:
-    """How often the version is run: so that most is learnt for the runs it takes."""
+def best_runs(belief: Belief, share: float, setup: float, *, paired: bool = True) -> int:
+    """How often the version is run: so that most is learnt for the runs it takes, with those of an end if `paired`."""
     good, bad = _densities(belief)
     # The symmetric divergence of H. Jeffreys (1946). For two normal distributions it is the square of their distance in
     # standard deviations; it adds up over independent runs, so the mean of n runs is sqrt(n * apart) deviations away.
     apart = sum((b - g) * math.log(b / g) for g, b in zip(good, bad, strict=True) if g > 0 and b > 0)
 
     def worth(times: int) -> float:
-        return _normal_information(math.sqrt(apart * times), share) / (
-            times + runs_of_end(times, belief.drifts) + setup
-        )
+        runs = times + runs_of_end(times, belief.drifts) * paired
+        return _normal_information(math.sqrt(apart * times), share) / (runs + setup)
 
     # Of equal worth the fewest runs: the next choice knows more.
     return max(_TIMES, key=lambda times: (worth(times), -times))

@@ -1,10 +1,11 @@
-"""How likely an amount is at a level, for noise that is skewed and has spikes, and how a machine drifts.
+"""How likely an amount is at a level, for noise that is skewed or heavy-tailed and has spikes.
 
 Amounts are taken as logarithms where all are positive, so that a level is a factor. The noise around a level is a
-shifted log-normal, `scale * (exp(shape * z) - 1) / shape` with a normal z: symmetric for shape 0, and the more
-skewed to the right the greater the shape. A share of the runs, SPIKES, is something else: mostly far above, now and
-then below, with tails so heavy that no single run outweighs many others. Neither scale nor shape is known: they are
-summed over, which is why few runs claim little.
+shifted log-normal, `scale * (exp(skew * z) - 1) / skew` with a normal z: symmetric for a skew of 0, and the more
+skewed to the right the greater it is. Or it is Student's t, whose tails on both sides are the heavier the fewer its
+degrees of freedom: runs far from a level are common then, and say little. A share of the runs, SPIKES, is something
+else: mostly far above, now and then below, with tails so heavy that no single run outweighs many others. Neither scale
+nor shape is known: they are summed over, which is why few runs claim little.
 """
 
 from __future__ import annotations
@@ -13,11 +14,29 @@ import functools
 import math
 import statistics
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 
-# Shapes of the shifted log-normal, from symmetric to a skewness of about five, beyond which spikes explain a run better
-SHAPES = (0.0, 0.3, 0.6, 0.9)
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats: TypeAlias = NDArray[np.float64]
+
+
+@attrs.frozen
+class Shape:
+    """The shape of the noise: a shifted log-normal of a `skew`, or Student's t with so many degrees of `freedom`."""
+
+    skew: float = 0.0
+    freedom: float = math.inf
+
+
+NORMAL = Shape()
+# The shifted log-normal from symmetric to a skewness of about five, beyond which spikes explain a run better; and
+# Student's t between the normal distribution and tails as heavy as those of spikes (2 degrees).
+SHAPES = (*map(Shape, (0.0, 0.3, 0.6, 0.9)), Shape(freedom=2.0), Shape(freedom=4.0))
 # Factors of a first guess of the scale: eight runs leave an uncertainty of about a factor of two to each side
 SCALES = tuple(2.0 ** (step / 2) for step in range(-3, 4))
 # The share of runs that are disturbed: generous, so that one run never outweighs many (benchmarks/bisection.py has 5 %)
@@ -26,7 +45,7 @@ SPIKES = 0.08
 # 1 / (F (1 + u / F)^2) (K. S. Lomax, 1954) falls off so slowly that ten times as far costs 4.6 nats at most.
 _ABOVE, _FAR_ABOVE, _FAR_BELOW = 0.85, 5.0, 2.0
 _NORMAL = math.sqrt(2 * math.pi)
-_FINE = 4  # levels per scale: a quarter of the scale is less than the standard error of sixteen runs
+FINE = 4  # levels per scale: a quarter of the scale is less than the standard error of sixteen runs
 # Where most amounts are equal: the least scale, as a part of how far the others are away. About 1 / sqrt(12), the
 # standard deviation of rounding to steps of 1.
 _TIED = 0.3
@@ -37,7 +56,7 @@ _REACH, _CELLS = 40, 32
 
 @attrs.frozen
 class Grid:
-    """The levels that are looked at, `first / _FINE` to `last / _FINE` of a scale `2 ** (half / 2)`."""
+    """The levels that are looked at, `first / FINE` to `last / FINE` of a scale `2 ** (half / 2)`."""
 
     half: int
     first: int
@@ -49,14 +68,14 @@ class Grid:
 
     @property
     def levels(self) -> tuple[float, ...]:
-        return tuple(position * self.scale / _FINE for position in range(self.first, self.last + 1))
+        return tuple(position * self.scale / FINE for position in range(self.first, self.last + 1))
 
 
 def grid(half: int, centre: float, runs: float) -> Grid:
     """The levels that are possible around a centre that so many runs suggest."""
-    step = math.pow(2.0, half / 2) / _FINE
+    step = math.pow(2.0, half / 2) / FINE
     # 3.2 standard errors of a mean, 2.6 of a median, and one scale for a centre that is a guess.
-    reach = _FINE * (1 + 3.2 / math.sqrt(max(1.0, runs)))
+    reach = FINE * (1 + 3.2 / math.sqrt(max(1.0, runs)))
     return Grid(half, math.floor(centre / step - reach), math.ceil(centre / step + reach))
 
 
@@ -85,62 +104,62 @@ def scale_of(residuals: Sequence[float], step: float, least: float) -> float:
 
 
 @functools.lru_cache(maxsize=8192)
-def likelihoods(amounts: tuple[float, ...], levels: Grid, share: float) -> tuple[tuple[float, ...], ...]:
+def likelihoods(amounts: tuple[float, ...], levels: Grid, share: float) -> Floats:
     """The log likelihood of all the amounts at every level, each counting as that share of a run: a row for each scale
     and shape, shapes in turn."""
+    import numpy as np
+
+    distances = np.subtract.outer(amounts, levels.levels)
     rows = []
-    spots = levels.levels
     for factor in SCALES:
         scale = levels.scale * factor
-        cells = [_cells(amount, spots, scale) for amount in amounts]
+        cells = np.clip(distances * (_CELLS / scale) + _REACH * _CELLS, 0, 5 * _REACH * _CELLS).astype(int)
         # The tables are for a scale of 1; the density at another scale is divided by it.
-        offset = math.log(scale) * len(amounts)
-        for table in _tables():
-            if len(cells) == 1:
-                rows.append(tuple([share * (table[cell] - offset) for cell in cells[0]]))
-            else:
-                sums = map(sum, zip(*([table[cell] for cell in columns] for columns in cells), strict=True))
-                rows.append(tuple([share * (value - offset) for value in sums]))
-    return tuple(rows)
-
-
-def _cells(amount: float, levels: Sequence[float], scale: float) -> list[int]:
-    """Where in the tables the amount stands, seen from each level."""
-    factor = _CELLS / scale
-    start = amount * factor + _REACH * _CELLS
-    most = 5 * _REACH * _CELLS
-    if start - levels[-1] * factor >= 0 and start - levels[0] * factor < most:
-        return [int(start - level * factor) for level in levels]
-    return [int(min(max(start - level * factor, 0), most)) for level in levels]
+        rows.append(_tables()[:, cells].sum(axis=1) - math.log(scale) * len(amounts))
+    likelihoods_of_kinds: Floats = share * np.concatenate(rows)
+    likelihoods_of_kinds.flags.writeable = False
+    return likelihoods_of_kinds
 
 
 @functools.cache
-def _tables() -> tuple[tuple[float, ...], ...]:
+def _tables() -> Floats:
     """The log density for each shape at distances so many scales from the level: it is asked for so often."""
+    import numpy as np
+
     cells = range(5 * _REACH * _CELLS + 1)
-    return tuple(tuple(log_density((cell + 0.5) / _CELLS - _REACH, 1.0, shape) for cell in cells) for shape in SHAPES)
+    return np.array([[log_density((cell + 0.5) / _CELLS - _REACH, 1.0, shape) for cell in cells] for shape in SHAPES])
 
 
-def log_density(distance: float, scale: float, shape: float) -> float:
+def log_density(distance: float, scale: float, shape: Shape) -> float:
     """Of an amount so far from its level."""
     u = distance / scale
     if u >= 0:
         spike = SPIKES * _ABOVE / _FAR_ABOVE / (1 + u / _FAR_ABOVE) ** 2
     else:
         spike = SPIKES * (1 - _ABOVE) / _FAR_BELOW / (1 - u / _FAR_BELOW) ** 2
-    if shape:
-        grown = 1 + shape * u
-        # A shifted log-normal ends at -1 / shape: below it there are only spikes.
+    core = _log_normal(u, shape.skew) if math.isinf(shape.freedom) else _student(u, shape.freedom)
+    return math.log(((1 - SPIKES) * core + spike) / scale)
+
+
+def _log_normal(u: float, skew: float) -> float:
+    """The density of a shifted log-normal of scale 1."""
+    slope, z = 0.0, u
+    if skew:
+        grown = 1 + skew * u
+        # It ends at -1 / skew.
         if grown <= 1e-9:
-            return math.log(spike / scale)
+            return 0.0
         slope = math.log(grown)
-        z = slope / shape
-    else:
-        slope, z = 0.0, u
+        z = slope / skew
     exponent = 0.5 * z * z + slope
     # exp(-745) is the last float above zero; the spikes outweigh it long before.
-    core = math.exp(-exponent) / _NORMAL if exponent < 700 else 0.0
-    return math.log(((1 - SPIKES) * core + spike) / scale)
+    return math.exp(-exponent) / _NORMAL if exponent < 700 else 0.0
+
+
+def _student(u: float, freedom: float) -> float:
+    """The density of Student's t (1908)."""
+    norm = math.gamma((freedom + 1) / 2) / math.gamma(freedom / 2) / math.sqrt(freedom * math.pi)
+    return norm * math.pow(1 + u * u / freedom, -(freedom + 1) / 2)
 
 
 def logarithms(amounts: Iterable[float]) -> tuple[float, ...] | None:

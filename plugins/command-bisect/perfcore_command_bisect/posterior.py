@@ -9,18 +9,22 @@ shapes (Bayes' rule with a uniform prior over them).
 from __future__ import annotations
 
 import functools
-import itertools
 import math
+import operator
 import statistics
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore_command_bisect import effect as gaps
 from perfcore_command_bisect import noise
 from perfcore_command_bisect.drift import Group, Settled
-from perfcore_command_bisect.effect import LEVEL, EndDifference
+from perfcore_command_bisect.effect import LEVEL, Difference
 from perfcore_command_bisect.search import Belief, Question, cases_of
+
+if TYPE_CHECKING:
+    from perfcore_command_bisect.noise import Floats
 
 # The prior that the ends do not differ at all: whoever bisects has seen a difference, but one in twenty sightings may
 # be noise.
@@ -32,8 +36,6 @@ _NEGLIGIBLE = 12.0
 _FINEST = 40.0
 LEAST = 1e-9  # of a logarithm: below the rounding of the amounts
 _SAME = 20 * LEAST  # no smaller difference is one
-
-Row = Sequence[float]
 
 
 @attrs.frozen
@@ -62,83 +64,76 @@ class Levels:
         return cls(good, bad, middles[1] >= middles[0], scale, middles)
 
 
-@attrs.frozen
-class _Kind:
-    """One kind of noise (a scale and a shape): for each case, the log likelihood of all runs of good versions at every
-    good level, and of all runs of bad ones at every bad level; `alone` of all runs at both."""
-
-    number: int
-    good: tuple[Row, ...]
-    bad: tuple[Row, ...]
-    alone: tuple[Row, Row]
-
-    def best(self) -> float:
-        return max(max(good) + max(bad) for good, bad in zip(self.good, self.bad, strict=True))
-
-
 class Posterior:
     """The likelihood of every hypothesis. A case is a set of measured versions that are bad: versions which make the
-    same ones bad are equally likely to have made the change, but for the prior."""
+    same ones bad are equally likely to have made the change, but for the prior. A kind of noise is a scale and a shape,
+    by its number. `good` and `bad` hold for each case and kind the log likelihood of all runs of good versions at every
+    good level, and of all runs of bad ones at every bad level; `alone` of all runs at both; `ends` of the ends' own."""
 
     def __init__(
         self,
         levels: Levels,
-        ends: Sequence[tuple[Row, Row]],
         cases: Sequence[int],
-        kinds: Sequence[_Kind],
-        top: float,
+        kinds: Sequence[int],
+        rows: tuple[Floats, Floats],
+        alone: tuple[Floats, Floats],
+        ends: tuple[Floats, Floats],
     ) -> None:
         self.levels = levels
-        self.ends = ends
         self.cases = cases
         self.kinds = kinds
-        self.top = top
+        self.good, self.bad = rows
+        self.alone = alone
+        self.ends = ends
+        self.top = float((self.good.max(axis=2) + self.bad.max(axis=2)).max())
 
     @classmethod
     def of(cls, settled: Settled, levels: Levels, question: Question) -> Posterior:
+        import numpy as np
+
         measured = sorted({group.place for group in settled.groups})
         cases = cases_of(question, measured)
-        every = (1 << len(measured)) - 1
         different = sorted(set(cases[1:]))
-        good = [_sums(settled, index, levels.good) for index in measured]
-        bad = [_sums(settled, index, levels.bad) for index in measured]
-        kinds = []
-        for column in range(len(good[0])):
-            low = _Subsets([rows[column] for rows in good], from_end=True)
-            high = _Subsets([rows[column] for rows in bad], from_end=False)
-            apart = tuple(low.sum(every & ~case) for case in different), tuple(map(high.sum, different))
-            kinds.append(_Kind(column, *apart, (low.sum(every), high.sum(every))))
-        bests = [kind.best() for kind in kinds]
-        likely_kinds = [kind for kind, best in zip(kinds, bests, strict=True) if best > max(bests) - _NEGLIGIBLE]
-        places = {case: column for column, case in enumerate(different)}
-        ends = list(zip(good[0], bad[-1], strict=True))
-        return cls(levels, ends, [places.get(case, 0) for case in cases], likely_kinds, max(bests))
+        good = np.array([sums(settled, index, levels.good) for index in measured])
+        bad = np.array([sums(settled, index, levels.bad) for index in measured])
+        is_bad = np.array([[case >> index & 1 for index in range(len(measured))] for case in different], dtype=float)
+        rows = np.tensordot(1 - is_bad, good, 1), np.tensordot(is_bad, bad, 1)
+        bests = (rows[0].max(axis=2) + rows[1].max(axis=2)).max(axis=0)
+        kinds = np.flatnonzero(bests > bests.max() - _NEGLIGIBLE)
+        columns = {case: column for column, case in enumerate(different)}
+        return cls(
+            levels,
+            [columns.get(case, 0) for case in cases],
+            kinds.tolist(),
+            (rows[0][:, kinds], rows[1][:, kinds]),
+            (good.sum(axis=0)[kinds], bad.sum(axis=0)[kinds]),
+            (good[0], bad[-1]),
+        )
 
     def probabilities(self, shares: Sequence[float]) -> tuple[list[float], float]:
         """(of each version that it made the change, that nothing did)."""
-        change = [sum(of_kinds) for of_kinds in self._likelihoods]
+        change = self._likelihoods.sum(axis=1).tolist()
         pairs, all_levels = self._pairs(), self._union()
         weights = [share * change[case] for share, case in zip(shares, self.cases, strict=True)]
         weights = [(1 - PRIOR_NOTHING) * weight / pairs for weight in weights]
-        none = PRIOR_NOTHING * sum(self._same(kind) for kind in self.kinds) / all_levels
+        none = PRIOR_NOTHING * self._same() / all_levels
         total = sum(weights) + none
         if not total:
             return [(1 - PRIOR_NOTHING) * share for share in shares], PRIOR_NOTHING
         return [weight / total for weight in weights], none / total
 
-    def gap(self, smallest: float, logarithmic: bool) -> EndDifference:
+    def gap(self, smallest: float, logarithmic: bool) -> Difference:
         """By how much the ends differ, by their own runs."""
         # Without logarithms a relative change is one of the larger level; that of an end may be zero.
         threshold = math.log1p(smallest) if logarithmic else smallest * max(map(abs, self.levels.centres))
-        return gaps.of_ends(self.ends, self._offset, self.levels.good.scale / 4, max(threshold, _SAME))
+        return gaps.between(*self.ends, self._offset, self._width, max(threshold, _SAME))
 
     def belief(self, shares: Sequence[float]) -> Belief:
         probabilities, nothing = self.probabilities(shares)
         case = self.cases[probabilities.index(max(probabilities))]
-        of_kinds = self._likelihoods[case]
-        kind = self.kinds[of_kinds.index(max(of_kinds))]
+        kind = self.kinds[int(self._likelihoods[case].argmax())]
         good, step, low, high = self._sizes(case)
-        factor, shape = divmod(kind.number, len(noise.SHAPES))
+        factor, shape = divmod(kind, len(noise.SHAPES))
         return Belief(
             probabilities=tuple(probabilities),
             nothing=nothing,
@@ -151,39 +146,44 @@ class Posterior:
         )
 
     @functools.cached_property
-    def _likelihoods(self) -> list[list[float]]:
-        """For each case and kind of noise."""
-        return [[self._likelihood(kind, case) for kind in self.kinds] for case in range(len(self.kinds[0].good))]
+    def _likelihoods(self) -> Floats:
+        """For each case and kind of noise, over all pairs of levels in the right order."""
+        import numpy as np
 
-    def _likelihood(self, kind: _Kind, case: int) -> float:
-        """Of a case, over all pairs of levels in the right order."""
-        before, after = kind.good[case], kind.bad[case]
-        most_before, most = max(before), max(after)
-        top = most_before + most - self.top
-        # Wider than for kinds: a sum over some thousand pairs of levels is above its best pair by 7 nats or so.
-        if top < -_NEGLIGIBLE * 3:
-            return 0.0
-        sums = _behind([math.exp(value - most) for value in after], len(before), self._offset, self.levels.rising)
-        total = sum(math.exp(value - most_before) * likelihood for value, likelihood in zip(before, sums, strict=True))
-        return total * math.exp(top)
+        most_before, most_after = self.good.max(axis=2), self.bad.max(axis=2)
+        before, after = np.exp(self.good - most_before[:, :, None]), np.exp(self.bad - most_after[:, :, None])
+        behind = _behind(after, before.shape[2], self._offset, self.levels.rising)
+        likelihoods: Floats = (before * behind).sum(axis=2) * np.exp(most_before + most_after - self.top)
+        return likelihoods
 
     @property
     def _offset(self) -> int:
         """How far the bad levels begin behind the good ones."""
         return self.levels.good.first - self.levels.bad.first
 
-    def _same(self, kind: _Kind) -> float:
+    @property
+    def _width(self) -> float:
+        """How far levels are apart."""
+        return self.levels.good.scale / noise.FINE
+
+    def _same(self) -> float:
         """The likelihood that all runs are of one level."""
+        import numpy as np
+
         good, bad = self.levels.good, self.levels.bad
         unshared = [
-            value for column, value in enumerate(kind.alone[1]) if not good.first <= bad.first + column <= good.last
+            column for column in range(bad.last - bad.first + 1) if not good.first <= bad.first + column <= good.last
         ]
-        return sum(math.exp(min(0.0, value - self.top)) for value in (*kind.alone[0], *unshared))
+        each = np.concatenate([self.alone[0], self.alone[1][:, unshared]], axis=1)
+        return float(np.exp(np.minimum(0.0, each - self.top)).sum())
 
     def _pairs(self) -> float:
+        import numpy as np
+
         good, bad = self.levels.good, self.levels.bad
-        levels = good.last - good.first + 1
-        return max(1.0, sum(_behind([1.0] * (bad.last - bad.first + 1), levels, self._offset, self.levels.rising)))
+        ones = np.ones(bad.last - bad.first + 1)
+        pairs = _behind(ones, good.last - good.first + 1, self._offset, self.levels.rising)
+        return max(1.0, float(pairs.sum()))
 
     def _union(self) -> int:
         good, bad = self.levels.good, self.levels.bad
@@ -191,72 +191,42 @@ class Posterior:
 
     def _sizes(self, case: int) -> tuple[float, float, float, float]:
         """(good level, step, lowest and highest step that is believed) in a case."""
-        width = self.levels.good.scale / 4
-        steps: dict[int, float] = {}
-        levels: dict[int, float] = {}
-        for kind in self.kinds:
-            before, after = kind.good[case], kind.bad[case]
-            top = max(before) + max(after) - self.top
-            # Four nats, 2 %: sizes are shown with two digits, and few kinds make them quick.
-            if top < -_NEGLIGIBLE / 3:
-                continue
-            ones = [math.exp(value - max(before) + top) for value in before]
-            others = [math.exp(value - max(after)) for value in after]
-            for a, bad_weight in enumerate(ones):
-                for b, good_weight in enumerate(others, -a - self._offset):
-                    if (b > 0) == self.levels.rising and b:
-                        steps[b] = steps.get(b, 0.0) + bad_weight * good_weight
-                        levels[a] = levels.get(a, 0.0) + bad_weight * good_weight
-        if not steps:
+        import numpy as np
+
+        before, after = self.good[case], self.bad[case]
+        tops = before.max(axis=1) + after.max(axis=1) - self.top
+        ones = np.exp(before - before.max(axis=1, keepdims=True) + tops[:, None])
+        others = np.exp(after - after.max(axis=1, keepdims=True))
+        weights = ones.T @ others
+        steps = gaps.weights_of_steps(weights, self._offset)
+        rising = {step: weight for step, weight in steps.items() if step and (step > 0) == self.levels.rising}
+        if not any(rising.values()):
             middle = self.levels.centres
             return middle[0], middle[1] - middle[0], middle[1] - middle[0], middle[1] - middle[0]
-        good = self.levels.good.levels[0] + width * gaps.quantile(levels, 0.5)
-        step, low, high = (width * gaps.quantile(steps, share) for share in (0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2))
+        behind = _behind(others, ones.shape[1], self._offset, self.levels.rising)
+        levels = dict(enumerate((ones * behind).sum(axis=0).tolist()))
+        good = self.levels.good.levels[0] + self._width * gaps.quantile(levels, 0.5)
+        shares = 0.5, (1 - LEVEL) / 2, (1 + LEVEL) / 2
+        step, low, high = (self._width * gaps.quantile(rising, share) for share in shares)
         return good, step, low, high
 
 
-def _sums(settled: Settled, place: int, levels: noise.Grid) -> list[Row]:
+def sums(settled: Settled, place: int, levels: noise.Grid) -> Floats:
     """For each kind of noise, the log likelihood of all runs of a place at every level."""
     groups = zip(settled.groups, settled.weights, strict=True)
     likelihoods = [noise.likelihoods(g.amounts, levels, weight) for g, weight in groups if g.place == place]
-    total: list[Row] = list(likelihoods[0])
-    for rows in likelihoods[1:]:
-        total = [_plus(first, second) for first, second in zip(total, rows, strict=True)]
+    total: Floats = functools.reduce(operator.add, likelihoods)
     return total
 
 
-class _Subsets:
-    """Sums of rows over sets of measured versions, each set from one that has a version less: in a history without
-    branches the sets are nested, so that each takes one addition."""
+def _behind(values: Floats, count: int, offset: int, rising: bool) -> Floats:
+    """For each of so many levels, the first being `offset` behind the first of the values (the last axis), the sum of
+    the values at levels above it, or below it."""
+    import numpy as np
 
-    def __init__(self, rows: Sequence[Row], *, from_end: bool) -> None:
-        self._rows = rows
-        self._from_end = from_end
-        self._known: dict[int, Row] = {0: [0.0] * len(rows[0])}
-
-    def sum(self, bits: int) -> Row:
-        missing = []
-        while bits not in self._known:
-            # Good sets lose their newest version and bad ones their oldest, so that each leads to one that is known.
-            member = bits.bit_length() - 1 if self._from_end else (bits & -bits).bit_length() - 1
-            missing.append(member)
-            bits ^= 1 << member
-        subset_sum = self._known[bits]
-        for member in reversed(missing):
-            bits |= 1 << member
-            subset_sum = self._known[bits] = _plus(subset_sum, self._rows[member])
-        return subset_sum
-
-
-def _plus(one: Row, other: Row) -> Row:
-    return [a + b for a, b in zip(one, other, strict=True)]
-
-
-def _behind(values: Sequence[float], count: int, offset: int, rising: bool) -> list[float]:
-    """For each of so many levels, the first being `offset` behind the first of the values, the sum of the values at
-    levels above it, or below it."""
-    sums = [0.0, *itertools.accumulate(values)]
-    last = len(values)
+    cumulative = np.concatenate([np.zeros((*values.shape[:-1], 1)), values.cumsum(axis=-1)], axis=-1)
+    columns = np.arange(count) + offset
     if rising:
-        return [sums[last] - sums[min(max(column + offset + 1, 0), last)] for column in range(count)]
-    return [sums[min(max(column + offset, 0), last)] for column in range(count)]
+        columns = columns + 1
+    below: Floats = cumulative[..., columns.clip(0, values.shape[-1])]
+    return cumulative[..., -1:] - below if rising else below

@@ -129,10 +129,13 @@ def _found(context: CommandContext, result: BisectResult, runs: str) -> Iterator
     sure = _percentage(status.candidates.probability)
     if status.stopped == "found":
         lead = "this version" if len(versions) == 1 else "one of these versions, which no measurement tells apart,"
-        size = f"{_word(belief, status.journal)}: {_size((belief.step, belief.low, belief.high), status)}"
+        size = f"{_word(belief, status.journal)}: {_size(belief.change, status)}"
         yield context.paint(f"{lead} made it {size}; probability {sure}, {runs}", "bold")
     else:
         yield f"inconclusive {_INCONCLUSIVE[str(status.stopped)].format(runs=runs)}; the likeliest, with {sure}:"
+        if belief.effect is not None and status.candidates.probability >= status.journal.confidence:
+            smallest = f"{status.threshold * 100:.3g} %"
+            yield f"its own change, {_size(belief.change, status)}, is not surely more than {smallest}"
     for version in versions:
         yield ""
         yield f"  {version.id}"
@@ -202,7 +205,7 @@ def _unsigned(shown: str) -> str:
 
 
 def _word(belief: Belief, found: Journal) -> str:
-    worse = (belief.step > 0) == (found.better != "higher")
+    worse = (belief.change[0] > 0) == (found.better != "higher")
     if found.unit in _TIMES:
         return "slower" if worse else "faster"
     return "worse" if worse else "better"

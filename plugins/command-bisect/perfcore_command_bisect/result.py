@@ -83,12 +83,8 @@ class BisectResult:
             "metric": journal.metric,
             "function": journal.function or None,
             "unit": journal.unit,
-            "change": {
-                "as": "ratio" if belief.logarithmic else "difference",
-                "value": exact(belief.step),
-                "low": exact(belief.low),
-                "high": exact(belief.high),
-            },
+            "change": {"as": "ratio" if belief.logarithmic else "difference"}
+            | dict(zip(("value", "low", "high"), map(exact, belief.change), strict=True)),
             "ends": ends and {"value": exact(ends.value), "low": exact(ends.low), "high": exact(ends.high)},
             "threshold": self.status.threshold,
             "runs": self.runs,

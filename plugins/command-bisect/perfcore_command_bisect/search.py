@@ -15,7 +15,8 @@ from typing import Literal, Protocol
 
 import attrs
 
-from perfcore_command_bisect.effect import EndDifference
+from perfcore_command_bisect.effect import Difference
+from perfcore_command_bisect.noise import NORMAL, Shape
 
 
 @attrs.frozen
@@ -68,23 +69,37 @@ class Question:
 class Belief:
     """`probabilities[i]`: that version i made the change; `nothing`: that the ends do not differ. `step` is the size of
     the change with its interval, `good` the level of the good end: a ratio and an amount where `logarithmic`, else
-    differences. `scale` and `shape` are the likeliest noise. `drifts`: sessions differ more than runs do. `runs` are
-    those of the good end, of the bad end and of all versions, `sessions` those with an end and those without; profiles
-    that were there before do not count. `gap` is what their own runs say of the ends, as soon as both have some."""
+    differences. `scale` and `shape` are the likeliest noise. `drift` is the probability that sessions differ more than
+    runs do. `runs` are those of the good end, of the bad end and of all versions, `sessions` those with an end and
+    those without; profiles that were there before do not count. `gap` is what the ends' own runs say, as soon as both
+    have some; `effect` is the change that the likeliest version made itself, as soon as it is likely enough."""
 
     probabilities: tuple[float, ...]
     nothing: float
     runs: tuple[int, int, int] = (0, 0, 0)
     sessions: tuple[int, int] = (0, 0)
-    gap: EndDifference | None = None
+    gap: Difference | None = None
+    effect: Difference | None = None
     logarithmic: bool = True
     good: float = 0.0
     step: float = 0.0
     low: float = 0.0
     high: float = 0.0
     scale: float = 1.0
-    shape: float = 0.0
-    drifts: bool = False
+    shape: Shape = NORMAL
+    drift: float = 0.0
+
+    @property
+    def change(self) -> tuple[float, float, float]:
+        """The size of the change with its interval: of the likeliest version itself, or else of all that explain the
+        difference of the ends."""
+        effect = self.effect
+        return (self.step, self.low, self.high) if effect is None else (effect.value, effect.low, effect.high)
+
+    @property
+    def drifts(self) -> bool:
+        """Whether sessions differ more than runs do, more likely than not."""
+        return self.drift > 0.5
 
     @property
     def entropy(self) -> float:
