@@ -254,13 +254,7 @@ class History(MeasureCalls):
         return self.command("compare", first=first, second=second, **options)
 
     def bisect(
-        self,
-        good: str = "",
-        bad: str = "",
-        command: Command | None = None,
-        *,
-        shell: bool = False,
-        **options: Any,
+        self, good: str = "", bad: str = "", command: Command | None = None, *, shell: bool = False, **options: Any
     ) -> Any:
         """The version between `good` and `bad` that made a command slower, as `perf bisect` finds it.
 

@@ -76,12 +76,7 @@ def profile_digest(home: Path, profile: Profile) -> str:
     _, options = split_options(profile.collector.params)
     header = profile.header
     return command_digest(
-        home,
-        of="profile",
-        argv=header.argv,
-        shell=header.shell,
-        collector=profile.collector.name,
-        params=options,
+        home, of="profile", argv=header.argv, shell=header.shell, collector=profile.collector.name, params=options
     )
 
 

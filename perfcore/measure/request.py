@@ -34,10 +34,7 @@ class MeasureRequest:
 
 
 def select_versions(
-    repository: Repository,
-    revisions: str | Sequence[str] | None = None,
-    since: str | None = None,
-    every: bool = False,
+    repository: Repository, revisions: str | Sequence[str] | None = None, since: str | None = None, every: bool = False
 ) -> tuple[str, ...] | None:
     """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree."""
     if sum((bool(revisions), since is not None, every)) > 1:
@@ -98,11 +95,4 @@ def _is_unborn(repository: Repository) -> bool:
     return False
 
 
-__all__ = [
-    "MeasureRequest",
-    "configured_build",
-    "select_versions",
-    "tree_directory",
-    "tree_state",
-    "working_directory",
-]
+__all__ = ["MeasureRequest", "configured_build", "select_versions", "tree_directory", "tree_state", "working_directory"]

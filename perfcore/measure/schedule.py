@@ -27,11 +27,7 @@ class Schedule:
     # The first run reads program and data from the disk, later ones from the page cache.
     warmup: int = option(1, help="The number of warm-up runs, which do not count.", minimum=0, maximum=1_000_000)
     budget: float | None = option(
-        None,
-        help="Measure for this long instead of a number of runs.",
-        unit="s",
-        minimum=0.001,
-        flags=("-t",),
+        None, help="Measure for this long instead of a number of runs.", unit="s", minimum=0.001, flags=("-t",)
     )
     order: str = option(
         "interleaved", help="The order of the runs of several jobs.", choices=("interleaved", "blocks", "random")

@@ -34,10 +34,7 @@ class guard:  # noqa: N801  (reads as a statement)
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception | SystemExit) and not isinstance(error, PerfError):
             raise PluginError(
-                brief(error),
-                plugin=str(self.info),
-                phase=self.phase,
-                hint="run again with --debug for the traceback",
+                brief(error), plugin=str(self.info), phase=self.phase, hint="run again with --debug for the traceback"
             ) from error
 
 

@@ -9,7 +9,10 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from perfcore.profile.table import Column, Table, Value, column, table
+import attrs
+
+from perfcore.profile.recording import RUN
+from perfcore.profile.table import Column, Table, TableBuilder, Value
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -47,9 +50,9 @@ def split(profile: Profile) -> dict[str, Profile]:
     a benchmark or a run count for none."""
     resources = profile.table("resources")
     assert resources is not None, "only a suite is split"
-    keys = columns(resources)
+    keys, runs = columns(resources), resources.get("run") or [0] * resources.rows
     rows: dict[tuple[Value, ...], dict[Value, list[int]]] = {}
-    for index, words, run in zip(range(resources.rows), zip(*keys, strict=True), _runs(resources), strict=True):
+    for index, words, run in zip(range(resources.rows), zip(*keys, strict=True), runs, strict=True):
         if words[0] is not None and run is not None:
             rows.setdefault(words, {}).setdefault(run, []).append(index)
     parameters = [key.name for key in keys[1:]]
@@ -61,32 +64,17 @@ def split(profile: Profile) -> dict[str, Profile]:
 
 def _of_runs(resources: Table, by_run: dict[Value, list[int]]) -> Table:
     """Metrics of which the benchmark has no value are left out: a suite may measure time here and memory there."""
-    medians = [
-        (metric, [_median(metric[row] for row in rows) for rows in by_run.values()]) for metric in resources.values()
-    ]
-    return table(
-        resources.name,
-        [
-            column("run", [*by_run], dtype="i64", role="order"),
-            *(
-                column(
-                    c.name, amounts, dtype="f64", unit=c.unit, role="value", better=c.spec.better, exact=c.spec.exact
-                )
-                for c, amounts in medians
-                if any(amount is not None for amount in amounts)
-            ),
-        ],
-    )
+    every = [row for rows in by_run.values() for row in rows]
+    metrics = [metric for metric in resources.values() if _median(metric[row] for row in every) is not None]
+    medians = TableBuilder(resources.name, [RUN, *(attrs.evolve(metric.spec, dtype="f64") for metric in metrics)])
+    for run, rows in by_run.items():
+        medians.add(run=run, **{metric.name: _median(metric[row] for row in rows) for metric in metrics})
+    return medians.build()
 
 
 def _median(values: Iterator[Value]) -> float | None:
     finite = [value for value in values if isinstance(value, int | float) and math.isfinite(value)]
     return float(median(finite)) if finite else None
-
-
-def _runs(resources: Table) -> Sequence[Value]:
-    runs = resources.get("run")
-    return [0] * resources.rows if runs is None else list(runs)
 
 
 def _word(word: Value) -> str:

@@ -23,12 +23,7 @@ Value: TypeAlias = int | float | bool | str | None
 CODES: Mapping[str, str] = {"i64": "q", "u64": "Q", "f64": "d", "bool": "?", "str": "I"}
 WIDTHS: Mapping[str, int] = {"i64": 8, "u64": 8, "f64": 8, "bool": 1, "str": 4}
 _INT_MIN, _INT_MAX, _UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
-_TYPES: Mapping[type, tuple[DType, ...]] = {
-    int: ("i64", "u64"),
-    float: ("f64",),
-    bool: ("bool",),
-    str: ("str",),
-}
+_TYPES: Mapping[type, tuple[DType, ...]] = {int: ("i64", "u64"), float: ("f64",), bool: ("bool",), str: ("str",)}
 _FITTING: Mapping[str, type] = {"i64": int, "f64": float, "bool": bool}
 _BUFFERS: Mapping[tuple[str, int], DType] = {
     ("q", 8): "i64",
