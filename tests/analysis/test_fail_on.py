@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,11 +22,11 @@ def code(rules: str, *changes: Change) -> int:
     return CheckResult(changes=changes, rules=parse_rules(rules.split())).exit_code
 
 
-def test_by_default_only_a_degradation_of_a_primary_metric_fails(change: Callable[..., Change]) -> None:
+def test_by_default_only_a_degradation_or_a_drift_of_a_primary_metric_fails(change: Callable[..., Change]) -> None:
     assert parse_rules(["degradation"]) == parse_rules([]) == DEFAULT
     assert code("degradation", change("degradation")) == 1
     assert code("degradation", change("degradation", primary=False)) == 0
-    assert code("degradation", *map(change, KINDS[1:])) == 0
+    assert code("degradation", *(change(kind) for kind in KINDS[1:] if kind != "drift")) == 0
     assert code("degradation") == 0
 
 
@@ -158,3 +159,29 @@ def test_the_report_says_what_fails_and_what_was_accepted(
     assert made["changes"][1]["accepted"] is None
     assert made["changes"][0]["ratio"] == 2.0
     assert made["unpaired"][0]["label"] == "gzip"
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "fields", "code"),
+    [
+        ([], "drift", {}, 1),
+        ([], "drift", {"primary": False}, 0),
+        ([], "drift", {"undone": "f" * 40}, 0),
+        ([], "improving drift", {}, 0),
+        (["never"], "drift", {}, 0),
+        (["never", "degradation"], "drift", {}, 0),
+        (["never", "drift"], "degradation", {}, 0),
+        (["drift:cpu"], "drift", {"primary": False}, 1),
+        (["any-degradation"], "drift", {"primary": False}, 1),
+        ([], "variance", {"ratio": 5.0}, 0),
+        (["noise"], "variance", {"ratio": 5.0}, 1),
+        (["noise"], "variance", {"ratio": 0.2}, 0),
+        (["noise"], "variance", {"ratio": 5.0, "primary": False}, 0),
+        (["noise:cpu"], "variance", {"ratio": 5.0, "primary": False}, 1),
+    ],
+)
+def test_drifts_fail_as_regressions_do_and_noise_on_demand(
+    change: Callable[..., Change], words: list[str], kind: str, fields: dict[str, Any], code: int
+) -> None:
+    result = CheckResult(changes=(change(kind, **{"metric": "cpu", **fields}),), rules=parse_rules(words))
+    assert result.exit_code == code

@@ -25,7 +25,7 @@ from perfcore_check_changepoint import model
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, running_medians
+from perfcore_check_changepoint.series import Points, median, running_medians
 from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step
@@ -139,7 +139,8 @@ class _History:
             slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
             if slope < self.penalty / 2:
                 return None
-        residuals = self.fitted.residuals
+        inside = (self.points.point >= start) & (self.points.point < end)
+        residuals, before = np.where(inside, self.points.values, self.fitted.residuals), np.zeros(count)
         for _ in range(_ROUNDS):
             begin, stop, height = _best_ramp(amounts[region])
             shape = model.ramp_shapes(count, np.array([start + begin]), np.array([start + stop]))[0]
@@ -152,9 +153,12 @@ class _History:
                 or _evidence(amounts[region], shape[region])[0] < needed / 2
             ):
                 return None
-            refitted = self._without(trend, region, (amounts - trend)[region].mean(), residuals)
+            # The noise is that around one level in the region of the drift, and as it was elsewhere.
+            left = (residuals + (before - trend)[self.points.point])[inside]
+            residuals[inside] = left - median(left)
+            refitted = self._without(trend, residuals)
             amounts = np.clip(refitted.point_residuals(self.points), -_CLIP, _CLIP) + trend
-            residuals = refitted.residuals
+            residuals, before = refitted.residuals.copy(), trend
             if not any(start < first < end for first in refitted.starts):
                 break
         gain, height, error = _evidence(amounts[region], shape[region])
@@ -182,12 +186,10 @@ class _History:
         left = np.clip(self.points.centers - self.expected, -_CLIP, _CLIP)[region]
         return _slope_evidence(left + self.fitted.slope * np.arange(len(left)))
 
-    def _without(self, trend: Floats, region: slice, level: float, residuals: Floats) -> Fit:
-        """The fit of levels alone without this growth. The noise is that around one level in the region of the drift,
-        and as it was elsewhere."""
+    def _without(self, trend: Floats, residuals: Floats) -> Fit:
+        """The fit of levels alone without this growth, with the noise of these residuals."""
         flat = _minus(self.points, trend)
-        inside = (self.points.point >= region.start) & (self.points.point < region.stop)
-        density = model.density_of(flat, np.where(inside, flat.values - level, residuals), self.penalty)
+        density = model.density_of(flat, residuals, self.penalty)
         return model.independent(flat, model.level_candidates(flat.centers), density, self.penalty)
 
     def _steps_are_likelier(self, region: slice, left: Floats) -> bool:

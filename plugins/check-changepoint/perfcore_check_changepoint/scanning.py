@@ -12,6 +12,7 @@ import math
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import attrs
@@ -19,7 +20,7 @@ import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore_check_changepoint import detection, machine_events, memory, sessions, suite, wording
+from perfcore_check_changepoint import detection, drift, machine_events, memory, sessions, suite, wording
 from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
@@ -272,22 +273,32 @@ _DRIFT = 0.1
 def _new_session(series: Series, located: LocatedChange) -> str:
     """The session that begins with the new level, if no session measured versions on both sides: then the machine may
     be all that differs, unless the step is larger. Sessions of one version each are noise between versions, and decide
-    nothing. Of a drift the sides are its halves."""
+    nothing."""
     if len(series.sessions) != len(series.versions) or located.change.kind == "noise":
         return ""
     _, low, high = ratios(located.change)
     if low is not None and high is not None and (low > 1 + _DRIFT or high < 1 / (1 + _DRIFT)):
         return ""
-    (start, end), positions = located.span, located.positions
     if located.change.until is not None:
-        positions = positions[located.change.index - 1 : located.change.until + 1]
-        start = end = int(positions[len(positions) // 2])
+        return _short_sessions(series, located)
+    (start, end), positions = located.span, located.positions
     before, after = (
         Counter(name for position in side.tolist() for name, _ in series.sessions[position] if name)
         for side in (positions[positions < start], positions[positions >= end])
     )
     several = max(before.values(), default=0) > 1 and max(after.values(), default=0) > 1
     return next(iter(after)) if several and before.keys().isdisjoint(after) else ""
+
+
+def _short_sessions(series: Series, located: LocatedChange) -> str:
+    """The second session of a drift, if its sessions follow one another and none of them shows growth by itself."""
+    assert located.change.until is not None
+    positions = located.positions[located.change.index - 1 : located.change.until + 1].tolist()
+    names = [name for position in positions for name, _ in series.sessions[position] if name]
+    begun = [name for before, name in pairwise(names) if name != before]
+    most = max(Counter(names).values(), default=0)
+    in_turn = len(begun) >= len(set(names))
+    return begun[0] if begun and not in_turn and 1 < most < drift.FEWEST else ""
 
 
 def _kind(change: ChangePoint, series: Series) -> ChangeKind:

@@ -64,7 +64,7 @@ def test_another_noise_is_told_and_fails_no_build() -> None:
     random = np.random.default_rng(1)
     (change,) = _scan(series([*random.normal(100, 1, 60).tolist(), *random.normal(100, 4, 60).tolist()]))
     assert (change.kind, change.primary) == ("variance", True)
-    assert change.evidence.startswith("noise ±0.806 ns → ±3.9 ns; came after")
+    assert change.evidence.startswith("noise ±0.806 ns → ±3.9 ns (95 %: +219.1 % to +633.4 %); came after")
     assert change.ratio == pytest.approx(4, rel=0.4)
 
 
