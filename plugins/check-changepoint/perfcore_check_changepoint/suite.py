@@ -52,7 +52,7 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
     own_changes = _credible(
         [list(_own(changes, share, sure, machine.steps if votes else ())) for changes, share, sure, votes in parts]
     )
-    if voting.sum() < SMALL:
+    if 1 < voting.sum() < SMALL:
         alone = [detection.detect(member.without(still), penalty=penalty, confidence=confidence) for member in scaled]
         own_changes = [
             [change for change in changes if change.kind != "level" or _alike(change, seen) is not None]

@@ -208,7 +208,7 @@ def _decide_noisy(question: Question, settings: PairSettings) -> Verdict:
         evidence="; ".join(filter(None, parts)),
         p_value=estimate.p_value,
         needed=needed if kind == "cannot tell" else None,
-        reason=wording.unclear(needed, question.apart is not None) if kind == "cannot tell" else "",
+        reason=wording.unclear(needed, question.paired, question.apart is not None) if kind == "cannot tell" else "",
     )
     return _with_ratio(verdict, estimate, settings)
 

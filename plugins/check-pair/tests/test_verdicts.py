@@ -130,6 +130,7 @@ def test_an_inconclusive_verdict_says_why_in_a_few_words() -> None:
     noisy_sides = noisy(5e6, 1, runs=12, spread=0.03), noisy(5e6, 2, runs=12, spread=0.03)
     undecided = _check(*noisy_sides)["cpu"]
     assert undecided.reason == f"too much noise: measure about {undecided.needed} interleaved pairs"
+    assert _check(_scaled(1), _scaled(1.05), in_turn=False)["cpu"].reason.startswith("the machine may drift as much: ")
     apart = [measured(_scaled(factor), session=session) for factor, session in ((1, "a"), (1.1, "b"))]
     (change,) = PairCheck(PairSettings()).compare(pairing(*apart))
     assert change.reason == "sessions may differ as much: measure about 6 interleaved pairs"
