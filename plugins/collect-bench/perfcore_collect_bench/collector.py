@@ -97,6 +97,7 @@ class BenchCollector:
     def after(self, session: Session, outcome: Outcome) -> None:
         """Says what became of each benchmark, and how they were measured."""
         from perfcore_collect_bench.measuring import MEASURED
+        from perfcore_collect_bench.suite import first_of
         from perfcore_collect_bench.worker import timing
 
         state: Measurement = session.state
@@ -122,8 +123,8 @@ class BenchCollector:
         if state.coarse:
             labels = sorted(suite.benchmarks[key].label for key in state.coarse)
             session.note(
-                f"a call of {', '.join(labels)} takes less than {_STEPS} steps of the clock, and is measured alone: "
-                "do more in a call, or set up per value"
+                f"a call of {first_of(labels, ', ')} takes less than {_STEPS} steps of the clock, and is measured "
+                "alone: do more in a call, or set up per value"
             )
 
     def _interpreter(self, job: Job) -> Interpreter:

@@ -94,7 +94,7 @@ class Measurement:
         """Measure in one process, and in another what is pending when a benchmark ended it."""
         waiting = {benchmark.key: benchmark for benchmark in pending}
         while waiting:
-            started: str | None = None
+            started, has_begun = None, False
             request = self._request(step, list(waiting.values()), workspace)
             timeouts = {key: b.timeout or self.timeout for key, b in waiting.items()}
             try:
@@ -103,7 +103,7 @@ class Measurement:
                 ) as answers:
                     for event in answers:
                         if event["event"] == "begin":
-                            started = event["key"]
+                            started, has_begun = event["key"], True
                         elif event["event"] == "end":
                             self.ran += event.get("ran", 0)
                             self.waited += event.get("waited", 0)
@@ -114,7 +114,7 @@ class Measurement:
                             yield from self._take(benchmark, event)
             except WorkerDiedError as error:
                 # Before its first benchmark a process imports the modules of all of them.
-                ended = [started] if started is not None else list(waiting)
+                ended = list(waiting) if not has_begun else [started] if started is not None else []
                 for key in ended:
                     del waiting[key]
                     self.statuses[key] = Status(FAILED, str(error))

@@ -26,7 +26,7 @@ LOOPS = ColumnSpec("loops", "i64", role="order")
 NAME = ColumnSpec("benchmark", "str", role="benchmark")
 _NO_UNIT = ("", "unit")  # asv writes `unit` for a number that has none
 _RESERVED = ("run", "benchmark", "wall", "cpu", "memory", "peak_memory", "loops", "status", "message")
-_SHOWN = 5  # failures in a message
+_SHOWN = 5  # failures or benchmarks in a message
 
 
 @attrs.frozen(kw_only=True)
@@ -133,9 +133,13 @@ def _column(parameter: str) -> str:
 
 def failures_text(failures: Mapping[str, str]) -> str:
     """The first failures in one line."""
-    texts = [f"{name}: {message}" for name, message in sorted(failures.items())]
-    more = f"; and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
-    return printable("; ".join(texts[:_SHOWN]) + more)
+    return first_of([f"{name}: {message}" for name, message in sorted(failures.items())], "; ")
+
+
+def first_of(texts: Sequence[str], separator: str) -> str:
+    """The first texts in one line, and how many more there are."""
+    more = [f"and {len(texts) - _SHOWN} more"] if len(texts) > _SHOWN else []
+    return printable(separator.join([*texts[:_SHOWN], *more]))
 
 
 def _put(benchmarks: dict[str, Benchmark], benchmark: Benchmark) -> None:

@@ -95,8 +95,9 @@ class AsvCase:
             benchmark.set_param_idx(self._index)
         if self.description.cache is not None:
             benchmark.set_cache(order.load_cache())
+        skipped = benchmark.do_setup()
         try:
-            if benchmark.do_setup():
+            if skipped:
                 raise SkippedError("its setup raises NotImplementedError, or the suite skips these parameters")
             if self.description.kind == "time":
                 return self._times(order)

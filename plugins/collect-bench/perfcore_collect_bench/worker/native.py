@@ -97,7 +97,7 @@ def _combinations(
 def _named(parameters: Mapping[str, Sequence[Any] | Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """The arguments by text of each parameter of `@benchmark`."""
     return {
-        name: dict(choices) if isinstance(choices, Mapping) else _distinct(choices)
+        name: {str(key): choices[key] for key in choices} if isinstance(choices, Mapping) else _distinct(choices)
         for name, choices in parameters.items()
     }
 
