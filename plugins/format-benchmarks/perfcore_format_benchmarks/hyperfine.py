@@ -24,7 +24,7 @@ class _Result(msgspec.Struct):
     user: float | None = None
     system: float | None = None
     exit_codes: list[int | None] | None = None
-    memory_usage_byte: list[int | None] | None = None  # since hyperfine 1.19
+    memory_usage_byte: list[int | None] | None = None  # of newer versions
     parameters: dict[str, Scalar] | None = None
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from importlib.util import find_spec
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,8 @@ from perfcore_format_benchmarks.pyperf import PyperfFormat
 from perfcore_format_benchmarks.pytest_benchmark import PytestBenchmarkFormat
 
 from .suites import amounts, nanoseconds
+
+INSTALLED = {distribution.name.lower() for distribution in distributions()}
 
 
 def run(words: Sequence[str | Path], folder: Path) -> None:
@@ -36,7 +38,7 @@ def test_hyperfine(tmp_path: Path) -> None:
     assert HyperfineFormat().sniff((tmp_path / "out.json").read_bytes()[:4096], "out.json")
 
 
-@pytest.mark.skipif(find_spec("pyperf") is None, reason="pyperf is not installed")
+@pytest.mark.skipif("pyperf" not in INSTALLED, reason="pyperf is not installed")
 def test_pyperf(tmp_path: Path) -> None:
     words = ["-p", "2", "-n", "2", "-w", "0", "-l", "10", "--name", "add", "1 + 1", "-o", "out.json", "-q"]
     run([sys.executable, "-m", "pyperf", "timeit", *words], tmp_path)
@@ -47,7 +49,7 @@ def test_pyperf(tmp_path: Path) -> None:
     assert PyperfFormat().sniff((tmp_path / "out.json").read_bytes()[:4096], "out.json")
 
 
-@pytest.mark.skipif(find_spec("pytest_benchmark") is None, reason="pytest-benchmark is not installed")
+@pytest.mark.skipif("pytest-benchmark" not in INSTALLED, reason="pytest-benchmark is not installed")
 def test_pytest_benchmark(tmp_path: Path) -> None:
     (tmp_path / "test_a.py").write_text(
         "import pytest\n"

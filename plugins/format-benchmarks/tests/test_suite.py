@@ -81,6 +81,13 @@ def test_what_is_no_amount_is_no_value(amount: Any) -> None:
     assert statuses(suite)["a"][0] == "failed"
 
 
+def test_a_run_below_what_the_clock_can_tell_has_a_time_and_no_counters() -> None:
+    builder = SuiteBuilder()
+    builder.measured(Benchmark("a"), [(0, {WALL: 0, HITS: 7}), (1, {WALL: 5, HITS: 8})])
+    suite = builder.profile(ORIGIN)
+    assert (amounts(suite), amounts(suite, "hits")) == ({"a": [0.0, 5.0]}, {"a": [None, 8.0]})
+
+
 def test_a_counter_may_be_negative() -> None:
     assert amounts(profile((Benchmark("a"), {WALL: 1, HITS: -4})), "hits") == {"a": [-4.0]}
 
@@ -155,7 +162,10 @@ def test_percentiles_keep_extremes_and_median(count: int) -> None:
     kept = percentiles(values)
     assert len(kept) == min(count, 101)
     assert (min(kept), max(kept), median(kept)) == pytest.approx((min(values), max(values), median(values)))
-    assert percentiles([math.nan] * count)[:1] in ([], pytest.approx([math.nan], nan_ok=True))
+
+
+def test_percentiles_are_of_what_is_finite() -> None:
+    assert percentiles([math.nan, math.inf, 2.0] * 100) == [2.0] * 100
 
 
 def test_suites_are_comparable_by_harness_suite_and_identity() -> None:
