@@ -19,7 +19,7 @@ from perfcore_command_bisect.search import Observation, Question
 NAME = "bisect.json"
 FORMAT = 1  # of the file; a newer one is refused
 CONFIDENCE = 0.95  # as the confidence of every interval that perfcore prints
-# A bisection of 64 versions with a step twice the noise takes 34 runs on average (benchmarks/bisection.py); 120 leave
+# A bisection of 64 versions with a step twice the noise takes 30 runs on average (benchmarks/bisection.py); 120 leave
 # room for a step of the size of the noise, and end a hopeless search after some minutes.
 MAX_RUNS = 120
 _MAX_BYTES = 64 << 20  # a journal of 100,000 versions has 10 MB
