@@ -179,7 +179,7 @@ def noise(seeds: Sequence[int], each: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--each", type=int, default=200)
-    parser.add_argument("--seeds", type=int, nargs="+", default=[201, 202, 203, 204, 205])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[301, 302, 303, 304, 305])
     given = parser.parse_args()
     false_drifts(given.seeds, given.each)
     true_drifts(given.seeds, max(given.each // 4, 1))

@@ -45,7 +45,7 @@ _KNOT = model.SLOPE  # nats for a beginning or an end within the series
 _SAME = 2.0  # nats by which a drift over the whole series may be dearer than a slope, which is the same model
 # A ramp over the whole series explains as much as a change does, the best of many beginnings and ends more. Simulated
 # random walks set the amount: of 1,000 histories without a drift fewer than five may have one.
-_SEARCHED = 4.0  # nats more for a beginning, and for an end, within the series
+_SEARCHED = 4.0  # nats more for a beginning, an end or a step that is searched for within the series
 
 
 def fit(points: Points, penalty: float) -> Fit:
@@ -162,7 +162,9 @@ class _History:
             if not any(start < first < end for first in refitted.starts):
                 break
         gain, height, error = _evidence(amounts[region], shape[region])
-        if gain < needed:
+        # Steps within the ramp take a part of a random walk away, which the evidence no longer sees.
+        within = sum(start + begin < first < start + stop for first in refitted.starts)
+        if gain < needed + within * _SEARCHED:
             return None
         earliest, latest = _beginnings(amounts[region], begin, stop)
         price = model.SLOPE + (0.0 if self.fitted.slope else model.STAIRCASE) + knots * _KNOT
