@@ -10,11 +10,12 @@ benchmarks of one session share its disturbances.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import resource
 import statistics
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from perfcore_testing.project import new_repository
@@ -62,13 +63,23 @@ ALPHA = 0.05
 RESAMPLES = 2000
 
 
-def amounts(repository: Path, repeat: int) -> list[dict[str, list[float]]]:
-    """The amount of every run by benchmark, for both versions."""
+METRICS = ("wall", "cpu")
+
+Amounts = dict[tuple[str, str], list[float]]
+"""The amounts of the runs by benchmark and metric."""
+
+
+def amounts(repository: Path, repeat: int) -> list[Amounts]:
+    """Those of both versions."""
     history = open_repository(repository)
     saved = history.collect("bench", ["benchmarks"], version=["HEAD~1", "HEAD"], repeat=repeat)
     series = [split(history.profile(profile)) for profile in saved]
     return [
-        {name: [float(str(wall)) for wall in part.tables["resources"]["wall"]] for name, part in of_version.items()}
+        {
+            (name, metric): [float(str(amount)) for amount in part.tables["resources"][metric]]
+            for name, part in of_version.items()
+            for metric in METRICS
+        }
         for of_version in series
     ]
 
@@ -81,13 +92,10 @@ def interval(per_session: Sequence[float]) -> str:
     return f"{statistics.fmean(per_session) * 100:.1f} % ({low * 100:.1f} to {high * 100:.1f})"
 
 
-def spread(runs: Mapping[str, list[float]]) -> float:
-    """The median over the benchmarks of the robust standard deviation of runs (1.4826 MAD) over their median."""
-    shares = []
-    for walls in runs.values():
-        center = statistics.median(walls)
-        shares.append(1.4826 * statistics.median(abs(wall - center) for wall in walls) / center)
-    return statistics.median(shares)
+def spread(runs: Sequence[float]) -> float:
+    """The robust standard deviation of runs (1.4826 MAD) over their median."""
+    center = statistics.median(runs)
+    return 1.4826 * statistics.median(abs(amount - center) for amount in runs) / center
 
 
 def main() -> None:
@@ -95,7 +103,8 @@ def main() -> None:
     parser.add_argument("--sessions", type=int, default=6)
     parser.add_argument("--repeat", type=int, default=10)
     options = parser.parse_args()
-    errors, alarms, spreads, costs = [], [], [], []
+    errors, alarms, spreads = ({metric: [] for metric in METRICS} for _ in range(3))  # type: ignore[var-annotated]
+    costs = []
     with tempfile.TemporaryDirectory() as folder:
         project = new_repository(Path(folder))
         project.write("benchmarks/bench_python.py", SUITE)
@@ -106,15 +115,20 @@ def main() -> None:
             first, second = amounts(project.path, options.repeat)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             costs.append((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) / (2 * options.repeat))
-            ratios = [abs(statistics.median(second[name]) / statistics.median(first[name]) - 1) for name in first]
-            errors.append(sorted(ratios)[int(0.95 * len(ratios))])
-            alarms.append(statistics.fmean(mannwhitneyu(first[name], second[name]).pvalue < ALPHA for name in first))
-            spreads.append(spread(first))
-            print(f"session {session + 1}: {len(first)} benchmarks, error {errors[-1]:.1%}, alarms {alarms[-1]:.0%}")
-    print(f"95th percentile of the error: {interval(errors)}")
-    print(f"called different at p < {ALPHA}: {interval(alarms)}")
-    print(f"spread of runs (robust sd): {interval(spreads)}")
-    print(f"CPU time of a run: {statistics.median(costs):.2f} s")
+            for metric in METRICS:
+                pairs = [(first[key], second[key]) for key in first if key[1] == metric]
+                ratios = sorted(abs(statistics.median(b) / statistics.median(a) - 1) for a, b in pairs)
+                errors[metric].append(ratios[int(0.95 * len(ratios))])
+                alarms[metric].append(statistics.fmean(mannwhitneyu(a, b).pvalue < ALPHA for a, b in pairs))
+                spreads[metric].append(statistics.median(spread(a) for a, _ in pairs))
+            print(f"session {session + 1} of {options.sessions}", flush=True)
+    print(
+        f"load of the machine: {os.getloadavg()[1]:.1f} on {os.cpu_count()} CPUs; CPU time of a run: {costs[0]:.2f} s"
+    )
+    for metric in METRICS:
+        print(f"{metric}: 95th percentile of the error: {interval(errors[metric])}")
+        print(f"{metric}: called different at p < {ALPHA}: {interval(alarms[metric])}")
+        print(f"{metric}: spread of runs (robust sd): {interval(spreads[metric])}")
 
 
 if __name__ == "__main__":
