@@ -46,7 +46,7 @@ class CheckResult:
     @property
     def degraded(self) -> bool:
         """Whether the exit code is 1."""
-        return any(change.kind != "cannot tell" for change in self.failing)
+        return any(change.kind not in ("cannot tell", "machine") for change in self.failing)
 
     @property
     def requires_all(self) -> bool:
@@ -57,7 +57,7 @@ class CheckResult:
     def inconclusive(self) -> bool:
         """Whether a verdict that the rules require is inconclusive, or was not compared at all."""
         doubted = FailRule("cannot-tell") in self.rules and self.incomplete  # no comparison is doubt, too
-        return doubted or any(change.kind == "cannot tell" for change in self.failing)
+        return doubted or any(change.kind in ("cannot tell", "machine") for change in self.failing)
 
     @property
     def incomplete(self) -> bool:

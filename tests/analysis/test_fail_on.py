@@ -53,6 +53,14 @@ def test_what_cannot_be_told_has_an_exit_code_of_its_own(change: Callable[..., C
     assert code("never cannot-tell", change("cannot tell"), change("degradation")) == 8
 
 
+def test_a_change_of_the_machine_that_may_be_the_code_is_inconclusive(change: Callable[..., Change]) -> None:
+    either = change("machine", primary=False, reason="the machine or the code")
+    assert code("cannot-tell", change("same"), either) == 8
+    assert code("cannot-tell", change("same"), change("machine", primary=False)) == 0
+    assert code("degradation", either) == code("any-degradation", either) == 0
+    assert code("cannot-tell:wall", either) == 0, "it is of another metric"
+
+
 def test_a_broken_contract_fails_whatever_else_does(change: Callable[..., Change]) -> None:
     broken = change("degradation", contract="cpu <= 2 ms")
     assert code("cannot-tell", broken) == code("degradation:wall", broken) == 1
