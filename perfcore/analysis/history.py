@@ -70,7 +70,8 @@ def select_series(
         series = [
             ScannedSeries(line=line, series=series, primary=primary or series.metric == metric)
             for primary, series in _ranked_series(series_of.metrics(repository, line))
-            if metric in (None, series.metric) and function in (None, series.resource)
+            if function in (None, series.resource) and metric in (None, series.metric)
+            if primary or metric or function is None
         ]
         if function is not None and not series:  # it names no benchmark
             of_function = series_of.functions(repository, line, metric, function)

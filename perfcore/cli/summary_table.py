@@ -75,7 +75,9 @@ def _print_lines(console: Console, profiles: Sequence[SavedProfile]) -> None:
     rows = []
     for saved in profiles:
         bad, counted = disturbed(saved.profile)
-        metrics = [f"{s.metric} {quantity(s.median, s.unit)} {_spread(s)}" for s in summarize(saved.profile)[:2]]
+        summaries = summarize(saved.profile)
+        metrics = [f"{printable(s.metric)} {quantity(s.median, s.unit)} {_spread(s)}" for s in summaries[:2]]
+        metrics = [plural(len(summaries), "benchmark")] if any(" of " in s.metric for s in summaries) else metrics
         version = saved.job.version[:10] if saved.job.version else ""
         rows.append((version, *metrics, f"{plural(counted, 'run')}{_disturbed(bad)}", printable(saved.profile.label)))
     console.write("".join(f"{line}\n" for line in align(rows)))
@@ -86,13 +88,8 @@ def _cells(summary: Summary) -> tuple[str, ...]:
         return f"  {printable(summary.metric)}", quantity(summary.median, summary.unit)
     extremes = f"{quantity(summary.low, summary.unit)} … {quantity(summary.high, summary.unit)}"
     outliers = plural(summary.outliers, "outlier") if summary.outliers else ""
-    return (
-        f"  {printable(summary.metric)}",
-        quantity(summary.median, summary.unit),
-        _spread(summary),
-        extremes,
-        outliers,
-    )
+    amount = quantity(summary.median, summary.unit)
+    return f"  {printable(summary.metric)}", amount, _spread(summary), extremes, outliers
 
 
 def _spread(summary: Summary) -> str:

@@ -146,10 +146,15 @@ class CollectResult:
 
 
 def summarize(profile: Profile) -> list[Summary]:
-    """A summary for every value column, the amounts of each run added up first where a run has several rows."""
+    """A summary of the sums of each run, for every value column; of a suite of every benchmark's first metric."""
     table = profile.table("resources")
     if table is None or not table.rows:
         return []
+    if any(column.role == "benchmark" for column in table.columns):
+        from perfcore.profile.benchmarks import split
+
+        parts = sorted(split(profile).items())
+        return [attrs.evolve(s, metric=f"{s.metric} of {name}") for name, part in parts for s in summarize(part)[:1]]
     return [summary for column in table.values() for summary in _of_column(table, column)]
 
 

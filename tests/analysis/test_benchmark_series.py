@@ -11,6 +11,7 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore import open_repository
+from perfcore.measure.collect_result import summarize
 from perfcore.model import Profile
 from perfcore.profile.recording import RUNS
 from perfcore.profile.table import TableBuilder, Value, column, table
@@ -156,3 +157,10 @@ def test_the_difference_of_two_suites_is_that_of_their_medians(project: Project)
     (changed,) = [row for row in rows if row["place"] == "parse[64]"]
     assert changed["baseline"] == pytest.approx(8_000, rel=0.02)
     assert changed["change"] == pytest.approx(800, rel=0.25)
+
+
+def test_a_suite_is_summed_up_by_benchmark() -> None:
+    summaries = summarize(suite(BEFORE, 1))
+    assert [summary.metric for summary in summaries] == sorted(f"wall of {name}" for name in BEFORE)
+    assert summaries[0].median == pytest.approx(3e6, rel=0.02)
+    assert {summary.runs for summary in summaries} == {RUNS_EACH}
