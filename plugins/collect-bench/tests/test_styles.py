@@ -43,15 +43,18 @@ def test_setups_come_from_the_outside_in_and_teardowns_from_the_inside_out(
     assert {row["loops"] for row in measuring.rows} == {2}
 
 
-@pytest.mark.parametrize(("per", "setups"), [("run", 1), ("call", 8)])
-def test_the_decorator_says_how_often_is_set_up(measure: MeasureSuite, tmp_path: Path, per: str, setups: int) -> None:
+@pytest.mark.parametrize("per", ["run", "call"])
+def test_the_decorator_says_how_often_is_set_up(measure: MeasureSuite, tmp_path: Path, per: str) -> None:
     text = NOTE + (
         f"@benchmark(setup=lambda: note('s') or 'state', teardown=lambda state: note(state[0] + 't'), per={per!r})\n"
         "def work(state): assert state == 'state'; sum(range(100_000))\n"
     )
     measuring = measure({"bench_a.py": text})
     assert statuses(measuring)["bench_a.work"] == ("measured", None)
+    setups = calls(tmp_path).count("sst")
     assert calls(tmp_path) == "sst" * setups
+    # Five calls that are kept, two that are dropped, and as many to count them out as the machine's speed asks for.
+    assert setups == 1 if per == "run" else setups >= 7
     assert len(measuring.rows) == 5
 
 
