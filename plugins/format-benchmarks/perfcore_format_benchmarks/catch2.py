@@ -7,16 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from xml.parsers import expat
 
 import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import WALL
-from perfcore_format_benchmarks.reading import ResultFile, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, SuiteBuilder, SuiteSettings, scalar
+from perfcore_format_benchmarks.reading import ResultFile
+from perfcore_format_benchmarks.suite import Benchmark, Origin, SuiteBuilder, scalar
 
 _BEGINNING = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>\s*)?<(?:Catch|Catch2TestRun)[\s>]")
 _ROOTS = ("Catch", "Catch2TestRun")
@@ -77,20 +77,13 @@ class _Report:
         self.amounts, self.failures, self.has_failed = [], [], False
 
 
-class Catch2Format:
+class Catch2Format(FileFormat):
     """The JUnit reporter drops benchmarks: use `--reporter xml`."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:Catch2Contract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         report = _Report()

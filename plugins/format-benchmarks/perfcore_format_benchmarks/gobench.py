@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import attrs
 import msgspec
@@ -17,9 +16,10 @@ import msgspec
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.text import clip, printable
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import BYTES_PER_SECOND, WALL, Metric, counter
-from perfcore_format_benchmarks.reading import ResultFile, commit_of, json_of, moment, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, SuiteSettings, machine, scalar
+from perfcore_format_benchmarks.reading import ResultFile, commit_of, json_of, moment
+from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, machine, scalar
 
 # https://go.dev/design/14313-benchmark-format
 _HEADER = re.compile(rb"(?:goos|goarch|pkg): \S")
@@ -64,23 +64,16 @@ class _Process:
         self.facts[key] = text
 
 
-class GobenchFormat:
+class GobenchFormat(FileFormat):
     """Metrics of `b.ReportMetric` have an unknown direction, except rates such as `req/s`."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:GobenchContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         if _EVENT.match(head):
             return b"goos: " in head or b"Benchmark" in head
         lines = head.split(b"\n")
         return any(_HEADER.match(line) or _RESULT.match(line) for line in lines)
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         created = file.modified

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import BYTES_PER_SECOND, CPU, NANOSECONDS, WALL, Metric, counter, scaled
-from perfcore_format_benchmarks.reading import ResultFile, json_of, moment, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, SuiteSettings, machine, scalar
+from perfcore_format_benchmarks.reading import ResultFile, json_of, moment
+from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, machine, scalar
 
 _BEGINNING = re.compile(rb'\s*\{\s*"context"\s*:\s*\{')
 _TELLING = re.compile(rb'"(?:num_cpus|library_build_type|mhz_per_cpu)"\s*:')
@@ -65,21 +65,14 @@ class _Document(msgspec.Struct):
     benchmarks: list[dict[str, Any]]
 
 
-class GoogleBenchmarkFormat:
+class GoogleBenchmarkFormat(FileFormat):
     """CPU time decides, or real time where the name of the benchmark asks for it. All counters but a few have an
     unknown direction."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:GoogleBenchmarkContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None and _TELLING.search(head) is not None
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         document = json_of(file.data, _Document, "Google Benchmark")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import MAX_RSS, WALL, Metric, scaled
-from perfcore_format_benchmarks.reading import ResultFile, json_of, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, SuiteSettings
+from perfcore_format_benchmarks.reading import ResultFile, json_of
+from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder
 
 _BEGINNING = re.compile(rb'\s*\{\s*"results"\s*:\s*\[\s*\{\s*"command"\s*:')
 _SECOND = 1e9
@@ -32,21 +32,14 @@ class _Document(msgspec.Struct):
     results: list[_Result]
 
 
-class HyperfineFormat:
+class HyperfineFormat(FileFormat):
     """Runs that exited with another code than 0 have no amount. The CPU times are means in the file, so they are
     attributes of the benchmark and no metrics."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:HyperfineContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         builder = SuiteBuilder()

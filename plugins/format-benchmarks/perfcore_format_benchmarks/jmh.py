@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
 from perfcore.model import Profile
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import NANOSECONDS, THROUGHPUT, WALL, Metric, counter, scaled
-from perfcore_format_benchmarks.reading import ResultFile, json_of, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, SuiteSettings, machine, scalar
+from perfcore_format_benchmarks.reading import ResultFile, json_of
+from perfcore_format_benchmarks.suite import Benchmark, Origin, Scalar, SuiteBuilder, machine, scalar
 
 _BEGINNING = re.compile(rb'\s*\[\s*\{\s*"(?:jmhVersion|benchmark)"\s*:')
 _UNITS = {**NANOSECONDS, "hr": 3.6e12, "day": 8.64e13}
@@ -38,20 +38,13 @@ class _Result(msgspec.Struct):
     vmName: str = ""  # noqa: N815
 
 
-class JmhFormat:
+class JmhFormat(FileFormat):
     """Metrics of profilers have an unknown direction. Benchmarks that failed are absent from the file."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:JmhContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None and b'"mode"' in head
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         results = json_of(file.data, list[_Result], "JMH")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -12,9 +11,10 @@ import msgspec
 from perfcore.errors import FormatError
 from perfcore.model import Profile
 from perfcore.text import brief
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import MAX_RSS, MEMORY, WALL, Metric, counter, scaled
-from perfcore_format_benchmarks.reading import ResultFile, json_of, moment, read_profile
-from perfcore_format_benchmarks.suite import Benchmark, Origin, SuiteBuilder, SuiteSettings, machine
+from perfcore_format_benchmarks.reading import ResultFile, json_of, moment
+from perfcore_format_benchmarks.suite import Benchmark, Origin, SuiteBuilder, machine
 
 _BEGINNING = re.compile(rb'\s*\{\s*"benchmarks"\s*:\s*\[\s*\{\s*"(?:metadata|runs)"\s*:\s*[\[{]')
 # `integer` is the only metric of its benchmark, and `pyperf compare_to` takes an increase as slower.
@@ -43,20 +43,13 @@ class _Document(msgspec.Struct):
     metadata: dict[str, Any] = {}
 
 
-class PyperfFormat:
+class PyperfFormat(FileFormat):
     """The calibration and the warm-up values are left out. The time is that of the file's machine, without a zone."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:PyperfContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def _decode(self, file: ResultFile) -> Profile:
         document = json_of(file.data, _Document, "pyperf")

@@ -20,15 +20,15 @@ from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import Profile
 from perfcore.text import printable
+from perfcore_format_benchmarks.file_format import FileFormat
 from perfcore_format_benchmarks.metrics import CPU, WALL, percentiles, scaled
-from perfcore_format_benchmarks.reading import ResultFile, commit_of, json_of, moment, read_profile
+from perfcore_format_benchmarks.reading import ResultFile, commit_of, json_of, moment
 from perfcore_format_benchmarks.suite import (
     NO_LASTING_NAME,
     Benchmark,
     Origin,
     Scalar,
     SuiteBuilder,
-    SuiteSettings,
     has_address,
     machine,
 )
@@ -64,20 +64,13 @@ class _Document(msgspec.Struct):
     version: str = ""
 
 
-class PytestBenchmarkFormat:
+class PytestBenchmarkFormat(FileFormat):
     """A file, or the folder of a storage with all its files."""
 
-    Settings = SuiteSettings
     contract = "perfcore_format_benchmarks.contract:PytestBenchmarkContract"
-
-    def __init__(self, settings: SuiteSettings | None = None) -> None:
-        self._settings = settings or SuiteSettings()
 
     def sniff(self, head: bytes, name: str) -> bool:
         return _BEGINNING.match(head) is not None and b'"node"' in head
-
-    def read(self, path: Path) -> Profile:
-        return read_profile(path, self._decode)
 
     def read_all(self, path: Path) -> Iterator[VersionedProfile | FormatError]:
         """Of a storage each file with its commit, except those of uncommitted changes, which belong to none."""
