@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import attrs
 
 from perfcore.analysis.pairing import Unpaired
-from perfcore.model import EMPTY, Pairing, Sample
+from perfcore.model import EMPTY, Pairing, Profile, Sample
 from perfcore.profile import benchmarks
-
-if TYPE_CHECKING:
-    from perfcore.model import Profile
 
 
 def expanded(pairs: Iterable[Pairing | Unpaired], renamed: Mapping[str, str] = EMPTY) -> Iterator[Pairing | Unpaired]:

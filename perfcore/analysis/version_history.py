@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -38,14 +38,23 @@ class VersionHistory:
                 benchmark=benchmark,
                 series={series.metric: series for series in some},
                 changes=tuple(
-                    change
-                    for change in self.changes
-                    if (change.config_id, change.resource if benchmark else "") == (line.config_id, benchmark)
+                    c for c in self.changes if c.config_id == line.config_id and benchmark in ("", c.resource)
                 ),
+                pairs=pairs,
             )
             for line in series_of.of_version(self.repository, info)
+            for pairs in [functools.cache(functools.partial(self._pairs, version, line.config_id))]
             for benchmark, some in groupby(series_of.metrics(self.repository, line), key=attrgetter("resource"))
         ]
+
+    def _pairs(self, version: str, config_id: str, release: str = "") -> list[Pairing | Unpaired]:
+        """A version against the nearest ancestor, or an earlier version: a pair for each benchmark of a suite."""
+        if release:
+            pairs = pairings.of_release(self.repository, version, release)
+        else:
+            pairs = pairings.of_version(self.repository, version, config_id)
+        renamed = self.repository.config.get("benchmarks.renamed")
+        return [pair for pair in expanded(pairs, renamed) if pair.config_id == config_id]
 
     def labels(self) -> set[str]:
         """Every command that any version was measured with."""
@@ -62,6 +71,7 @@ class MeasuredCommand:
     line: ConfigHistory
     series: Mapping[str, Series]
     changes: tuple[Change, ...]
+    pairs: Callable[..., Sequence[Pairing | Unpaired]]  # split once for all benchmarks of a suite
     benchmark: str = ""
 
     @property
@@ -79,11 +89,11 @@ class MeasuredCommand:
     @functools.cached_property
     def before(self) -> Pairing | Unpaired:
         """The version against the nearest ancestor that was measured with the command."""
-        return self._own(pairings.of_version(self.repository, self.version, self.config_id))
+        return self._own(self.pairs())
 
     def since(self, release: str) -> Pairing | Unpaired:
         """The version against an earlier one, by its full id."""
-        return self._own(pairings.of_release(self.repository, self.version, release))
+        return self._own(self.pairs(release))
 
     def compare(self, pair: Pairing, metric: str, threshold: float) -> Change | None:
         """The configured check's verdict on a metric, `threshold` being the smallest relative change that matters; None
@@ -94,12 +104,7 @@ class MeasuredCommand:
 
     def _own(self, pairs: Iterable[Pairing | Unpaired]) -> Pairing | Unpaired:
         """The pair of this environment, or the reason why there is none."""
-        renamed = self.repository.config.get("benchmarks.renamed")
-        candidates = [
-            pair
-            for pair in expanded(pairs, renamed)
-            if pair.config_id == self.config_id and pair.benchmark in ("", self.benchmark)
-        ]
+        candidates = [pair for pair in pairs if pair.benchmark in ("", self.benchmark)]
         environment = self.line.versions[0].environment
         for pair in candidates:
             if isinstance(pair, Pairing) and pair.target.profiles[0].environment_id == environment:

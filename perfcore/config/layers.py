@@ -347,10 +347,9 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
             return list(value) if isinstance(value, list | tuple) else [value]
         if kind == "mapping" and isinstance(value, Mapping):
             return value
-        if kind == "numbers" and isinstance(value, Mapping):
-            return {_text(name): _number(limit) for name, limit in value.items()}
-        if kind == "names" and isinstance(value, Mapping):
-            return {_text(old): _text(new) for old, new in value.items()}
+        if kind in ("numbers", "names") and isinstance(value, Mapping):
+            read = _number if kind == "numbers" else _text
+            return {_text(name): read(item) for name, item in value.items()}
         if kind == "flag" and isinstance(value, bool):
             return value
         if kind == "text":

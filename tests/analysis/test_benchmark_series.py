@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
+from unittest.mock import Mock
 
 import attrs
 import pytest
@@ -11,8 +12,10 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore import open_repository
+from perfcore.analysis.version_history import VersionHistory
 from perfcore.measure.collect_result import summarize
 from perfcore.model import Profile
+from perfcore.profile import benchmarks
 from perfcore.profile.recording import RUNS
 from perfcore.profile.table import TableBuilder, Value, column, table
 
@@ -115,6 +118,18 @@ def test_a_contract_holds_for_each_benchmark(project: Project) -> None:
     verdicts = {change["resource"]: change["kind"] for change in done.json["changes"] if change["contract"]}
     assert verdicts == {"parse[4]": "same", "parse[64]": "degradation"}
     assert len({change["id"] for change in done.json["changes"]}) == 2
+
+
+def test_a_judge_splits_a_suite_once_for_all_its_benchmarks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, second = register(project, [BEFORE, AFTER], session="5e55")
+    commands = VersionHistory(repository=open_repository(project.path).repository).commands(second)
+    split = Mock(wraps=benchmarks.split)
+    monkeypatch.setattr(benchmarks, "split", split)
+    compared = {command.benchmark: command.before for command in commands}
+    assert {name: getattr(pair, "benchmark", None) for name, pair in compared.items()} == {
+        name: name for name in BEFORE
+    }
+    assert len(splits) == 2, "one of either version"
 
 
 def test_a_suite_is_not_compared_as_one_program(project: Project) -> None:
