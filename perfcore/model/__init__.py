@@ -15,19 +15,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.histories import MetricHistory, Point
-    from perfcore.model.measurements import (
-        Attempt,
-        Build,
-        Header,
-        Job,
-        Measured,
-        Plan,
-        Profile,
-        Requirement,
-        Source,
-        Step,
-        Tool,
-    )
+    from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
+    from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag
     from perfcore.model.views import Subject, ViewData
 
@@ -37,10 +26,8 @@ EMPTY: Mapping[str, Any] = {}
 _PARTS = {
     "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "histories": ("MetricHistory", "Point"),
-    "measurements": (
-        *("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
-        *("Header", "Profile", "Tool"),
-    ),
+    "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
+    "profiles": ("Header", "Profile", "Tool"),
     "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag"),
     "views": ("Subject", "ViewData"),
 }

@@ -10,7 +10,7 @@ import attrs
 from perfcore.model import EMPTY
 
 if TYPE_CHECKING:
-    from perfcore.model.measurements import Profile
+    from perfcore.model.profiles import Profile
 
 ChangeKind = Literal[
     "degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell"

@@ -1,4 +1,4 @@
-"""Jobs and plans to measure, and the profiles that come of them: plain data that pickles."""
+"""Jobs and plans to measure, and what comes of them: plain data that pickles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from perfcore.model import EMPTY
 
 if TYPE_CHECKING:
     from perfcore.errors import PerfError
-    from perfcore.profile.table import Table
+    from perfcore.model.profiles import Profile
 
 
 WORKLOAD = "{workload}"
@@ -165,69 +165,3 @@ class Measured:
     no_tree: bool = False
     attempts: tuple[Attempt, ...] = ()
     log: str = ""
-
-
-@attrs.frozen(kw_only=True)
-class Header:
-    """What a profile is of. `type` is any word of `[a-z0-9][a-z0-9.-]*`; `units` maps metrics to units where a
-    column does not say; `exitcode` is the worst of the measured runs."""
-
-    type: str
-    argv: tuple[str, ...] = ()
-    cmd: str = ""
-    args: str = ""
-    workload: str = ""
-    shell: bool = False
-    units: Mapping[str, str] = EMPTY
-    exitcode: int | None = None
-    tags: tuple[str, ...] = ()
-
-    @property
-    def label(self) -> str:
-        return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
-
-
-@attrs.frozen(kw_only=True)
-class Tool:
-    """A collector or postprocessor as it was used: name, version, options, and how it sampled."""
-
-    name: str
-    version: str = ""
-    params: Mapping[str, Any] = EMPTY
-    sampling: Mapping[str, Any] = EMPTY
-
-
-@attrs.frozen(kw_only=True)
-class Profile:
-    """What one collector measured for one job. Tables are `resources`, `runs`, `stacks`, `frames`, `functions`,
-    `snapshots`, `models`, and any other that a collector adds.
-
-    `origin` is the version it was collected for, kept while the profile is pending; `dirty` says that the tree
-    held uncommitted changes. `sources` are the ids of the profiles it was made from. `incomplete` says that runs are
-    missing, because the measurement is under way or was interrupted.
-    """
-
-    header: Header
-    created: int
-    collector: Tool
-    postprocessors: tuple[Tool, ...] = ()
-    machine: Mapping[str, Any] = EMPTY
-    config_id: str = ""
-    environment_id: str = ""
-    sources: tuple[str, ...] = ()
-    origin: str | None = None
-    dirty: bool = False
-    incomplete: bool = False
-    notes: tuple[str, ...] = ()
-    tables: Mapping[str, Table] = EMPTY
-
-    def table(self, name: str) -> Table | None:
-        return self.tables.get(name)
-
-    @property
-    def label(self) -> str:
-        return self.header.label
-
-    def replace_tables(self, **tables: Table) -> Profile:
-        """The same profile with other tables of these names."""
-        return attrs.evolve(self, tables={**self.tables, **tables})

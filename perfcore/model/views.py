@@ -11,7 +11,7 @@ import attrs
 if TYPE_CHECKING:
     from perfcore.model.changes import Change
     from perfcore.model.histories import MetricHistory
-    from perfcore.model.measurements import Profile
+    from perfcore.model.profiles import Profile
     from perfcore.model.versions import MinorVersion
 
 T = TypeVar("T")

@@ -12,6 +12,7 @@ import msgspec
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile
 from perfcore.profile import wire
+from perfcore.profile.seals import SEAL, seal
 from perfcore.profile.table import Column, ColumnSpec, Table
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ def encode(
     `sealed` ends with a checksum."""
     document = wire.WireProfile(
         format=PROFILE_FORMAT,
-        seal=wire.SEAL if sealed else "",
+        seal=SEAL if sealed else "",
         header=wire.of_header(profile.header),
         created=profile.created,
         collector_info=wire.of_tool(profile.collector),
@@ -116,7 +117,7 @@ def encode(
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     data = wire.to_json(document)
-    return wire.seal(data) if sealed else data, wire.piece_ids(document)
+    return seal(data) if sealed else data, wire.piece_ids(document)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:

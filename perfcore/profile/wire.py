@@ -1,14 +1,11 @@
-"""The JSON of a profile: its fields, the values of a column, and the checksum of a file.
+"""The JSON of a profile: its fields, and the values of a column.
 
-A column is a list that is written and read in parts, so that a long one is never as many Python objects. A pending
-profile, whose name does not vouch for its content, is sealed: `"seal":"sha1"` stands near the beginning and says that
-the last field is `"sha1"`, the SHA-1 of all bytes before it. So no change of a bit can hide it.
+A column is a list that is written and read in parts, so that a long one is never as many Python objects.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import math
 import re
 import struct
@@ -20,6 +17,7 @@ import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.model import PROFILE_FORMAT, Header, Tool
+from perfcore.profile import seals
 from perfcore.profile.columns import Role
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Value
 from perfcore.text import encodable
@@ -91,10 +89,6 @@ _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(WireProfile)
 _VERSION = msgspec.json.Decoder(Versioned)
 MAX_CELLS = 1 << 23  # of a table in one piece, or without columns: 65,536 rows of 128 columns, 64 MiB at 8 bytes
-SEAL = "sha1"
-_SEAL_END = re.compile(rb',"sha1":"([0-9a-f]{40})"\}\s*\Z')
-_SEAL_LENGTH = len(',"sha1":""}') + 40
-_SEAL_SPACE = 16  # white space that an editor may leave at the end
 _PART = 16_384  # values that are Python objects at a time, some 0.6 MB of numbers; larger parts are no quicker
 _COLUMN_DECODERS: Mapping[DType, msgspec.json.Decoder[list[Any]]] = {
     "i64": msgspec.json.Decoder(list[int | None]),
@@ -122,7 +116,7 @@ def parse(data: bytes, where: str) -> WireProfile:
     if wire.format > PROFILE_FORMAT:
         refuse_newer(data, PROFILE_FORMAT, where)
     if wire.seal or wire.sha1:
-        verify_seal(data, where)
+        seals.verify(data, where)
     return _checked(wire, where)
 
 
@@ -253,27 +247,6 @@ def _number(word: str, column: str, where: str) -> float:
         if math.isnan(value):
             return float(value)
     raise FormatError(f"{where}: column {column!r} is f64 and holds {word!r}")
-
-
-def seal(data: bytes) -> bytes:
-    """The JSON of an object that says it is sealed, with its checksum."""
-    body = memoryview(data)[:-1]
-    return b'%s,"sha1":"%s"}' % (body, _digest(body))
-
-
-def verify_seal(data: bytes, where: str) -> None:
-    """FormatError unless sealed JSON is as it was written."""
-    start = max(0, len(data) - _SEAL_LENGTH - _SEAL_SPACE)
-    match = _SEAL_END.search(data, start)
-    if match is None or _digest(memoryview(data)[: match.start()]) != match[1]:
-        raise FormatError(
-            f"{where} is damaged: its checksum does not fit",
-            hint="if it was changed on purpose, take the fields `seal` and `sha1` out of it",
-        )
-
-
-def _digest(data: memoryview) -> bytes:
-    return hashlib.sha1(data, usedforsecurity=False).hexdigest().encode()
 
 
 def refuse_newer(data: bytes, known: int, where: str) -> None:

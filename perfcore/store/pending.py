@@ -87,22 +87,33 @@ def _write(store: Store, profile: Profile, put: Callable[[bytes], Pending]) -> P
             store.encode_profile(profile, chains)
 
 
-def read(store: Store, name: str, get: codec.GetPiece | None = None) -> tuple[Pending, bytes]:
-    """One pending profile, whose tables `get` reads, and its bytes. KeyMissingError where it is gone."""
-    from perfcore.profile import codec
-
+def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline: bool = False) -> tuple[Pending, bytes]:
+    """One pending profile, whose tables `get` reads, and its bytes. KeyMissingError where it is gone. Of an `outline`
+    the tables are decoded when they are looked at, if it is sealed."""
     stored = store.storage.read(JOBS + name)
+
+    def decode() -> Profile:
+        from perfcore.profile import codec
+
+        return codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")
+
     try:
-        profile = codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")
+        profile = (_outline(stored.data, decode) if outline else None) or decode()
     except FormatError as error:
         time = _probable_time(name, stored.data)
         return Pending(name=name, tag=stored.tag, profile=None, damage=error.message, time=time), stored.data
     return Pending(name=name, tag=stored.tag, profile=profile), stored.data
 
 
-def walk(store: Store) -> list[Pending]:
+def _outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
+    from perfcore.profile import seals
+
+    return seals.outline(data, decode)
+
+
+def walk(store: Store, *, outline: bool = False) -> list[Pending]:
     """All pending profiles, oldest first: their places are the numbers of `N@p`."""
-    waiting = list(_each(store))
+    waiting = list(_each(store, outline))
     times = {pending.name: pending.created for pending in waiting}
     return sorted(waiting, key=lambda pending: (_position(pending, times), pending.name))
 
@@ -153,13 +164,13 @@ def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
     raise FormatError(f"a million pending profiles are called {base}")
 
 
-def _each(store: Store) -> Iterator[Pending]:
+def _each(store: Store, outline: bool) -> Iterator[Pending]:
     for listed in store.storage.list(JOBS):
         name = listed.key.removeprefix(JOBS)
         if not name.endswith(SUFFIX) or "/" in name:
             continue
         try:
-            yield read(store, name)[0] if listed.size <= MAX_BYTES else _too_large(name, listed)
+            yield read(store, name, outline=outline)[0] if listed.size <= MAX_BYTES else _too_large(name, listed)
         except KeyMissingError:
             continue
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
+from unittest.mock import Mock
 
 import attrs
 import pytest
 from perfcore_testing import profiles
 
 from perfcore.errors import FormatError
-from perfcore.profile import codec, wire
+from perfcore.model import Profile
+from perfcore.profile import codec, seals
 
 
 def _nowhere(id: str) -> bytes:
@@ -66,6 +69,48 @@ def test_what_is_registered_holds_no_seal() -> None:
 
 def test_a_profile_that_was_edited_says_how_to_keep_it() -> None:
     with pytest.raises(FormatError) as raised:
-        wire.verify_seal(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
+        seals.verify(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
     assert raised.value.hint is not None
     assert "`seal` and `sha1`" in raised.value.hint
+
+
+def _decoded(data: bytes) -> Profile:
+    return codec.decode(data, _nowhere, where="here")
+
+
+def test_an_outline_is_the_profile_and_decodes_no_table_before_it_is_looked_at() -> None:
+    small = profiles.timed()
+    misleading = {"a": 1, "tables": {"b": [1]}, "text": ',"tables":{'}
+    for collector in (small.collector, attrs.evolve(small.collector, params=misleading)):
+        profile = attrs.evolve(
+            small, collector=collector, dirty=True, notes=("a note",), machine={"cores": [{"id": 0}]}
+        )
+        data, _ = codec.encode(profile, _refused, sealed=True)
+        decode = Mock(wraps=lambda data=data: _decoded(data))
+        outline = seals.outline(data, decode)
+        if collector is not small.collector:
+            assert outline is None  # the fields end elsewhere than its words say: it is decoded in full
+            continue
+        assert outline is not None
+        assert attrs.evolve(outline, tables={}) == attrs.evolve(_decoded(data), tables={})
+        assert not decode.called
+        assert dict(outline.tables) == dict(_decoded(data).tables)
+        assert pickle.loads(pickle.dumps(outline)).tables == dict(_decoded(data).tables)
+        assert decode.call_count == 1
+
+
+def test_what_is_damaged_newer_or_not_sealed_has_no_outline() -> None:
+    data = sealed()
+    assert seals.outline(data, lambda: _decoded(data)) is not None
+    assert not any(seals.outline(damaged, lambda: _decoded(data)) for damaged in damages(data))
+    newer = json.loads(data) | {"format": 2}
+    del newer["sha1"]
+    for odd in (
+        newer,
+        {**newer, "format": 1, "header": 3},
+        {**newer, "format": 1, "created": {}, "collector_info": {"surplus": 3}},
+    ):
+        text = json.dumps(odd, separators=(",", ":")).encode()
+        assert seals.outline(seals.seal(text), lambda: _decoded(data)) is None
+    plain, _ = codec.encode(profiles.timed(), _refused)
+    assert seals.outline(plain, lambda: _decoded(plain)) is None
