@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 
@@ -104,6 +103,8 @@ class UntrustedError(PerfError):
 def nearest(name: str, known: Iterable[str], *, alike: float = 0.5) -> str | None:
     """The known name closest to a mistyped one, as a hint: `did you mean 'repeat'?`. Among many names one is always
     a little `alike` (0 to 1), and is more often wrong."""
+    import difflib
+
     # The ratio is twice the matching letters over all letters of both. 0.5 is below difflib's own 0.6: fewer mistyped
     # short names are missed, and more nonsense is proposed.
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)

@@ -2,6 +2,9 @@
 
 Files that are replaced whole or not at all. And files of a cache, which may be gone, old or damaged at any time: what
 they hold is believed only with its checksum.
+
+JSON in files whose name does not vouch for their content, such as pending profiles, is sealed: `"seal":"sha1"` near the
+beginning says that the last field is `"sha1"`, the SHA-1 of all bytes before it. So no change of a bit can hide it.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import contextlib
 import errno
 import hashlib
 import os
+import re
 import stat
 import sys
 from pathlib import Path
@@ -24,6 +28,10 @@ _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _PLAIN  # never through a link tha
 # What network and FUSE file systems answer that cannot wait for their disk.
 _CANNOT_SYNC = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 _CHECKSUM = 20  # bytes of a SHA-1
+SEAL = "sha1"
+_SEAL_END = rb',"sha1":"([0-9a-f]{40})"\}\s*\Z'
+_SEAL_LENGTH = len(',"sha1":""}') + 40
+_SEAL_SPACE = 16  # white space that an editor may leave at the end
 _LARGEST_CACHE = 1 << 28  # bytes: a larger file is none of ours
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -184,3 +192,27 @@ def _refuse_other_kinds(status: os.stat_result, shown: str) -> None:
 
 def _stamp(status: os.stat_result) -> tuple[int, ...]:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def seal(data: bytes) -> bytes:
+    """The JSON of an object that says it is sealed, with its checksum."""
+    body = memoryview(data)[:-1]
+    return b'%s,"sha1":"%s"}' % (body, _seal_digest(body))
+
+
+def verify_seal(data: bytes, where: str) -> None:
+    """FormatError unless sealed JSON is as it was written."""
+    if not seal_fits(data):
+        raise FormatError(
+            f"{where} is damaged: its checksum does not fit",
+            hint="if it was changed on purpose, take the fields `seal` and `sha1` out of it",
+        )
+
+
+def seal_fits(data: bytes) -> bool:
+    match = re.search(_SEAL_END, data[-_SEAL_LENGTH - _SEAL_SPACE :])
+    return match is not None and _seal_digest(memoryview(data)[: match.start() - len(match.string)]) == match[1]
+
+
+def _seal_digest(data: memoryview) -> bytes:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest().encode()

@@ -26,7 +26,6 @@ from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import COMMAND
-from perfcore.measure import run_series
 from perfcore.measure.calls import Command, MeasureCalls, command_job
 from perfcore.measure.collect_result import CollectResult, SavedProfile, Summary, summarize
 from perfcore.model import Entry, MinorVersion, Profile, Sample
@@ -176,9 +175,10 @@ class History(MeasureCalls):
 
         `command` and `collector` are patterns such as `./sort *`. The columns are position, version, date, subject,
         command, collector, environment, profile, run, and the metric. Profiles without the metric are left out;
-        NotFoundError where none is left.
+        NotFoundError where none is left. PluginError if perfcore-view-history is not installed.
         """
-        return run_series.read(self.repository, metric, command=command, collector=collector, head=self.version(head))
+        table: Table = self.command("history", runs_of=metric, command=command, collector=collector, head=head)
+        return table
 
     def history(self, subject: str | None = None, **options: Any) -> Any:
         """A metric, or the `metric` of a function, over the versions of a branch, with the changes that the configured

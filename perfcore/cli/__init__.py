@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -22,9 +23,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return finished(_tell_version)
     if is_process:
         _look_less_for_garbage()
+    from perfcore.cli import verbs
+
+    page = verbs.VERBS[arguments[0]].page if len(arguments) == 1 and arguments[0] in verbs.VERBS else ""
+    if page and "_PERF_COMPLETE" not in os.environ:
+        return _show(page)
     from perfcore.cli.app import run
 
     return run(arguments)
+
+
+def _show(page: str) -> int:
+    """Answer a verb without options as the parser of arguments would, whose import takes longer than the answer."""
+    from importlib import import_module
+
+    from perfcore.cli.console import new_console
+    from perfcore.cli.outcome import finished
+
+    def answer() -> int:
+        with new_console() as console:
+            import_module(f"perfcore.cli.{page}").show(console)
+        return 0
+
+    return finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
 
 
 def _look_less_for_garbage() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from perfcore.cli.console import console_of, named
-from perfcore.cli.options import invoke
+from perfcore.cli.console import console_of
+from perfcore.cli.options import invoke, named
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
 
@@ -100,9 +99,5 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     if os.environ.get("_PERF_COMPLETE"):  # set by Click's scripts for completion in shells
         app(args=list(arguments), prog_name="perf")
-    try:
-        code = invoke(typer.main.get_command(app), arguments, "perf")
-    except typer.Exit as exit:
-        code = exit.exit_code
-    sys.stdout.flush()  # a full disk is told now; at exit Python could only print it
+    code = invoke(typer.main.get_command(app), arguments, "perf")
     return code if isinstance(code, int) else 0

@@ -9,7 +9,7 @@ import attrs
 import typer
 from typer.core import TyperGroup
 
-from perfcore.cli.console import Console, named
+from perfcore.cli.console import Console
 from perfcore.cli.options import (
     Add,
     AsJson,
@@ -21,10 +21,10 @@ from perfcore.cli.options import (
     NoBuild,
     Since,
     Version,
+    named,
     variables,
     with_options,
 )
-from perfcore.cli.summary_table import measure
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
 from perfcore.measure import commands
@@ -129,6 +129,8 @@ def _collect(collector: str) -> Any:
         *,
         values: dict[str, Any],
     ) -> None:
+        from perfcore.cli.summary_table import measure  # not for the help
+
         console: Console = ctx.obj
         repository = console.repository
         schedule, options = split_options(values)

@@ -7,16 +7,13 @@ import functools
 import itertools
 import json
 import os
-import shutil
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-import typer
-
-from perfcore.cli.outcome import silence_output
+from perfcore.cli.outcome import ExitError, is_exit, silence_output
 from perfcore.cli.verbs import VERBS
 from perfcore.config.layers import Config
 from perfcore.errors import FormatError, NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
@@ -58,7 +55,7 @@ class Console:
             memory=lambda: self.places.installed,
         )
         terminal = sys.stdout.isatty()
-        self.width: int | None = shutil.get_terminal_size().columns if terminal else None
+        self.width: int | None = _columns() if terminal else None
         self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color  # https://no-color.org
         self._browse = False
         self._warned: set[str] = set()
@@ -228,13 +225,13 @@ class Console:
         """The command has ended: its file takes its name, or goes. One whose answer lacks something fails."""
         self._close_file(kind)
         if kind is None and "repository" in self.__dict__ and self.repository.left_out:
-            raise typer.Exit(FormatError.exit_code)
+            raise ExitError(FormatError.exit_code)
 
     def _close_file(self, kind: type[BaseException] | None) -> None:
         partial, self._partial = self._partial, None
         if partial is None or self.path is None or partial == self.path:
             return
-        if kind is None or issubclass(kind, typer.Exit):
+        if kind is None or is_exit(kind):
             partial.replace(self.path)  # not `write_atomically`: it was written bit by bit
             if self._browse:
                 self._open(self.path)
@@ -252,7 +249,7 @@ class Console:
         if not sys.stderr.isatty() or time.monotonic() - self._since < _PATIENCE:
             return
         position = f"{done + 1}/{total}" if total else f"{done + 1}"
-        line = clip(f"{position} {printable(text)}", shutil.get_terminal_size().columns - 1)
+        line = clip(f"{position} {printable(text)}", _columns() - 1)
         sys.stderr.write(f"\r\x1b[K{line}")  # ECMA-48: EL erases to the end of the line
         sys.stderr.flush()
         self._line = len(line)
@@ -282,29 +279,35 @@ def disabled_by_environment(environ: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(environ.get("PERF_DISABLED_PLUGINS", "").replace(",", " ").split())
 
 
+def new_console(*, directory: str | Path = ".", debug: bool = False, no_plugins: bool = False) -> Console:
+    """The console of a command line with these global options."""
+    directory = Path(directory)
+    if not directory.is_dir():
+        raise UsageError(f"{directory} is not a folder")
+    return Console(
+        directory=directory,
+        debug=debug or bool(os.environ.get("PERF_DEBUG")),
+        observers=not no_plugins,
+        disabled=disabled_by_environment(os.environ),
+    )
+
+
 def console_of(ctx: Any) -> Console:
     """The console of a command line. It is wanted before `options` is called, to look for the verb."""
     root = ctx.find_root()
     if root.obj is None:
-        directory = Path(root.params.get("directory") or ".")
-        if not directory.is_dir():
-            raise UsageError(f"{directory} is not a folder")
-        console = Console(
-            directory=directory,
-            debug=bool(root.params.get("debug") or os.environ.get("PERF_DEBUG")),
-            observers=not root.params.get("no_plugins"),
-            disabled=disabled_by_environment(os.environ),
+        options = ("directory", "debug", "no_plugins")
+        root.obj = root.with_resource(
+            new_console(**{name: root.params[name] for name in options if name in root.params})
         )
-        root.obj = root.with_resource(console)
     context: Console = root.obj
     return context
 
 
-def named(app: typer.Typer, name: str) -> Any:
-    """The command of a Typer app under a name."""
-    command = typer.main.get_command(app)
-    command.name = name
-    return command
+def _columns() -> int:
+    import shutil  # on terminals only
+
+    return shutil.get_terminal_size().columns
 
 
 def _files_called(name: str, root: Path) -> Iterator[Path]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from perfcore.cli.console import Console, console_of, named
+from perfcore.cli.console import Console, console_of
+from perfcore.cli.options import named
 from perfcore.cli.verbs import VERBS, Verb
 from perfcore.errors import PerfError, UsageError, nearest
 from perfcore.hookspecs import COMMAND

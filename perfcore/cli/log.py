@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from perfcore.analysis import note_keys
-from perfcore.cli import listing
+from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
+    from perfcore.cli.log_page import Unmarked
     from perfcore.cli.marks import Marks
-    from perfcore.model import Change, Entry, MinorVersion
+    from perfcore.model import Entry, MinorVersion
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 SCHEMA = 1
@@ -52,7 +52,7 @@ def log(
         return
     start = console.repository.version(head)
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
-    marks = _marks(console)
+    marks = log_page.marks_of(console)
     if measured or changes:
         rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
     if last is not None:
@@ -60,7 +60,7 @@ def log(
     if count_only:
         _print_count(console, rows, as_json)
         return
-    form = _as_json_line if as_json else functools.partial(_short if short else _long, console)
+    form = _as_json_line if as_json else functools.partial(_short if short else log_page.long_form, console)
     first = next(rows, None)
     if first is None and changes:
         console.say("no check has found a change here; `perf check all` looks for them")
@@ -68,55 +68,10 @@ def log(
         console.write_all(form(marks, version, entries) for version, entries in itertools.chain((first,), rows))
 
 
-class _Unmarked:
-    """No check has left anything, and what would read it need not be imported."""
-
-    def lines(self, version: str) -> list[str]:
-        return []
-
-    def headlines(self, version: str) -> tuple[Change, ...]:
-        return ()
-
-    def short(self, version: str) -> str:
-        return ""
-
-    def as_json(self, version: str) -> list[dict[str, Any]]:
-        return []
-
-
-def _marks(console: Console) -> Marks | _Unmarked:
-    if not note_keys.have_results(console.repository.store):
-        return _Unmarked()
-    from perfcore.cli.marks import Marks
-
-    return Marks(console)
-
-
-def _short(console: Console, marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _short(console: Console, marks: Marks | Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     mark = marks.short(version.id) if entries else ""
     subject = printable(version.subject) + (f"  {mark}" if mark else "")
     return f"{console.paint(version.short, 'yellow')} {_kinds(entries):>12}  {subject}\n"
-
-
-def _long(console: Console, marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
-    title = console.paint(f"version {version.id}", "yellow")
-    date = listing.moment(version.date * 1_000_000_000)
-    author = _author(version.author, version.email)
-    return f"{title}\n{author}Date:   {date}\n\n    {printable(version.subject)}\n\n{_rows(marks, version.id, entries)}"
-
-
-def _rows(marks: Marks | _Unmarked, version: str, entries: tuple[Entry, ...]) -> str:
-    if not entries:
-        return ""
-    rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-    return "\n".join([*align(rows), *marks.lines(version), "", ""])
-
-
-@functools.lru_cache  # many versions are of few authors
-def _author(name: str, email: str) -> str:
-    address = f"<{printable(email)}>" if email else ""
-    author = " ".join(filter(None, (printable(name), address)))
-    return f"Author: {author}\n" if author else ""
 
 
 def _print_count(console: Console, rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]], as_json: bool) -> None:
@@ -172,7 +127,7 @@ def _counted(kinds: tuple[str, ...]) -> str:
     return " ".join(f"{count} {printable(kind)}" for kind, count in sorted(Counter(kinds).items())) or "-"
 
 
-def _as_json_line(marks: Marks | _Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
+def _as_json_line(marks: Marks | Unmarked, version: MinorVersion, entries: tuple[Entry, ...]) -> str:
     import json
 
     row: dict[str, Any] = {

@@ -138,6 +138,13 @@ def run_plugin_command(
     return invoke(typer.main.get_command(inner), words, prog)
 
 
+def named(app: typer.Typer, name: str) -> Any:
+    """The command of a Typer app under a name."""
+    command = typer.main.get_command(app)
+    command.name = name
+    return command
+
+
 def invoke(command: Any, words: Sequence[str], prog: str) -> Any:
     """Parse and call a command. Unlike calling its app, this leaves interrupts and closed pipes to the caller."""
     with command.make_context(prog, list(words)) as context:

@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 import contextlib
-import difflib
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from perfcore.errors import OutputClosedError, PerfError, UsageError
 from perfcore.text import printable, printable_lines
 
+if TYPE_CHECKING:
+    import typer
+
 INTERNAL = 70  # EX_SOFTWARE of sysexits.h
 SIGNALLED = 128  # to which shells add the number of the signal
 _NUMBERS = {"a valid int range": "a whole number", "a valid float range": "a number"}
+
+
+class ExitError(Exception):
+    """The command has ended with an exit code, and nothing more is to be said."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+def is_exit(kind: type[BaseException]) -> bool:
+    """Whether an exception is how commands end with an exit code of their own."""
+    typer = sys.modules.get("typer")  # which nobody can have raised who has not imported it
+    return issubclass(kind, ExitError) or (typer is not None and issubclass(kind, typer.Exit))
 
 
 def finished(command: Callable[[], int], *, debug: bool = False) -> int:
@@ -30,13 +44,13 @@ def finished(command: Callable[[], int], *, debug: bool = False) -> int:
             stream.reconfigure(errors="backslashreplace")  # for names that the locale cannot write
     try:
         with _terminations():
-            return command()
+            code = _code(command)
+            sys.stdout.flush()  # a full disk is told now; at exit Python could only print it
+            return code
     except OutputClosedError as error:
         return error.exit_code
     except PerfError as error:
         return _tell(error, debug, error)
-    except typer.TyperException as error:
-        return _tell_usage(error)
     except BrokenPipeError:  # when what is left is written
         silence_output()
         return OutputClosedError.exit_code
@@ -44,12 +58,25 @@ def finished(command: Callable[[], int], *, debug: bool = False) -> int:
         if error.filename is None:  # it may be what is left to be written
             silence_output()
         return _tell(PerfError(f"{error.filename or 'input or output'}: {error.strerror or error}"), debug, error)
-    except (KeyboardInterrupt, typer.Abort) as error:
+    except KeyboardInterrupt as error:
         return _tell_signal(error)
     except (Exception, SystemExit) as error:
+        if (typer := sys.modules.get("typer")) and isinstance(error, typer.TyperException):
+            return _tell_usage(error)
+        if typer and isinstance(error, typer.Abort):
+            return _tell_signal(error)
         if isinstance(error, SystemExit) and not error.code:  # shell completion ends like this
             return 0
         return _tell_internal(error, debug)
+
+
+def _code(command: Callable[[], int]) -> int:
+    try:
+        return command()
+    except Exception as error:
+        if not is_exit(type(error)):
+            raise
+        return int(error.code if isinstance(error, ExitError) else error.exit_code)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager
@@ -133,6 +160,8 @@ def _as_ours(message: str) -> str:
 def _nearest_option(option: str, parameters: Sequence[Any]) -> str | None:
     flags = [flag for parameter in parameters for flag in (*parameter.opts, *parameter.secondary_opts)]
     names = [flag.removeprefix("--") for flag in flags if flag.startswith("--")]  # an argument has a name, too
+    import difflib
+
     close = difflib.get_close_matches(option.lstrip("-"), names, n=1, cutoff=0.6)
     return f"did you mean '--{close[0]}'?" if close else None
 

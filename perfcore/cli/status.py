@@ -2,129 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import TYPE_CHECKING, Annotated, Any
-
 import typer
 
-from perfcore.analysis import note_keys
-from perfcore.cli import listing
+from perfcore.cli import status_page
 from perfcore.cli.console import Console
-from perfcore.errors import FormatError, VersionError
-from perfcore.repository.repository import Repository
-from perfcore.store import notes
-from perfcore.text import align, plural, printable
-
-if TYPE_CHECKING:
-    from perfcore.cli.marks import Marks
+from perfcore.cli.options import AsJson
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
-SCHEMA = 1
 
 
 @app.command()
-def status(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def status(ctx: typer.Context, as_json: AsJson = False) -> None:
     """Show the current version, its profiles, and the pending ones."""
     console: Console = ctx.obj
-    repository = console.repository
     if as_json:
-        console.json(_as_json(console))
+        console.json(status_page.as_json(console))
     else:
-        _print(console, repository)
-
-
-def _print(console: Console, repository: Repository) -> None:
-    head = _head(repository)
-    major = repository.vcs.get_head_major_version()
-    branch = f"on {printable(major.name)}" if major.name else "detached"
-    if head is None:
-        console.line(f"{branch}, no version yet")
-    else:
-        info = repository.vcs.get_minor_version_info(head)
-        console.line(f"{branch} at {console.paint(info.short, 'yellow')} {printable(info.subject)}")
-    entries = repository.readable_entries(head) if head else ()
-    console.line()
-    if entries:
-        console.line(f"{plural(len(entries), 'profile')} of this version:")
-        rows = [(f"  {i}@i", *listing.entry_cells(entry)) for i, entry in enumerate(entries)]
-        console.write("".join(f"{line}\n" for line in align(rows)))
-    else:
-        console.line("no profiles of this version (measure: perf collect time -- COMMAND)")
-    if head and entries:
-        _print_checks(console, head)
-        _print_gates(console, {entry.config_id for entry in entries})
-    pending = repository.pending()
-    if pending:
-        console.line()
-        console.line(f"{plural(len(pending), 'pending profile')} (register: perf add 0@p; drop: perf rm 0@p):")
-        rows = [(f"  {i}@p", *listing.pending_cells(waiting, head)) for i, waiting in enumerate(pending)]
-        console.write("".join(f"{line}\n" for line in align(rows)))
-        if any(waiting.profile and waiting.profile.incomplete for waiting in pending):
-            console.line("incomplete: the command that measured it adds the missing runs with --continue")
-
-
-def _print_checks(console: Console, head: str) -> None:
-    """What checks found for the version, where there was one."""
-    marks = _marks(console, head)
-    results = marks.results(head) if marks is not None else ()
-    if marks is None or not results:
-        return
-    console.line()
-    from perfcore.analysis import last_checked
-
-    # A check that says only what is known leaves no note, but a time in the cache, which may be gone.
-    when = listing.moment(max(last_checked.checked(console.repository, head), *(result.time for result in results)))
-    lines = marks.lines(head)
-    primary = [change for result in results for change in result.changes if change.primary]
-    doubt = any(change.kind == "cannot tell" for change in primary)
-    summary = ":" if lines else ", inconclusive" if doubt else ", and no change found"
-    console.line(f"checked {when}{summary}")
-    for line in lines:
-        console.line(line)
-
-
-def _marks(console: Console, head: str) -> Marks | None:
-    """What checks found, where they left anything."""
-    # Most have never run, and what reads their results need not be imported.
-    repository = console.repository
-    if not note_keys.have_results(repository.store, (note_keys.bucket(repository.vcs_name, head),)):
-        return None
-    from perfcore.cli.marks import Marks
-
-    return Marks(console)
-
-
-def _print_gates(console: Console, config_ids: Container[str]) -> None:
-    """What the checks can see of these commands, where `perf check --calibrate` has tried them."""
-    if not notes.exist(console.repository.store, note_keys.CALIBRATION):
-        return
-    from perfcore.analysis import judges
-
-    try:
-        for line in judges.calibrated(console.repository, config_ids):
-            console.line(line)
-    except FormatError as error:
-        console.repository.leave_out(error)
-
-
-def _as_json(console: Console) -> dict[str, Any]:
-    repository = console.repository
-    head = _head(repository)
-    major = repository.vcs.get_head_major_version()
-    return {
-        "schema": SCHEMA,
-        "root": str(repository.root),
-        "vcs": repository.vcs_name,
-        "major": major.name or None,
-        "version": head,
-        "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.readable_entries(head) if head else ())],
-        "changes": marks.as_json(head) if head and (marks := _marks(console, head)) else [],
-        "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
-    }
-
-
-def _head(repository: Repository) -> str | None:
-    try:
-        return repository.version()
-    except VersionError:
-        return None
+        status_page.show(console)

@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 
 class Verb(NamedTuple):
-    """A verb: `module` is below `perfcore.cli`, `chapter` its heading in the help, `after` the verb before it."""
+    """A verb: `module` is below `perfcore.cli`, `chapter` its heading in the help, `after` the verb before it. `page`
+    is the module that shows the answer to the verb alone, without options."""
 
     module: str
     chapter: str
     help: str
     after: str = ""
+    page: str = ""
 
 
 VERBS: Mapping[str, Verb] = {
@@ -21,10 +23,9 @@ VERBS: Mapping[str, Verb] = {
     "add": Verb("add", "Store", "Register profiles with their versions."),
     "rm": Verb("rm", "Store", "Remove registered or pending profiles."),
     "tag": Verb("tag", "Store", "Give profiles a name."),
-    "status": Verb("status", "Inspect", "Show the profiles of this version, and the pending ones."),
-    "log": Verb("log", "Inspect", "List versions and their profiles."),
+    "status": Verb("status", "Inspect", "Show the profiles of this version, and the pending ones.", page="status_page"),
+    "log": Verb("log", "Inspect", "List versions and their profiles.", page="log_page"),
     "config": Verb("config", "Maintain", "Read, change and trust the configuration."),
-    "plugins": Verb("plugins", "Maintain", "List the installed plugins and verify that they work."),
     "gc": Verb("gc", "Maintain", "Remove objects that nothing refers to."),
     "fsck": Verb("fsck", "Maintain", "Verify everything that is stored."),
 }

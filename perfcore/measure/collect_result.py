@@ -3,7 +3,6 @@ metric), and the failures."""
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -183,6 +182,8 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
     values = per_run(table, column)
     if not values:
         return
+    import statistics  # with fractions and decimals, for those who look
+
     median = statistics.median(values)
     lower, upper = _quartiles(values)
     reach = _FENCE * (upper - lower)
@@ -202,5 +203,7 @@ def _of_column(table: Table, column: Column) -> Iterator[Summary]:
 def _quartiles(values: Sequence[float]) -> tuple[float, float]:
     if len(values) < 2:
         return values[0], values[0]
+    import statistics
+
     lower, _, upper = statistics.quantiles(values, n=4, method="inclusive")  # type 7 of Hyndman and Fan (1996)
     return lower, upper

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str] = {
     "export": "perfcore-command-exchange",
     "history": "perfcore-view-history",
     "import": "perfcore-command-exchange",
+    "plugins": "perfcore-command-plugins",
     "plugins.check": "perfcore-testing",
     "plugins.new": "perfcore-testing",
     "postprocess": "perfcore-command-derive",

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import attrs
 import msgspec
 
+from perfcore import files
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.model import PROFILE_FORMAT, Header, Profile
 from perfcore.profile import wire
-from perfcore.profile.seals import SEAL, seal
 from perfcore.profile.table import Column, ColumnSpec, Table
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ def encode(
     `sealed` ends with a checksum."""
     document = wire.WireProfile(
         format=PROFILE_FORMAT,
-        seal=SEAL if sealed else "",
+        seal=files.SEAL if sealed else "",
         header=wire.of_header(profile.header),
         created=profile.created,
         collector_info=wire.of_tool(profile.collector),
@@ -117,7 +117,7 @@ def encode(
         tables=_encode_tables(profile.tables, put, inline, earlier),
     )
     data = wire.to_json(document)
-    return seal(data) if sealed else data, wire.piece_ids(document)
+    return files.seal(data) if sealed else data, wire.piece_ids(document)
 
 
 def decode(data: bytes, get: GetPiece, *, where: str) -> Profile:

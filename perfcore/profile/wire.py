@@ -15,9 +15,9 @@ from typing import Any, Literal
 
 import msgspec
 
+from perfcore import files
 from perfcore.errors import FormatError
 from perfcore.model import PROFILE_FORMAT, Header, Tool
-from perfcore.profile import seals
 from perfcore.profile.columns import Role
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, DType, Value
 from perfcore.text import encodable
@@ -116,7 +116,7 @@ def parse(data: bytes, where: str) -> WireProfile:
     if wire.format > PROFILE_FORMAT:
         refuse_newer(data, PROFILE_FORMAT, where)
     if wire.seal or wire.sha1:
-        seals.verify(data, where)
+        files.verify_seal(data, where)
     return _checked(wire, where)
 
 

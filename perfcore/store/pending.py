@@ -106,9 +106,9 @@ def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline:
 
 
 def _outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
-    from perfcore.profile import seals
+    from perfcore.profile.outline import outline
 
-    return seals.outline(data, decode)
+    return outline(data, decode)
 
 
 def walk(store: Store, *, outline: bool = False) -> list[Pending]:

@@ -38,7 +38,7 @@ STATUS = {
     "perfcore": "analysis cli config environment errors files hookspecs locks model plugins repository settings "
     "store text",
     "perfcore.analysis": "note_keys",
-    "perfcore.cli": "app console listing options outcome status verbs",
+    "perfcore.cli": "console listing outcome status_page verbs",
     "perfcore.config": "documents layers settings trust",
     "perfcore.model": "versions",
     "perfcore.plugins": "drivers installed registry",
@@ -109,12 +109,12 @@ def test_status_imports_only_what_it_shows(project: Project) -> None:
     loaded = _modules(_measured(project), "status")
     wanted = {f"{package}.{name}" for package, names in STATUS.items() for name in names.split()}
     assert {name for name in loaded if name.startswith("perfcore.")} == wanted
-    assert not loaded & {"msgspec", "pluggy", "decimal", "perfcore_vcs_git.changes", "perfcore_vcs_git.state"}
+    assert not loaded & {"msgspec", "pluggy", "decimal", "typer", "perfcore_vcs_git.changes", "perfcore_vcs_git.state"}
 
 
 def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:
     loaded = _modules(_measured(project), "log")
-    assert not loaded & {"pluggy", "perfcore.model.changes", "perfcore.model.measurements"}
+    assert not loaded & {"pluggy", "typer", "perfcore.model.changes", "perfcore.model.measurements"}
     assert not [name for name in loaded if name.startswith("perfcore.profile")]
     assert {name for name in loaded if name.startswith("perfcore.analysis.")} == {"perfcore.analysis.note_keys"}
 

@@ -11,9 +11,11 @@ import attrs
 import pytest
 from perfcore_testing import profiles
 
+from perfcore import files
 from perfcore.errors import FormatError
 from perfcore.model import Profile
-from perfcore.profile import codec, seals
+from perfcore.profile import codec
+from perfcore.profile.outline import outline
 
 
 def _nowhere(id: str) -> bytes:
@@ -69,7 +71,7 @@ def test_what_is_registered_holds_no_seal() -> None:
 
 def test_a_profile_that_was_edited_says_how_to_keep_it() -> None:
     with pytest.raises(FormatError) as raised:
-        seals.verify(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
+        files.verify_seal(sealed().replace(b'"sort"', b'"tros"').replace(b"c0c0", b"c0c1"), "here")
     assert raised.value.hint is not None
     assert "`seal` and `sha1`" in raised.value.hint
 
@@ -87,22 +89,22 @@ def test_an_outline_is_the_profile_and_decodes_no_table_before_it_is_looked_at()
         )
         data, _ = codec.encode(profile, _refused, sealed=True)
         decode = Mock(wraps=lambda data=data: _decoded(data))
-        outline = seals.outline(data, decode)
+        listed = outline(data, decode)
         if collector is not small.collector:
-            assert outline is None  # the fields end elsewhere than its words say: it is decoded in full
+            assert listed is None  # the fields end elsewhere than its words say: it is decoded in full
             continue
-        assert outline is not None
-        assert attrs.evolve(outline, tables={}) == attrs.evolve(_decoded(data), tables={})
+        assert listed is not None
+        assert attrs.evolve(listed, tables={}) == attrs.evolve(_decoded(data), tables={})
         assert not decode.called
-        assert dict(outline.tables) == dict(_decoded(data).tables)
-        assert pickle.loads(pickle.dumps(outline)).tables == dict(_decoded(data).tables)
+        assert dict(listed.tables) == dict(_decoded(data).tables)
+        assert pickle.loads(pickle.dumps(listed)).tables == dict(_decoded(data).tables)
         assert decode.call_count == 1
 
 
 def test_what_is_damaged_newer_or_not_sealed_has_no_outline() -> None:
     data = sealed()
-    assert seals.outline(data, lambda: _decoded(data)) is not None
-    assert not any(seals.outline(damaged, lambda: _decoded(data)) for damaged in damages(data))
+    assert outline(data, lambda: _decoded(data)) is not None
+    assert not any(outline(damaged, lambda: _decoded(data)) for damaged in damages(data))
     newer = json.loads(data) | {"format": 2}
     del newer["sha1"]
     for odd in (
@@ -111,6 +113,6 @@ def test_what_is_damaged_newer_or_not_sealed_has_no_outline() -> None:
         {**newer, "format": 1, "created": {}, "collector_info": {"surplus": 3}},
     ):
         text = json.dumps(odd, separators=(",", ":")).encode()
-        assert seals.outline(seals.seal(text), lambda: _decoded(data)) is None
+        assert outline(files.seal(text), lambda: _decoded(data)) is None
     plain, _ = codec.encode(profiles.timed(), _refused)
-    assert seals.outline(plain, lambda: _decoded(plain)) is None
+    assert outline(plain, lambda: _decoded(plain)) is None

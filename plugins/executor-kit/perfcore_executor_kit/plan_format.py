@@ -14,10 +14,10 @@ from typing import IO, Any, TypeVar
 import attrs
 import msgspec
 
-from perfcore import errors
+from perfcore import errors, files
 from perfcore.errors import FormatError, PerfError
 from perfcore.model import Attempt, Job, Measured, Plan
-from perfcore.profile import codec, seals
+from perfcore.profile import codec
 
 FORMAT = 1
 MAX_LINE = 1 << 30  # bytes: a plan with bundles of many trees is large, but a broken stream must not fill the memory
@@ -153,13 +153,13 @@ def _from_builtin(kind: type, value: Any) -> Any:
 
 
 def _line(kind: str, fields: Mapping[str, Any]) -> bytes:
-    record = {"format": FORMAT, "seal": seals.SEAL, "kind": kind, **fields}
+    record = {"format": FORMAT, "seal": files.SEAL, "kind": kind, **fields}
     try:
         # Without `allow_nan`: NaN and Infinity are no JSON (RFC 8259), and other languages refuse them.
         text = json.dumps(record, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     except _UNREADABLE as error:
         raise FormatError(f"the {kind} holds something that JSON cannot: {error}") from error
-    return seals.seal(text.encode("ascii")) + b"\n"
+    return files.seal(text.encode("ascii")) + b"\n"
 
 
 def _kind(line: bytes, where: str) -> str:
@@ -187,7 +187,7 @@ def _fields(line: bytes, kind: str, where: str) -> dict[str, Any]:
     if version != FORMAT or record.get("kind") != kind:
         raise FormatError(f"{where} is no {kind}")
     # After the format, so that a newer worker is called newer and not damaged.
-    seals.verify(line, where)
+    files.verify_seal(line, where)
     return record
 
 

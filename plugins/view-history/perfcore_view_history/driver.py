@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     import typer
 
     from perfcore.library import History
+    from perfcore.profile.table import Table
     from perfcore_view_history.result import HistoryResult
 
 
@@ -24,8 +25,13 @@ class HistoryCommand:
 
         return new_app()
 
-    def call(self, history: History, arguments: Mapping[str, Any]) -> HistoryResult:
-        """The result of `History.history(...)`. The arguments are the fields of `HistoryQuery`, and a `listener`."""
+    def call(self, history: History, arguments: Mapping[str, Any]) -> HistoryResult | Table:
+        """The result of `History.history(...)`. The arguments are the fields of `HistoryQuery`, and a `listener`; with
+        `runs_of`, a metric, the table of `History.series(...)`."""
+        if "runs_of" in arguments:
+            from perfcore_view_history.run_table import run_table
+
+            return run_table(history.repository, **arguments)
         from perfcore_view_history.query import HistoryQuery
         from perfcore_view_history.query import history as engine
 

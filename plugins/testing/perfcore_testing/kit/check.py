@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_plugins.command import called, state_of
 
-from perfcore.cli.plugins import called, state_of
 from perfcore.errors import AmbiguousError, NotFoundError, PluginError, UsageError
 from perfcore.hookspecs import KINDS, CommandContext
 from perfcore.plugins.description import Described

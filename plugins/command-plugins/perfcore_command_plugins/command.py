@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
-from perfcore.cli.options import help_of
+from perfcore.cli.options import AsJson, help_of
 from perfcore.config.settings import options_of
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.hookspecs import API
@@ -17,22 +17,27 @@ from perfcore.plugins.description import Described
 from perfcore.plugins.installed import GROUPS, unknown_groups
 from perfcore.text import align, printable
 
-app = typer.Typer(
-    cls=ExtensibleGroup,
-    no_args_is_help=True,
-    help="List the installed plugins and verify that they work.",
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 SCHEMA = 1
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-@app.command("list")
+def new_app() -> typer.Typer:
+    """A new Typer app with the commands, beside which other plugins add theirs."""
+    app = typer.Typer(
+        cls=ExtensibleGroup,
+        no_args_is_help=True,
+        help="List the installed plugins and verify that they work.",
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.command("list")(list_)
+    app.command("show")(show)
+    return app
+
+
 def list_(
     ctx: typer.Context,
-    kind: Annotated[Optional[str], typer.Argument(metavar="[KIND]", help="Only this kind.", show_default=False)] = None,
+    kind: Annotated[str | None, typer.Argument(metavar="[KIND]", help="Only this kind.", show_default=False)] = None,
     times: Annotated[
         bool, typer.Option("--times", help="How long each import took; shared modules count for the first.")
     ] = False,
@@ -57,7 +62,6 @@ def list_(
         console.say("no plugin is installed")
 
 
-@app.command("show")
 def show(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="A name, or kind:name.")],

@@ -26,11 +26,11 @@ _SERIES = (
 )
 
 
-def read(repository: Repository, metric: str, *, command: str, collector: str, head: str) -> Table:
+def run_table(repository: Repository, *, runs_of: str, command: str, collector: str, head: str | None) -> Table:
     """The table, oldest version first. `command` and `collector` are patterns as of a shell. NotFoundError where no
     profile has the metric."""
-    series: Table | None = None
-    for position, (version, entries) in enumerate(reversed(list(repository.walk(head)))):
+    metric, series = runs_of, None
+    for position, (version, entries) in enumerate(reversed(list(repository.walk(repository.version(head))))):
         for entry in entries:
             if fnmatch.fnmatchcase(entry.label, command) and fnmatch.fnmatchcase(entry.collector, collector):
                 rows = _rows(repository, metric, position, version, entry)

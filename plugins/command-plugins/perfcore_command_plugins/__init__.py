@@ -1,0 +1,1 @@
+"""`perf plugins`: what is installed, and whether it works."""
