@@ -16,6 +16,7 @@ from perfcore.cli.console import console_of
 from perfcore.cli.options import invoke, named
 from perfcore.cli.outcome import finished
 from perfcore.cli.verbs import VERBS
+from perfcore.errors import UsageError
 
 
 class Verbs(TyperGroup):
@@ -34,6 +35,15 @@ class Verbs(TyperGroup):
         if name in console.configured_verbs():
             return plugin_command(console, name)
         raise unknown_command(ctx, name, self.list_commands(ctx))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        word = args[0]
+        if word not in VERBS and not ctx.resilient_parsing and word not in console_of(ctx).configured_verbs():
+            from perfcore.cli.kernel_tool import hand_over
+
+            if reason := hand_over(args):
+                raise UsageError(f"perf has no command '{word}'", hint=reason)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         console = console_of(ctx)

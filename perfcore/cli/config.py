@@ -12,6 +12,7 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
+from perfcore.cli.options import AsJson
 from perfcore.config import documents
 from perfcore.config import layers as configuration
 from perfcore.config.layers import LOCAL_FILE, PROJECT_FILE
@@ -20,7 +21,6 @@ from perfcore.errors import NotFoundError, PerfError, PluginError, UsageError, n
 from perfcore.measure.schedule import SCHEDULE_KEYS
 from perfcore.plugins import local
 from perfcore.plugins.drivers import settings_of
-from perfcore.repository.repository import load_config
 from perfcore.text import printable, printable_lines
 
 app = typer.Typer(
@@ -34,7 +34,6 @@ app = typer.Typer(
 
 User = Annotated[bool, typer.Option("--user", help="The user's file.")]
 Project = Annotated[bool, typer.Option("--project", help=f"The project's versioned file, {PROJECT_FILE}.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("get", short_help="Print the value of a key, or of all that are set.")
@@ -45,7 +44,7 @@ def get(
 ) -> None:
     """Print the value of a key, or of all that are set, with the layer each comes from."""
     console: Console = ctx.obj
-    config = _config(console)
+    config = console.config
     if key is None:
         rows = list(config.flat())
         if as_json:
@@ -204,13 +203,6 @@ def _trust(console: Console, path: Path, before: bytes, after: bytes) -> None:
         trust.add(configuration.digest(after))
     elif before != after:
         console.say(f"{path} says more that you have not trusted yet: `perf config trust` shows it")
-
-
-def _config(console: Console) -> Any:
-    try:
-        return console.repository.config
-    except NotFoundError:
-        return load_config(None, console.places)
 
 
 def _path(console: Console, user: bool, project: bool) -> Path:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore_command_derive.aggregation import aggregate_profiles
 
 DEFAULT = "sum"

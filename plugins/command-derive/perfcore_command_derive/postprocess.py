@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.store.lookup import sources
 from perfcore_command_derive.derivation import derive

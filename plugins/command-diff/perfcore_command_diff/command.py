@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import attrs
 import typer
+from perfcore_command_kit.options import Force, Output
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import UsageError
 from perfcore.model import ViewData
 from perfcore.store.lookup import Ref, sources
@@ -25,8 +25,6 @@ _WIDEST = 60  # columns of a function or file: longer ones push the numbers out 
 View = Annotated[
     str | None, typer.Option("--view", metavar="VIEW", help="Show the difference in a view, such as flamegraph.")
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 Save = Annotated[bool, typer.Option("--save", help="Keep the difference as a pending profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Head = Annotated[int, typer.Option("--head", "-n", metavar="N", min=0, help="Print N rows; 0 prints all.")]

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command
 from perfcore.errors import UsageError
 from perfcore_command_exchange import library
 

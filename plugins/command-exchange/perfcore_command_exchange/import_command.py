@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command
 
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.text import plural, printable
 from perfcore_command_exchange.importing import import_profiles

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.options import Browse, Force, Output
+from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
 
 from perfcore.analysis.stored_results import Results
 from perfcore.cli.console import Console
-from perfcore.cli.options import HANDS_ON, run_plugin_command, split_plugin
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
@@ -21,10 +22,6 @@ from perfcore.store.pending import content_name
 from perfcore_command_show import metric_history, views
 
 DEFAULT = "table"
-
-Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")]
-Browse = Annotated[bool, typer.Option("--open", help="Open the file in a browser; without -o a temporary page.")]
-Force = Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")]
 
 
 def new_app() -> typer.Typer:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 from typing import Annotated
 
 import typer
+from perfcore_command_kit.options import Benchmarks, Force, Output
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
@@ -45,12 +45,7 @@ def history(
     command: Annotated[
         str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands that match, such as 'parse *'.")
     ] = "*",
-    benchmarks: Annotated[
-        str | None,
-        typer.Option(
-            "-k", metavar="PATTERN", help="Only benchmarks whose name holds PATTERN, or fits it with * and ?."
-        ),
-    ] = None,
+    benchmarks: Benchmarks = None,
     metric: Annotated[
         str | None, typer.Option("--metric", metavar="NAME", help="The metric of a function.", show_default=False)
     ] = None,
@@ -63,8 +58,8 @@ def history(
     view: Annotated[
         str, typer.Option("--view", metavar="VIEW", help="Show the series in a view.", show_default=True)
     ] = DEFAULT,
-    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write to a file.")] = None,
-    force: Annotated[bool, typer.Option("--force", "-f", help="Replace the file.")] = False,
+    output: Output = None,
+    force: Force = False,
 ) -> None:
     """Draw a metric, or the total of a function with its callees, over the measured versions of a branch.
 
