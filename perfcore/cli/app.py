@@ -109,5 +109,7 @@ def run(arguments: Sequence[str]) -> int:
 def _run(arguments: Sequence[str]) -> int:
     if os.environ.get("_PERF_COMPLETE"):  # set by Click's scripts for completion in shells
         app(args=list(arguments), prog_name="perf")
+    if arguments[:1] == ["help"]:  # as git has it
+        arguments = [*arguments[1:], "--help"]
     code = invoke(typer.main.get_command(app), arguments, "perf")
     return code if isinstance(code, int) else 0

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
+from typer.core import TyperCommand
 
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
@@ -23,11 +25,16 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 SCHEMA = 1
 
 
-@app.command()
+class _Log(TyperCommand):
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, [re.sub(r"^-([0-9]+)$", r"-n\1", word) for word in args])  # `-5` as in git
+
+
+@app.command(cls=_Log)
 def log(
     ctx: typer.Context,
     head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
-    short: Annotated[bool, typer.Option("--short", "-s", help="Print one line for each version.")] = False,
+    short: Annotated[bool, typer.Option("--short", "-s", "--oneline", help="Print one line for each version.")] = False,
     count_only: Annotated[
         bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,

@@ -21,11 +21,16 @@ COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `me
 Version = Annotated[
     Optional[list[str]],
     typer.Option(
-        "--version", "-v", metavar="REV", help="Measure this version, in a tree of its own; several are interleaved."
+        "--version",
+        "-v",
+        metavar="REV",
+        help="Measure this version, or the range A..B, each in a tree of its own; several are interleaved.",
     ),
 ]
 Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
+Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Measure the N newest of these.")]
+EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Measure each Nth of these, and the newest.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
 Continue = Annotated[
     bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")

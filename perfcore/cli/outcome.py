@@ -22,11 +22,7 @@ _NUMBERS = {"a valid int range": "a whole number", "a valid float range": "a num
 
 
 class ExitError(Exception):
-    """The command has ended with an exit code, and nothing more is to be said."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
+    """The command has ended with an exit code, the one argument, and nothing more is to be said."""
 
 
 def is_exit(kind: type[BaseException]) -> bool:
@@ -76,7 +72,7 @@ def _code(command: Callable[[], int]) -> int:
     except Exception as error:
         if not is_exit(type(error)):
             raise
-        return int(error.code if isinstance(error, ExitError) else error.exit_code)  # type: ignore[attr-defined]
+        return int(error.args[0] if isinstance(error, ExitError) else error.exit_code)  # type: ignore[attr-defined]
 
 
 @contextlib.contextmanager

@@ -33,6 +33,8 @@ class MeasureCalls:
         version: str | Sequence[str] | None = None,
         since: str | None = None,
         every: bool = False,
+        last: int | None = None,
+        step: int = 1,
         missing: bool = False,
         register: bool = False,
         build: bool = True,
@@ -49,8 +51,9 @@ class MeasureCalls:
         """Measure commands, interleaved, and save a pending profile of each, as `perf collect` does.
 
         A command is a list of words, or a text that is split into words as a shell would. `workload` is the last
-        argument; of several each in turn. A `version`, or several, those after `since`, or `every` one of the branch
-        are measured in clean trees of their own, built as the configuration says; without one, the working tree. With
+        argument; of several each in turn. A `version`, a range `A..B`, or several, those after `since`, or `every` one
+        of the branch, of these the `last` and every `step`th, are measured in clean trees of their own, built as the
+        configuration says; without one, the working tree. With
         `missing`, versions that have such a profile are left out; with `register`, profiles are registered at once.
         `resume` adds the missing runs to incomplete profiles; `executor` names what measures. `cwd` is a directory
         below the root of the tree. The other options are those of the schedule and the collector: `repeat=5`.
@@ -70,7 +73,7 @@ class MeasureCalls:
             jobs=tuple(
                 attrs.evolve(command_job(command, load, shell), **common) for command in commands for load in workloads
             ),
-            versions=select_versions(self.repository, version, since, every),
+            versions=select_versions(self.repository, version, since, every, last=last, step=step),
             schedule=schedule,
             building=configured_build(self.repository, skip=not build),
             register=register,

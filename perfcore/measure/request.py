@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,20 +34,38 @@ class MeasureRequest:
 
 
 def select_versions(
-    repository: Repository, revisions: str | Sequence[str] | None = None, since: str | None = None, every: bool = False
+    repository: Repository,
+    revisions: str | Sequence[str] | None = None,
+    since: str | None = None,
+    every: bool = False,
+    *,
+    last: int | None = None,
+    step: int = 1,
 ) -> tuple[str, ...] | None:
-    """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree."""
+    """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree.
+
+    A revision `A..B` is the history of B without that of A, as in git. Of what is selected, or of the branch, only the
+    `last` are taken, and of these, counted from the newest, every `step`th.
+    """
     if sum((bool(revisions), since is not None, every)) > 1:
         raise UsageError("--version, --since and --all exclude one another")
-    if revisions:
-        revisions = [revisions] if isinstance(revisions, str) else revisions
-        return tuple(dict.fromkeys(repository.version(revision) for revision in revisions))
-    if since is None and not every:
+    if not (revisions or since is not None or every or last is not None or step > 1):
         return None
-    end = repository.version(since) if since is not None else None
-    excluded = {v.id for v in repository.vcs.walk_minor_versions(end)} if end else set()
-    selected = [v.id for v in repository.vcs.walk_minor_versions(repository.version()) if v.id not in excluded]
-    return tuple(reversed(selected))
+    ranges = [revisions] if isinstance(revisions, str) else revisions or [".." if since is None else f"{since}.."]
+    selected = dict.fromkeys(version for revision in ranges for version in _versions_of(repository, revision))
+    newest = list(reversed(selected))[:last:step]
+    return tuple(reversed(newest))
+
+
+def _versions_of(repository: Repository, revision: str) -> Iterator[str]:
+    """Those of a range, oldest first, or the one version. The history of the head has no beginning: `..HEAD`."""
+    start, dots, end = revision.rpartition("..")
+    if not dots:
+        yield repository.version(revision)
+        return
+    known = {version.id for version in repository.vcs.walk_minor_versions(repository.version(start))} if start else ()
+    history = repository.vcs.walk_minor_versions(repository.version(end or None))
+    yield from reversed([version.id for version in history if version.id not in known])
 
 
 def configured_build(repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False) -> Build:

@@ -361,3 +361,21 @@ def test_a_signal_ends_it_with_its_code_and_leaves_nothing(here: Here) -> None:
         os.kill(int(started.read_text()), 0)
     assert here.git("worktree", "list").out.count("\n") == 1
     assert here.perf("status", "--json").json["pending"] == []
+
+
+def test_versions_are_selected_by_range_number_and_distance(here: Here) -> None:
+    versions = [here.commit(f"Change {number}", number=str(number)) for number in range(6)]
+
+    def measured(*words: str) -> list[str]:
+        profiles = here.perf("collect", "time", "--repeat", "1", "--warmup", "0", *words, "--json", "--", "true").json[
+            "profiles"
+        ]
+        return [profile["version"] for profile in profiles]
+
+    assert measured("-v", f"{versions[1]}..{versions[4]}") == versions[2:5]
+    assert measured("-v", f"{versions[3]}..") == versions[4:]
+    assert measured("--last", "2") == versions[4:]
+    assert measured("--last", "5", "--every", "2") == versions[1::2]
+    assert measured("--since", versions[2], "--every", "2") == [versions[3], versions[5]]
+    assert measured("-v", versions[0], "-v", f"{versions[4]}..", "--every", "1") == [versions[0], versions[5]]
+    assert "nothing to measure" in here.perf("collect", "time", "-v", "HEAD..HEAD", "--", "true").err

@@ -145,3 +145,11 @@ def test_what_is_no_object_may_have_been_an_index_and_lists_that_need_it_fail(hi
     assert "last" in history.perf("tag", code=4).out, "the rest is listed all the same"
     assert history.perf("log", "--short", "--last", "1").code == 0, "nothing that is shown depends on it"
     assert history.perf("show", "last").code == 0
+
+
+def test_habits_of_git_work(history: Here) -> None:
+    assert history.perf("log", "-2", "--oneline").out == history.perf("log", "-n", "2", "--short").out
+    assert len(history.perf("log", "-2", "--oneline").lines) == 2
+    assert history.perf("help", "log").out == history.perf("log", "--help").out
+    assert history.perf("help").out == history.perf("--help").out
+    assert "perf has no command 'lgo'" in history.perf("help", "lgo", code=2).err

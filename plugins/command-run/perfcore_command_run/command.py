@@ -10,7 +10,20 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.extensions import ExtensibleGroup
-from perfcore.cli.options import Add, AsJson, Continue, Every, ExecutorName, Missing, NoBuild, Since, Version, seconds
+from perfcore.cli.options import (
+    Add,
+    AsJson,
+    Continue,
+    EachNth,
+    Every,
+    ExecutorName,
+    Last,
+    Missing,
+    NoBuild,
+    Since,
+    Version,
+    seconds,
+)
 from perfcore.cli.summary_table import measure
 from perfcore.config.documents import Source
 from perfcore.measure.collect_result import SCHEMA
@@ -63,6 +76,8 @@ def run_matrix(
     version: Version = None,
     since: Since = None,
     every: Every = False,
+    last: Last = None,
+    step: EachNth = 1,
     missing: Missing = False,
     resume: Continue = False,
     executor: ExecutorName = None,
@@ -89,7 +104,7 @@ def run_matrix(
         console,
         chosen,
         cwd=Path() if file is None else working_directory(repository),
-        versions=select_versions(repository, version or [], since, every),
+        versions=select_versions(repository, version or [], since, every, last=last, step=step),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
         missing=missing,
@@ -127,6 +142,8 @@ def run_job(
     version: Version = None,
     since: Since = None,
     every: Every = False,
+    last: Last = None,
+    step: EachNth = 1,
     missing: Missing = False,
     resume: Continue = False,
     executor: ExecutorName = None,
@@ -151,7 +168,7 @@ def run_job(
         console,
         matrix.parse(values, where=Source("the command line")),
         cwd=working_directory(repository),
-        versions=select_versions(repository, version or [], since, every),
+        versions=select_versions(repository, version or [], since, every, last=last, step=step),
         schedule=_schedule(repeat, warmup, budget),
         register=register,
         missing=missing,

@@ -28,6 +28,8 @@ class RunOptions:
     version: str | Sequence[str] | None = None
     since: str | None = None
     every: bool = False
+    last: int | None = None
+    step: int = 1
     missing: bool = False
     register: bool = False
     build: bool = True
@@ -51,7 +53,9 @@ def run(history: History, arguments: Mapping[str, Any]) -> CollectResult:
             jobs,
             files,
             cwd=Path() if matrix is None else working_directory(repository),
-            versions=select_versions(repository, options.version, options.since, options.every),
+            versions=select_versions(
+                repository, options.version, options.since, options.every, last=options.last, step=options.step
+            ),
             schedule={name: value for name, value in arguments.items() if name not in names},
             register=options.register,
             missing=options.missing,
