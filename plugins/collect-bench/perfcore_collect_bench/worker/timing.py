@@ -16,6 +16,7 @@ ENOUGH = 1_000_000_000  # ns that the values of a benchmark may take in a proces
 DIFFERENT = 4  # times faster or slower than in the calibration: other loops are needed
 MOST_LOOPS = 100_000_000  # an empty function takes some 20 ns, so that no value needs more than 250,000
 MOST_VALUES = 100  # that a suite may ask for
+STEPS = 100  # of the clock: below that a value of a single call is mostly rounding
 _CLOCK_TRIES = 200
 _MOST_GROWTH = 100.0  # of the loops, from one try of the calibration to the next
 _NOTICEABLE = 10_000  # ns of a call alone; below that the clock is much of it
@@ -69,6 +70,25 @@ def calibrate(take: TakeValue, *, value_time: float, loops: int = 0, values: int
     call = Value(shortest.wall / tried, None if shortest.cpu is None else shortest.cpu / tried)
     best = loops or (max(1, round(value_time / max(call.wall, 0.1))) if tried > 1 else 1)
     return plan(best, call, elapsed, values)
+
+
+def values(
+    take: TakeValue, plan: Mapping[str, Any] | None, *, adapt: bool, calibrated: Callable[[], Plan]
+) -> dict[str, Any]:
+    """The values of a benchmark in this process, per call, and the plan that they follow: the one that is given, unless
+    it does not fit and may be replaced."""
+    followed = Plan.of(plan) if plan else calibrated()
+    if plan and adapt and not fits(take, followed):
+        followed = calibrated()
+    for _ in range(followed.dropped):
+        take(followed.loops)
+    taken = [take(followed.loops) for _ in range(followed.values)]
+    return {
+        "wall": [value.wall / followed.loops for value in taken],
+        "cpu": [None if value.cpu is None else value.cpu / followed.loops for value in taken],
+        "plan": followed._asdict(),
+        "coarse": followed.loops == 1 and min(value.wall for value in taken) < STEPS * clock_step(),
+    }
 
 
 def fits(take: TakeValue, plan: Plan) -> bool:
