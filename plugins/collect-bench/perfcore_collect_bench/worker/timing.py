@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 VALUE_TIME = 5_000_000  # ns; a value of 5 ms is 5 times a tick of the scheduler at 1000 Hz, and 50 functions take 2 s
@@ -82,12 +82,16 @@ def values(
         followed = calibrated()
     for _ in range(followed.dropped):
         take(followed.loops)
-    taken = [take(followed.loops) for _ in range(followed.values)]
+    return measured(followed, [take(followed.loops) for _ in range(followed.values)])
+
+
+def measured(plan: Plan, totals: Sequence[Value]) -> dict[str, Any]:
+    """The times of a call, from those of all calls of each value."""
     return {
-        "wall": [value.wall / followed.loops for value in taken],
-        "cpu": [None if value.cpu is None else value.cpu / followed.loops for value in taken],
-        "plan": followed._asdict(),
-        "coarse": followed.loops == 1 and min(value.wall for value in taken) < STEPS * clock_step(),
+        "wall": [total.wall / plan.loops for total in totals],
+        "cpu": [None if total.cpu is None else total.cpu / plan.loops for total in totals],
+        "plan": plan._asdict(),
+        "coarse": plan.loops == 1 and min(total.wall for total in totals) < STEPS * clock_step(),
     }
 
 
