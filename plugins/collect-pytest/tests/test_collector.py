@@ -125,6 +125,25 @@ def test_arguments_select_tests_and_leave_no_cache_behind(measure: MeasureTests,
     assert not (tmp_path / ".pytest_cache").exists()
 
 
+def test_the_project_is_imported_from_its_root_also_below_it(tmp_path: Path) -> None:
+    write(tmp_path / "pytest.ini", "[pytest]")
+    write(tmp_path / "src" / "words.py", "def parse(): pass")
+    write(tmp_path / "tests" / "test_a.py", "import words\ndef test_one(perf): perf(words.parse)")
+    job = Job(argv=(".",), cmd=".", cwd=tmp_path / "tests")
+    with Measuring(PytestCollector(PytestSettings()), job) as measuring:
+        measuring.run()
+    assert names(measuring) == ["tests/test_a.py::test_one"]
+
+
+def test_warnings_may_be_errors_where_the_plugin_is_installed(
+    measure: MeasureTests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """pytest warns of modules of installed plugins that were imported before it."""
+    monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    measuring = measure("def test_one(perf): perf(int)", arguments="-W error")
+    assert names(measuring) == ["test_a.py::test_one"]
+
+
 @pytest.mark.parametrize(
     ("text", "words", "expected"),
     [

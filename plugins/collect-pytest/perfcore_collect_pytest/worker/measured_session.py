@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from perfcore_collect_bench.worker import link
+from perfcore_collect_bench.worker import link, suite_files
 
 from perfcore_collect_pytest.calls import Order, Perf
 from perfcore_collect_pytest.plugin_names import FIXTURES, PYTEST_BENCHMARK, WORKER
@@ -39,7 +39,10 @@ class MeasuredSession:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_load_initial_conftests(self, early_config: Any, args: list[str]) -> Iterator[None]:
-        """Add what other plugins have to be told. Only here are they known and the arguments not yet parsed."""
+        """Add what other plugins have to be told: here they are known, and the arguments not yet parsed. A project is
+        imported from its root, also where pytest was started below it."""
+        root = [str(path) for path in suite_files.tree_path(early_config.rootpath)]
+        sys.path[:0] = [path for path in root if path not in sys.path]
         has = early_config.pluginmanager.hasplugin
         if has("xdist"):
             args += ["-n0"]
