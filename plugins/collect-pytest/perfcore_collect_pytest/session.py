@@ -42,7 +42,7 @@ class PerfSession:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Measure before the summary is printed, of which the exit code is part."""
         from perfcore.text import plural
-        from perfcore_collect_pytest.measurement import measure
+        from perfcore_collect_pytest.measurement import SessionResult, measure
 
         passed = [test for test in self._chosen if test not in self._unmeasured]
         if not passed or exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -55,7 +55,11 @@ class PerfSession:
         arguments = [*self._config.invocation_params.args, *(f"--deselect={test}" for test in self._unmeasured)]
         if self._config.pluginmanager.hasplugin(PYTEST_BENCHMARK):
             arguments.append("--benchmark-skip")
-        self._result = measure(self._config.invocation_params.dir, shlex.join(map(str, arguments)), processes)
+        try:
+            self._result = measure(self._config.invocation_params.dir, shlex.join(map(str, arguments)), processes)
+        except KeyboardInterrupt:  # raised here it would be a traceback, and there would be no summary
+            self._result = SessionResult(messages=("interrupted: the tests are not measured",))
+            session.exitstatus = pytest.ExitCode.INTERRUPTED
         if self._result.has_regressed and self._config.getoption("perf_fail") and session.exitstatus == 0:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

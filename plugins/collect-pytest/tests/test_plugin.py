@@ -106,6 +106,21 @@ def test_outside_of_a_repository_the_figures_are_shown(project: Project) -> None
     assert "no performance history" in done.out
 
 
+def test_an_interrupt_while_it_measures_ends_the_session_with_a_summary(project: Project, run: Pytest) -> None:
+    """The test interrupts the session when it is measured, and not before."""
+    text = "def test_a(perf): perf(int)\n"
+    conftest = (
+        "import os, signal\n"
+        "def pytest_collection_finish(session):\n"
+        "    if session.config.pluginmanager.hasplugin('perfcore-worker'): os.kill(os.getppid(), signal.SIGINT)\n"
+    )
+    project.commit("First", test_a__py=text, conftest__py=conftest)
+    done = run("--perf", code=2)
+    assert "interrupted: the tests are not measured" in done.out
+    assert "1 passed" in done.out
+    assert "Traceback" not in done.out + done.err
+
+
 def test_xdist_is_refused_with_perf(project: Project, run: Pytest) -> None:
     pytest.importorskip("xdist")
     project.commit("First", test_words__py=TESTS, words__py=WORDS.format(10))
