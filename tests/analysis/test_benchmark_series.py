@@ -111,6 +111,19 @@ def test_the_history_of_a_benchmark_is_asked_for_by_its_name(project: Project) -
     assert len(project.perf("history", "--json").json["series"]) == len(BEFORE)
 
 
+def test_a_benchmark_is_asked_for_by_the_end_of_its_name_if_no_other_ends_so(project: Project) -> None:
+    """Tests of pytest have the path of their file before it, benchmarks of a module its name."""
+    names = ["a.py::parse[64]", "a.py::sort", "b.py::sort", "module.find", "find"]
+    register(project, [dict.fromkeys(names, 1e3)] * 2)
+    resources = {
+        name: [series["resource"] for series in project.perf("history", name, "--json").json["series"]]
+        for name in ("parse[64]", "find", "a.py::sort")
+    }
+    assert resources == {"parse[64]": ["a.py::parse[64]"], "find": ["find"], "a.py::sort": ["a.py::sort"]}
+    for name in ("sort", "64]"):
+        project.perf("history", name, code=3)
+
+
 def test_a_contract_holds_for_each_benchmark(project: Project) -> None:
     (project.path / ".perfcontract.yml").write_text("'*parse*':\n  - wall <= 1 us\n")
     (version,) = register(project, [BEFORE])

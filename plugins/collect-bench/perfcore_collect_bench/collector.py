@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 WORKERS = (ColumnSpec("run", "i64", role="order"), ColumnSpec("hash_seed", "i64"))
 STATUS = (ColumnSpec("status", "str"), ColumnSpec("message", "str"))
-_STEPS = 100  # of the clock, as in `worker.native`
 _LISTING_SEED = 0  # parameters may be made from a set: its order is the same in every listing
 
 
@@ -61,8 +59,14 @@ class BenchCollector:
         """Lists the benchmarks, which imports the suite in a process of its own; no benchmark runs."""
         from perfcore.programs.command import shown
         from perfcore_collect_bench.measuring import Measurement
+        from perfcore_collect_bench.worker_process import interpreter_of
 
-        interpreter = self._interpreter(job)
+        if job.shell:
+            raise UsageError(
+                "a suite of benchmarks is measured without a shell",
+                hint="name its folder: perf collect bench benchmarks",
+            )
+        interpreter = interpreter_of(job, self.settings.python)
         suite = self._listed(interpreter, job)
         state = Measurement(
             suite=suite,
@@ -123,25 +127,9 @@ class BenchCollector:
         if state.coarse:
             labels = sorted(suite.benchmarks[key].label for key in state.coarse)
             session.note(
-                f"a call of {first_of(labels, ', ')} takes less than {_STEPS} steps of the clock, and is measured "
-                "alone: do more in a call, or set up per value"
+                f"a call of {first_of(labels, ', ')} takes less than {timing.STEPS} steps of the clock, and is "
+                "measured alone: do more in a call, or set up per value"
             )
-
-    def _interpreter(self, job: Job) -> Interpreter:
-        from perfcore.programs import command
-        from perfcore_collect_bench.worker_process import Interpreter
-
-        if job.shell:
-            raise UsageError(
-                "a suite of benchmarks is measured without a shell",
-                hint="name its folder: perf collect bench benchmarks",
-            )
-        command.check(job)
-        program = sys.executable
-        if self.settings.python is not None:
-            spec = command.spec(attrs.evolve(job, argv=(self.settings.python,)))
-            program = os.fsdecode(spec.path)
-        return Interpreter(program=program, folder=job.cwd.absolute(), variables={**os.environ, **job.env})
 
     def _listed(self, interpreter: Interpreter, job: Job) -> Suite:
         from perfcore.programs.command import shown

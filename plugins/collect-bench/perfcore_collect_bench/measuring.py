@@ -66,7 +66,7 @@ class Measurement:
     @property
     def is_disturbed(self) -> bool:
         """Whether the processes of the last run waited long for a CPU that others had."""
-        return self.waited > _DISTURBED_LEAST and self.waited > _DISTURBED_SHARE * (self.ran + self.waited)
+        return was_disturbed(self.ran, self.waited)
 
     @property
     def failures(self) -> dict[str, str]:
@@ -148,6 +148,11 @@ class Measurement:
             for b in pending
         ]
         return {"step": step, "asv": self.asv, "paths": list(self.paths), "benchmarks": entries}
+
+
+def was_disturbed(ran: int, waited: int) -> bool:
+    """Whether processes that ran so many ns waited long for a CPU that others had."""
+    return waited > _DISTURBED_LEAST and waited > _DISTURBED_SHARE * (ran + waited)
 
 
 def seed_of(run: int) -> int:

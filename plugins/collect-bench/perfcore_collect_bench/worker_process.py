@@ -8,11 +8,12 @@ import os
 import selectors
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Generator, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import attrs
 
@@ -20,18 +21,22 @@ from perfcore.errors import CommandFailedError
 from perfcore.model import EMPTY
 from perfcore.text import clip, printable
 
+if TYPE_CHECKING:
+    from perfcore.model import Job
+
 _PACKAGE = Path(__file__).parent
-# The package is loaded from here, whatever the interpreter has installed: no folder of ours gets into `sys.path`.
+# The packages are loaded from here, whatever the interpreter has installed: no folder of ours gets into `sys.path`.
 _START = """
 import sys
 if sys.version_info < (3, 10):
     sys.exit("benchmarks need Python 3.10 or newer, and this is " + sys.version.split()[0])
 import importlib.util
-spec = importlib.util.spec_from_file_location({name!r}, {init!r}, submodule_search_locations=[{folder!r}])
-package = sys.modules[{name!r}] = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(package)
-from {name}.worker.main import main
-main({output})
+for name, folder in {packages!r}:
+    init = folder + "/__init__.py"
+    spec = importlib.util.spec_from_file_location(name, init, submodule_search_locations=[folder])
+    package = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(package)
+importlib.import_module(name + ".worker.main").main({output})
 """
 _LOOK = 0.5  # s between looks whether the worker lives: a process that it left may keep the pipe open
 _IMPORT = 600.0  # s until the first benchmark: the modules of networkx's suite take 45 s of CPU time to import
@@ -48,11 +53,26 @@ class WorkerDiedError(Exception):
 
 @attrs.frozen(kw_only=True)
 class Interpreter:
-    """The Python that runs a suite, the tree that it starts in, and its variables."""
+    """The Python that runs a suite, the tree that it starts in, its variables, and the folders of the packages that it
+    gets from perf. The last one has the worker."""
 
     program: str
     folder: Path
     variables: Mapping[str, str]
+    packages: tuple[Path, ...] = (_PACKAGE,)
+
+
+def interpreter_of(job: Job, program: str | None, packages: tuple[Path, ...] = ()) -> Interpreter:
+    """The interpreter for a job: a program as its settings name it, or else that of perf. The worker is that of the
+    last one of the packages, which are folders; of this one without any."""
+    from perfcore.programs import command
+
+    command.check(job)
+    path = sys.executable
+    if program is not None:
+        path = os.fsdecode(command.spec(attrs.evolve(job, argv=(program,))).path)
+    variables = {**os.environ, **job.env}
+    return Interpreter(program=path, folder=job.cwd.absolute(), variables=variables, packages=(_PACKAGE, *packages))
 
 
 def events(
@@ -74,7 +94,8 @@ def events(
 
 
 def _started(interpreter: Interpreter, output: int, hash_seed: int, complaints: BinaryIO) -> subprocess.Popen[bytes]:
-    script = _START.format(name=_PACKAGE.name, init=str(_PACKAGE / "__init__.py"), folder=str(_PACKAGE), output=output)
+    packages = [(folder.name, str(folder)) for folder in interpreter.packages]
+    script = _START.format(packages=packages, output=output)
     try:
         return subprocess.Popen(
             [interpreter.program, "-c", script],

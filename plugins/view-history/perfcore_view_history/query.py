@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import attrs
 from perfcore_command_show import metric_history
@@ -68,7 +68,9 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
             f"no benchmark here is like {printable(query.benchmarks)!r}", hint=nearest(query.benchmarks, names)
         )
     if metric is not None:
-        functions = histories.select_series(repository, selection, metric=query.metric, function=metric)
+        names = {candidate.series.resource for candidate in candidates}
+        name = _whole_name(metric, names)
+        functions = histories.select_series(repository, selection, metric=query.metric, function=name)
         if functions:
             return metric_history.scan(repository, functions, (), listener)
     metrics = {candidate.series.metric for candidate in candidates}
@@ -76,6 +78,13 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
         f"no profile here has a metric or function {printable(metric or '')!r}",
         hint=nearest(metric or "", metrics) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
     )
+
+
+def _whole_name(name: str, names: Set[str]) -> str:
+    """The benchmark whose name ends like this after its file or module, if there is one such: `test_parse[4]` for
+    `tests/test_words.py::test_parse[4]`. Otherwise the name as it is."""
+    fitting = [benchmark for benchmark in names if benchmark.endswith((f"::{name}", f".{name}"))]
+    return fitting[0] if len(fitting) == 1 and name not in names else name
 
 
 def _lines(branch: Sequence[ConfigHistory], query: HistoryQuery) -> list[ConfigHistory]:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import gc
-import json
 import os
 import pickle
 import platform
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from perfcore_collect_bench.worker import suite_files
+from perfcore_collect_bench.worker import link, suite_files
 from perfcore_collect_bench.worker.case import Broken, Case, Order, SkippedError, message
 from perfcore_collect_bench.worker.suite_files import SuiteFile
-
-_INPUT = 100  # where the end of the pipe goes, out of the way of what benchmarks open
 
 
 class Worker:
@@ -40,7 +36,7 @@ class Worker:
             self._list()
         else:
             self._each(self._prepare if step == "prepare" else self._measure)
-        self._tell(event="end", **_delays())
+        self._tell(event="end", **link.delays())
 
     def _list(self) -> None:
         self._tell(
@@ -130,9 +126,7 @@ class Worker:
             asv.enter_folder(Path(entry["scratch"]))
 
     def _tell(self, **event: Any) -> None:
-        line = memoryview(json.dumps(event).encode() + b"\n")
-        while line:
-            line = line[os.write(self._output, line) :]
+        link.tell(self._output, **event)
 
 
 def _harness() -> str:
@@ -143,46 +137,9 @@ def _harness() -> str:
     return "asv-runner"
 
 
-def _delays() -> dict[str, int]:
-    """How long this process waited for a CPU, and ran, in ns."""
-    with contextlib.suppress(OSError, ValueError):
-        ran, waited, _ = map(int, Path("/proc/self/schedstat").read_text().split())
-        return {"ran": ran, "waited": waited}
-    return {}
-
-
-def _request() -> dict[str, Any]:
-    """The line on standard input. The pipe stays open, and ends this process when perf ends."""
-    line = b""
-    while not line.endswith(b"\n"):
-        chunk = os.read(0, 1 << 16)
-        if not chunk:
-            raise SystemExit("perf has ended")
-        line += chunk
-    os.dup2(0, _INPUT, inheritable=False)
-    null = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(null, 0)
-    os.close(null)
-    with contextlib.suppress(ImportError, AttributeError, OSError):
-        import fcntl
-
-        # The kernel sends SIGIO, which ends a process, when the other end is closed (fcntl(2), O_ASYNC): no thread has
-        # to wait for that beside the benchmarks.
-        signal.signal(signal.SIGIO, signal.SIG_DFL)
-        fcntl.fcntl(_INPUT, fcntl.F_SETOWN, os.getpid())
-        fcntl.fcntl(_INPUT, fcntl.F_SETFL, fcntl.fcntl(_INPUT, fcntl.F_GETFL) | os.O_ASYNC)
-    request: dict[str, Any] = json.loads(line)
-    return request
-
-
 def main(output: int) -> None:
     os.set_inheritable(output, False)
-    request = _request()
-    # Only this interpreter gets the seed: what benchmarks start is as the user's variables say.
-    os.environ.pop("PYTHONHASHSEED", None)
-    if request["hash_seed_before"] is not None:
-        os.environ["PYTHONHASHSEED"] = request["hash_seed_before"]
-    Worker(request, output).work()
+    Worker(link.receive(), output).work()
     # Threads that a benchmark left would keep the process from ending.
     sys.stderr.flush()
     os._exit(0)

@@ -36,7 +36,6 @@ PREFIXES = {
     "peakmem_": "peak_memory",
     "track_": "amount",
 }
-_ONCE_PER_CALL = 100  # steps of the clock: below that a value of a single call is mostly rounding
 _RAW = """
 import sys, timeit
 stmt, setup, number = {stmt!r}, {setup!r}, {number}
@@ -181,19 +180,7 @@ class NativeCase:
         return self._values(order, self._take)
 
     def _values(self, order: Order, take: timing.TakeValue) -> dict[str, Any]:
-        plan = Plan.of(order.plan) if order.plan else self._calibrated(take)
-        if order.plan and order.adapt and not timing.fits(take, plan):
-            plan = self._calibrated(take)
-        for _ in range(plan.dropped):
-            take(plan.loops)
-        values = [take(plan.loops) for _ in range(plan.values)]
-        coarse = plan.loops == 1 and min(value.wall for value in values) < _ONCE_PER_CALL * timing.clock_step()
-        return {
-            "wall": [value.wall / plan.loops for value in values],
-            "cpu": [None if value.cpu is None else value.cpu / plan.loops for value in values],
-            "plan": plan._asdict(),
-            "coarse": coarse,
-        }
+        return timing.values(take, order.plan, adapt=order.adapt, calibrated=lambda: self._calibrated(take))
 
     def _calibrated(self, take: timing.TakeValue) -> Plan:
         loops = 1 if self._per == "call" else int(self._option("number") or 0)

@@ -48,11 +48,14 @@ def find(paths: list[Path], *, every: bool = False) -> list[SuiteFile]:
 def search_path(folder: Path, files: list[SuiteFile]) -> list[str]:
     """The first folders of `sys.path`: the tree that is measured, then those from which a suite imports its modules."""
     roots = dict.fromkeys(file.root for file in files)
-    # A project with the `src` layout is imported from the tree, too, and not from where it is installed.
-    tree = [folder, *([folder / "src"] if (folder / "src").is_dir() else [])]
     packages = [root.parent for root in roots]
     scripts = [root for root in roots if not (root / "__init__.py").is_file()]
-    return list(dict.fromkeys(str(path) for path in (*tree, *scripts, *packages)))
+    return list(dict.fromkeys(str(path) for path in (*tree_path(folder), *scripts, *packages)))
+
+
+def tree_path(folder: Path) -> list[Path]:
+    """Where a project is imported from: its tree, with the layout `src`, too, and not where it is installed."""
+    return [folder, *([folder / "src"] if (folder / "src").is_dir() else [])]
 
 
 def load(file: SuiteFile) -> types.ModuleType:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 VALUE_TIME = 5_000_000  # ns; a value of 5 ms is 5 times a tick of the scheduler at 1000 Hz, and 50 functions take 2 s
@@ -16,6 +16,7 @@ ENOUGH = 1_000_000_000  # ns that the values of a benchmark may take in a proces
 DIFFERENT = 4  # times faster or slower than in the calibration: other loops are needed
 MOST_LOOPS = 100_000_000  # an empty function takes some 20 ns, so that no value needs more than 250,000
 MOST_VALUES = 100  # that a suite may ask for
+STEPS = 100  # of the clock: below that a value of a single call is mostly rounding
 _CLOCK_TRIES = 200
 _MOST_GROWTH = 100.0  # of the loops, from one try of the calibration to the next
 _NOTICEABLE = 10_000  # ns of a call alone; below that the clock is much of it
@@ -69,6 +70,29 @@ def calibrate(take: TakeValue, *, value_time: float, loops: int = 0, values: int
     call = Value(shortest.wall / tried, None if shortest.cpu is None else shortest.cpu / tried)
     best = loops or (max(1, round(value_time / max(call.wall, 0.1))) if tried > 1 else 1)
     return plan(best, call, elapsed, values)
+
+
+def values(
+    take: TakeValue, plan: Mapping[str, Any] | None, *, adapt: bool, calibrated: Callable[[], Plan]
+) -> dict[str, Any]:
+    """The values of a benchmark in this process, per call, and the plan that they follow: the one that is given, unless
+    it does not fit and may be replaced."""
+    followed = Plan.of(plan) if plan else calibrated()
+    if plan and adapt and not fits(take, followed):
+        followed = calibrated()
+    for _ in range(followed.dropped):
+        take(followed.loops)
+    return measured(followed, [take(followed.loops) for _ in range(followed.values)])
+
+
+def measured(plan: Plan, totals: Sequence[Value]) -> dict[str, Any]:
+    """The times of a call, from those of all calls of each value."""
+    return {
+        "wall": [total.wall / plan.loops for total in totals],
+        "cpu": [None if total.cpu is None else total.cpu / plan.loops for total in totals],
+        "plan": plan._asdict(),
+        "coarse": plan.loops == 1 and min(total.wall for total in totals) < STEPS * clock_step(),
+    }
 
 
 def fits(take: TakeValue, plan: Plan) -> bool:
