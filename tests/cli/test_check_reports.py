@@ -155,10 +155,12 @@ def test_a_metric_that_nothing_has_is_an_error(slowed: Here) -> None:
     slowed.perf("check", "all", "--threshold", "9", "--fail-on", "cannot-tell:wall")
 
 
-def test_a_gate_that_compared_nothing_can_be_made_to_fail(here: Here) -> None:
+def test_a_gate_that_compared_nothing_fails_unless_told_to_pass(here: Here) -> None:
     here.register(profiles.timed(runs=12))
-    assert "nothing was compared" in here.perf("check").out
-    here.perf("check", "--fail-on", "cannot-tell", code=8)
+    assert "nothing was compared" in here.perf("check", code=9).out
+    here.perf("check", "--allow-empty")
+    here.perf("check", "--fail-on", "never")
+    here.perf("check", "--allow-empty", "--fail-on", "cannot-tell", code=8)
 
 
 def test_a_threshold_can_be_of_one_metric(slowed: Here) -> None:

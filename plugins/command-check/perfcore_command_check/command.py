@@ -11,8 +11,8 @@ from typer.core import TyperCommand
 from perfcore.analysis import checks, report_text, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
-from perfcore.analysis.fail_on import parse_thresholds
-from perfcore.analysis.target import CheckTarget
+from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds
+from perfcore.analysis.target import CheckTarget, Range
 from perfcore.cli.console import Console, console_of
 from perfcore.cli.options import AsJson
 from perfcore.errors import UsageError, nearest
@@ -27,6 +27,7 @@ _COLORS = {
     **dict.fromkeys(("slower", "worse", "drifts", "broken"), "red"),
     **dict.fromkeys(("faster", "better", "improves"), "green"),
 }
+_EMPTY = f"nothing was compared, so the check ends with {NOT_COMPARED}; --allow-empty passes a first run"
 
 
 class _Check(TyperCommand):
@@ -96,10 +97,12 @@ def check(
             "--fail-on",
             metavar="WHAT",
             help="Also fail on: degradation:METRIC, drift:METRIC, any-degradation, noise, noise:METRIC, cannot-tell, "
-            "cannot-tell:METRIC, not-compared. Repeatable. With never, a regression or a drift of a primary metric "
-            "alone does not fail the check.",
+            "cannot-tell:METRIC, not-compared. Repeatable. With never, nothing else fails the check.",
         ),
     ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Pass if nothing was compared, as in a first run, instead of exit 9.")
+    ] = False,
     notify: Annotated[
         list[str] | None,
         typer.Option("--notify", metavar="NAME", help="The notifier to use (default: check.notify). Repeatable."),
@@ -114,7 +117,7 @@ def check(
     changes of a history.
 
     The exit code is 1 if a primary metric (CPU time, where there is one) regressed, in a step or in a slow drift, and
-    was not fixed since, and 0 if none did. `perf check ack` accepts a change for good.
+    was not fixed since, 9 if nothing was compared, and 0 otherwise. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
     words = list(what or ())
@@ -125,6 +128,7 @@ def check(
         reports=reports or (),
         fail_on=fail_on or (),
         notify=notify or (),
+        allow_empty=allow_empty,
     )
     options = CheckOptions(
         method=method,
@@ -144,9 +148,10 @@ def check(
         else:
             console.write("".join(f"{line}\n" for line in result.lines()))
         return
-    outcome = checks.check(console.repository, _target(console, words, every), options, console)
+    asked = _target(console, words, every)
+    outcome = checks.check(console.repository, asked, options, console)
     if benchmarks is not None:
-        outcome = selection.of_benchmarks(outcome, benchmarks)
+        outcome = selection.of_benchmarks(outcome, benchmarks, history=isinstance(asked, Range))
     console.clear_progress()
     if delivery.reports.format == TABLE:
         _print(console, outcome, verbose)
@@ -154,6 +159,8 @@ def check(
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
     _refuse_unknown(console, outcome)
+    if outcome.exit_code == NOT_COMPARED and not outcome.compared:
+        console.note(_EMPTY)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
 
