@@ -81,6 +81,15 @@ def test_the_sessions_of_the_history_say_how_much_a_version_of_another_session_m
     assert "8 sessions differ by 1" in before["evidence"]
 
 
+def test_other_metrics_are_shown_on_request(history: Here) -> None:
+    def rows(*words: str) -> list[str]:
+        return [line.split()[1] for line in history.perf("check", *words, code=1).lines if line.startswith("slower")]
+
+    assert rows() == ["cpu"]
+    assert rows("--all-metrics")[:2] == rows("-m", "wall")[:2] == ["wall", "cpu"]
+    assert "did you mean 'wall'?" in history.perf("check", "-m", "wal", code=2).err
+
+
 def test_without_an_ancestor_it_says_so(history: Here) -> None:
     assert "no ancestor was measured in this configuration" in history.perf("check", "HEAD~2", code=9).out
 

@@ -73,7 +73,6 @@ def check(
         str | None,
         typer.Option(
             "--method",
-            "-m",
             metavar="NAME",
             help="The check to use (default: check.name; check.history for histories).",
         ),
@@ -87,6 +86,11 @@ def check(
         ),
     ] = None,
     benchmarks: Benchmarks = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="Show this metric, too. Repeatable."),
+    ] = None,
+    all_metrics: Annotated[bool, typer.Option("--all-metrics", help="Show all metrics.")] = False,
     verbose: Verbose = False,
     format: Format = None,
     as_json: AsJson = False,
@@ -154,7 +158,7 @@ def check(
         outcome = selection.of_benchmarks(outcome, benchmarks, history=isinstance(asked, Range))
     console.clear_progress()
     if delivery.reports.format == TABLE:
-        _print(console, outcome, verbose)
+        _print(console, outcome, _metrics(outcome, metrics or ()), everything=verbose or all_metrics, verbose=verbose)
     else:
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
@@ -184,9 +188,26 @@ def _target(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
     return target.parse(console.repository, [target.ALL] if every else words, console.find)
 
 
-def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
+def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:
+    """The names of metrics, each of which was compared, where anything was."""
+    for name in names:
+        if outcome.metrics and name not in outcome.metrics:
+            raise UsageError(
+                f"no metric {brief(name)} was compared",
+                hint=nearest(name, outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
+            )
+    return names
+
+
+def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, everything: bool, verbose: bool) -> None:
     rows = check_table.lines(
-        outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted, columns=console.width
+        outcome.changes,
+        outcome.unpaired,
+        everything=everything,
+        always={change.id for change in outcome.failing},
+        metrics=metrics,
+        accepted=outcome.accepted,
+        columns=console.width,
     )
     for line in rows:
         console.line(_painted(console, line))
