@@ -41,7 +41,7 @@ def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower: Here
     checked = slower.perf("check")
     (line,) = (line for line in checked.lines if " cpu " in line)
     assert line.startswith("accepted")
-    assert line.endswith("by Ann: it is safer")
+    assert line.endswith("by Ann: it is safer, with wall +100.0 %")
     assert "1 change accepted" in checked.lines[-1]
     assert "(accepted: it is safer)" in slower.perf("status").out
     assert "(accepted: it is safer)" in slower.perf("log", "--short").out
