@@ -107,6 +107,21 @@ def check(
     allow_empty: Annotated[
         bool, typer.Option("--allow-empty", help="Pass if nothing was compared, as in a first run, instead of exit 9.")
     ] = False,
+    collect: Annotated[
+        bool,
+        typer.Option(
+            "--collect",
+            help="First measure a version without profiles, with its baseline: the jobs of the "
+            "configuration, or commands that you measured before.",
+        ),
+    ] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm",
+            help="Measure a regression again with its baseline, as `perf compare` does, before it fails the check.",
+        ),
+    ] = False,
     notify: Annotated[
         list[str] | None,
         typer.Option("--notify", metavar="NAME", help="The notifier to use (default: check.notify). Repeatable."),
@@ -153,7 +168,15 @@ def check(
             console.write("".join(f"{line}\n" for line in result.lines()))
         return
     asked = _target(console, words, every)
+    if collect:
+        from perfcore_command_check.collection import collect_missing
+
+        collect_missing(console.history, asked, console)
     outcome = checks.check(console.repository, asked, options, console)
+    if confirm:
+        from perfcore_command_check.confirmation import confirmed
+
+        outcome = confirmed(console.history, outcome, options.thresholds, console, store=not no_store)
     if benchmarks is not None:
         outcome = selection.of_benchmarks(outcome, benchmarks, history=isinstance(asked, Range))
     console.clear_progress()
