@@ -103,8 +103,9 @@ def test_accepting_a_change_accepts_the_metrics_that_changed_with_it(slower: Her
     """And taking it back takes them back, but not what was accepted for a reason of its own."""
     metrics = ("--fail-on", "degradation:cpu", "--fail-on", "degradation:wall")
     slower.perf("check", *metrics, code=1)
-    done = slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
-    assert {line.split()[1] for line in done.lines} == {id_of(slower), id_of(slower, "wall")}
+    assert len(slower.perf("check", "ack", id_of(slower), "--why", "it is safer").lines) == 1
+    rows = slower.perf("check", "ack", "--list", "--json").json["accepted"]
+    assert {row["change"] for row in rows} == {id_of(slower), id_of(slower, "wall")}
     assert "1 change accepted" in slower.perf("check", *metrics).lines[-1]
     assert slower.perf("check", "--no-store", "--format", "sarif").json["runs"][0]["results"][1:] == []
     slower.perf("check", "ack", "--undo", id_of(slower))

@@ -2,8 +2,8 @@
 
 A gate makes many comparisons, and those of stored runs rest on what a machine did that day. The second measurement is a
 comparison of its own (`perf compare`). Each has a false-positive rate of at most 5 % for both directions together, so
-chance alone calls an unchanged program slower in both with 2.5 % of 2.5 % at most, if they are independent. A regression
-that cannot be measured again fails the build as before.
+chance alone calls an unchanged program slower in both with 2.5 % of 2.5 % at most, if they are independent. A
+regression that cannot be measured again fails the build as before.
 """
 
 from __future__ import annotations
