@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.analysis.fail_on import DEFAULT, INCONCLUSIVE, NOT_COMPARED, REGRESSED, FailRule
+from perfcore.analysis.fail_on import DEFAULT, EMPTY_CHECK, INCONCLUSIVE, NOT_COMPARED, REGRESSED, FailRule
 from perfcore.model import EMPTY
 from perfcore.text import percent
 
@@ -51,7 +51,8 @@ class CheckResult:
     @property
     def requires_all(self) -> bool:
         """Whether the build fails where something could not be compared."""
-        return any(rule.verdict in ("cannot-tell", "not-compared") and not rule.metric for rule in self.rules)
+        required = (FailRule("cannot-tell"), FailRule("not-compared"), *(() if self.compared else (EMPTY_CHECK,)))
+        return any(rule in self.rules for rule in required)
 
     @property
     def inconclusive(self) -> bool:
@@ -75,7 +76,8 @@ class CheckResult:
         """1 for a change for the worse and for nothing else."""
         if self.degraded:
             return REGRESSED
-        if FailRule("not-compared") in self.rules and self.incomplete:
+        gap = FailRule("not-compared") in self.rules and self.incomplete
+        if gap or (EMPTY_CHECK in self.rules and not self.compared):
             return NOT_COMPARED
         return INCONCLUSIVE if self.inconclusive else 0
 
@@ -83,18 +85,13 @@ class CheckResult:
         """The changes as a table for notebooks."""
         from perfcore.html_table import html_table
 
-        rows = (
-            (
-                change.label,
-                change.metric,
-                change.kind,
-                "" if change.ratio is None else percent(change.ratio),
-                f"{change.baseline}..{change.target}",
-                "fails" if self.fails(change) else "accepted" if change.id in self.accepted else "",
-            )
-            for change in self.changes
-        )
-        return html_table(("command", "metric", "verdict", "change", "versions", "build"), rows, len(self.changes))
+        head = ("command", "metric", "verdict", "change", "versions", "build")
+        return html_table(head, map(self._cells, self.changes), len(self.changes))
+
+    def _cells(self, change: Change) -> tuple[str, ...]:
+        size = "" if change.ratio is None else percent(change.ratio)
+        build = "fails" if self.fails(change) else "accepted" if change.id in self.accepted else ""
+        return change.label, change.metric, change.kind, size, f"{change.baseline}..{change.target}", build
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -107,12 +104,8 @@ class CheckResult:
         }
 
     def _change_json(self, change: Change) -> dict[str, Any]:
-        acceptance = self.accepted.get(change.id)
-        accepted = (
-            None
-            if acceptance is None
-            else {"author": acceptance.author, "why": acceptance.why, "time": acceptance.time}
-        )
+        note = self.accepted.get(change.id)
+        accepted = None if note is None else {"author": note.author, "why": note.why, "time": note.time}
         return {**_finite(attrs.asdict(change)), "accepted": accepted, "fails": self.fails(change)}
 
 

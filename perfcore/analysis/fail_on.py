@@ -19,7 +19,7 @@ REGRESSED = 1  # exit codes that scripts rely on: 2 to 7 are errors
 INCONCLUSIVE = 8
 NOT_COMPARED = 9
 NEVER = "never"  # takes the default away; all other words add to it
-Verdict = Literal["degradation", "drift", "any-degradation", "noise", "cannot-tell", "not-compared"]
+Verdict = Literal["degradation", "drift", "any-degradation", "noise", "cannot-tell", "not-compared", "nothing-compared"]
 _VERDICTS: tuple[str, ...] = get_args(Verdict)
 
 
@@ -38,7 +38,7 @@ class FailRule:
             applies = change.metric == self.metric
         else:
             applies = change.primary or self.verdict == "any-degradation"
-        kinds = {"any-degradation": ("degradation", "drift"), "cannot-tell": ("cannot tell",), "not-compared": ()}
+        kinds = {"any-degradation": ("degradation", "drift"), "cannot-tell": ("cannot tell",)}
         if self.verdict == "noise":  # noise that shrank is no reason to fail
             return applies and change.kind == "variance" and (change.ratio or 2.0) > 1
         return applies and change.kind in kinds.get(self.verdict, (self.verdict,))
@@ -47,8 +47,10 @@ class FailRule:
         return f"{self.verdict}:{self.metric}" if self.metric else self.verdict
 
 
-# A drift is a regression in small steps: a gate that passes it lets grow whatever grows slowly enough.
-DEFAULT = (FailRule("degradation"), FailRule("drift"))
+# A drift is a regression in small steps: a gate that passes it lets grow whatever grows slowly enough. A gate that
+# compared nothing has not looked: on another machine, or after a renamed command, it would pass for ever.
+EMPTY_CHECK = FailRule("nothing-compared")
+DEFAULT = (FailRule("degradation"), FailRule("drift"), EMPTY_CHECK)
 
 
 def parse_rules(words: Sequence[str]) -> tuple[FailRule, ...]:
@@ -92,7 +94,7 @@ def _parse(word: str) -> FailRule:
         raise UsageError(
             f"a check cannot fail on {brief(word)}", hint=nearest(verdict, verdicts) or f"one of {', '.join(verdicts)}"
         )
-    if colon and (not metric or verdict in ("any-degradation", "not-compared")):
+    if colon and (not metric or verdict in ("any-degradation", "not-compared", "nothing-compared")):
         raise UsageError(f"{brief(word)} names no metric that could fail", hint="such as degradation:wall")
     return FailRule(cast(Verdict, verdict), metric)
 

@@ -3,22 +3,16 @@ the whole text for its format."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
-from perfcore.model import Change
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
     from perfcore.analysis.acceptance import Acceptance
     from perfcore.analysis.pairing import Unpaired
-
-
-def reportable(changes: Sequence[Change]) -> list[Change]:
-    """The changes for a report to people: those of primary metrics, and those of others where they changed."""
-    return [change for change in changes if change.primary or change.kind not in ("same", "cannot tell")]
+    from perfcore.model import Change
 
 
 def size(change: Change) -> str:
@@ -61,7 +55,8 @@ def unpaired(missing: Unpaired) -> str:
 
 
 def conclusion(result: CheckResult) -> str:
-    """The conclusion in one line, with the number of accepted changes."""
-    count = sum(1 for change in reportable(result.changes) if change.id in result.accepted)
+    """The conclusion in one line, with the number of accepted changes; other metrics of a change do not count again."""
+    accepted_changes = [change for change in result.changes if change.id in result.accepted]
+    count = sum(change.primary for change in accepted_changes) or len(accepted_changes)
     suffix = f", {plural(count, 'change')} accepted" if count else ""
     return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + suffix

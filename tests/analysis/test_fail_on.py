@@ -19,7 +19,18 @@ KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", 
 
 
 def code(rules: str, *changes: Change) -> int:
-    return CheckResult(changes=changes, rules=parse_rules(rules.split())).exit_code
+    return CheckResult(changes=changes, rules=parse_rules(rules.split()), compared=1).exit_code
+
+
+def test_a_check_that_compared_nothing_fails_unless_that_is_allowed(change: Callable[..., Change]) -> None:
+    """A gate that looked at nothing must not pass: a new machine or a renamed command would switch it off."""
+    assert CheckResult().exit_code == CheckResult(changes=(change("same", primary=False),)).exit_code == 9
+    assert CheckResult(changes=(change("same"),)).exit_code == 0
+    assert CheckResult(rules=parse_rules(["never"])).exit_code == 0
+    assert CheckResult(rules=parse_rules(["never", "degradation"])).exit_code == 0
+    assert CheckResult(rules=parse_rules(["never", "nothing-compared"])).exit_code == 9
+    assert CheckResult().requires_all
+    assert not CheckResult(compared=1).requires_all
 
 
 def test_by_default_only_a_degradation_or_a_drift_of_a_primary_metric_fails(change: Callable[..., Change]) -> None:
@@ -45,7 +56,10 @@ def test_a_metric_can_be_named_and_then_counts_wherever_it_is(change: Callable[.
 def test_what_cannot_be_told_has_an_exit_code_of_its_own(change: Callable[..., Change]) -> None:
     assert code("cannot-tell", change("cannot tell")) == 8
     assert code("cannot-tell", change("same"), change("cannot tell", primary=False)) == 0
-    assert code("cannot-tell", change("cannot tell", primary=False)) == 8, "nothing that decides was compared"
+    undecided = CheckResult(
+        changes=(change("cannot tell", primary=False),), rules=parse_rules(["never", "cannot-tell"])
+    )
+    assert undecided.exit_code == 8, "nothing that decides was compared"
     assert code("cannot-tell:wall", change("cannot tell", metric="wall", primary=False)) == 8
     assert code("cannot-tell", change("same")) == 0
     assert code("cannot-tell", change("cannot tell"), change("degradation")) == 1
@@ -74,7 +88,7 @@ def test_a_metric_that_nothing_has_is_known_where_something_was_compared() -> No
 
 
 def test_what_could_not_be_compared_cannot_be_told(change: Callable[..., Change], gap: Callable[..., Unpaired]) -> None:
-    rules = parse_rules(["cannot-tell"])
+    rules = parse_rules(["never", "cannot-tell"])
     assert CheckResult(changes=(change("same"),), unpaired=(gap(),), rules=rules).exit_code == 8
     assert CheckResult(rules=rules).exit_code == 8, "nothing was compared at all"
     assert CheckResult(changes=(change("same"),), unpaired=(gap(),)).exit_code == 0
@@ -161,7 +175,11 @@ def test_the_report_says_what_fails_and_what_was_accepted(
 ) -> None:
     slower, worse = change("degradation"), change("degradation", id="other")
     made = CheckResult(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()
-    assert (made["schema"], made["degraded"], made["fail_on"]) == (1, True, ["degradation", "drift"])
+    assert (made["schema"], made["degraded"], made["fail_on"]) == (
+        1,
+        True,
+        ["degradation", "drift", "nothing-compared"],
+    )
     assert [each["fails"] for each in made["changes"]] == [False, True]
     assert made["changes"][0]["accepted"] == {"author": "Ann", "why": "it is safer", "time": 1}
     assert made["changes"][1]["accepted"] is None
@@ -191,5 +209,5 @@ def test_the_report_says_what_fails_and_what_was_accepted(
 def test_drifts_fail_as_regressions_do_and_noise_on_demand(
     change: Callable[..., Change], words: list[str], kind: str, fields: dict[str, Any], code: int
 ) -> None:
-    result = CheckResult(changes=(change(kind, **{"metric": "cpu", **fields}),), rules=parse_rules(words))
+    result = CheckResult(changes=(change(kind, **{"metric": "cpu", **fields}),), rules=parse_rules(words), compared=1)
     assert result.exit_code == code

@@ -34,13 +34,14 @@ def id_of(here: Here, metric: str = "cpu", target: str = "HEAD") -> str:
 
 
 def test_an_accepted_change_fails_no_check_and_is_shown_as_accepted(slower: Here) -> None:
-    short = next(line.split()[-1] for line in slower.perf("check", code=1).lines if line.startswith("slower  cpu"))
+    (row,) = (line for line in slower.perf("check", code=1).lines if line.startswith("slower  cpu"))
+    short = next(word for word in row.split() if id_of(slower).startswith(word))
     done = slower.perf("check", "ack", short, "--why", "it is safer", "--author", "Ann")
     assert done.out.startswith(f"accepted {id_of(slower)} (slower +100.0 % cpu")
     checked = slower.perf("check")
     (line,) = (line for line in checked.lines if " cpu " in line)
     assert line.startswith("accepted")
-    assert line.endswith("by Ann: it is safer")
+    assert line.endswith("by Ann: it is safer, with wall +100.0 %")
     assert "1 change accepted" in checked.lines[-1]
     assert "(accepted: it is safer)" in slower.perf("status").out
     assert "(accepted: it is safer)" in slower.perf("log", "--short").out
@@ -78,11 +79,11 @@ def test_the_list_says_who_when_and_why(slower: Here) -> None:
     assert "no change is accepted" in slower.perf("check", "ack").err
     slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
     for words in (("check", "ack"), ("check", "ack", "--list")):
-        (line,) = slower.perf(*words).lines
-        assert line.startswith(id_of(slower)[:10])
+        (line,) = (line for line in slower.perf(*words).lines if line.startswith(id_of(slower)[:10]))
         assert line.endswith("it is safer")
-    (row,) = slower.perf("check", "ack", "--list", "--json").json["accepted"]
-    assert (row["change"], row["why"]) == (id_of(slower), "it is safer")
+    rows = slower.perf("check", "ack", "--list", "--json").json["accepted"]
+    (row,) = (row for row in rows if row["change"] == id_of(slower))
+    assert row["why"] == "it is safer"
     assert row["author"] == "Tester <tester@example.org>", "as git says"
     assert row["time"] > 10**18
 
@@ -95,6 +96,23 @@ def test_it_can_be_taken_back_and_accepted_again(slower: Here) -> None:
     assert slower.perf("check", "ack").out == ""
     slower.perf("check", "ack", "--undo", short, code=3)
     slower.perf("check", "ack", short, "--why", "after all")
+    slower.perf("check")
+
+
+def test_accepting_a_change_accepts_the_metrics_that_changed_with_it(slower: Here) -> None:
+    """And taking it back takes them back, but not what was accepted for a reason of its own."""
+    metrics = ("--fail-on", "degradation:cpu", "--fail-on", "degradation:wall")
+    slower.perf("check", *metrics, code=1)
+    assert len(slower.perf("check", "ack", id_of(slower), "--why", "it is safer").lines) == 1
+    rows = slower.perf("check", "ack", "--list", "--json").json["accepted"]
+    assert {row["change"] for row in rows} == {id_of(slower), id_of(slower, "wall")}
+    assert "1 change accepted" in slower.perf("check", *metrics).lines[-1]
+    assert slower.perf("check", "--no-store", "--format", "sarif").json["runs"][0]["results"][1:] == []
+    slower.perf("check", "ack", "--undo", id_of(slower))
+    slower.perf("check", "--fail-on", "never", "--fail-on", "degradation:wall", code=1)
+    slower.perf("check", "ack", id_of(slower, "wall"), "--why", "it waits longer")
+    slower.perf("check", "ack", id_of(slower), "--why", "it is safer")
+    slower.perf("check", "ack", "--undo", id_of(slower, "wall"))
     slower.perf("check")
 
 

@@ -58,8 +58,10 @@ def test_the_baseline_is_the_nearest_ancestor_of_the_same_configuration(history:
 def test_another_machine_is_no_baseline(history: Here) -> None:
     history.commit("Moved")
     history.register(profiles.timed(runs=12, wall=900 * MS), environment_id="1:" + "f" * 40)
-    done = history.perf("check")
+    done = history.perf("check", code=9)
     assert "was measured on another machine" in done.out
+    assert "--allow-empty passes a first run" in done.err
+    assert history.perf("check", "--allow-empty").out == done.out
     gate = history.perf("check", "--fail-on", "not-compared", code=9)
     assert "was measured on another machine" in gate.out
     assert "nothing was compared" in done.out
@@ -79,8 +81,17 @@ def test_the_sessions_of_the_history_say_how_much_a_version_of_another_session_m
     assert "8 sessions differ by 1" in before["evidence"]
 
 
+def test_other_metrics_are_shown_on_request(history: Here) -> None:
+    def rows(*words: str) -> list[str]:
+        return [line.split()[1] for line in history.perf("check", *words, code=1).lines if line.startswith("slower")]
+
+    assert rows() == ["cpu"]
+    assert rows("--all-metrics")[:2] == rows("-m", "wall")[:2] == ["wall", "cpu"]
+    assert "did you mean 'wall'?" in history.perf("check", "-m", "wal", code=2).err
+
+
 def test_without_an_ancestor_it_says_so(history: Here) -> None:
-    assert "no ancestor was measured in this configuration" in history.perf("check", "HEAD~2").out
+    assert "no ancestor was measured in this configuration" in history.perf("check", "HEAD~2", code=9).out
 
 
 def test_a_version_without_profiles_is_an_error_with_what_to_do(history: Here) -> None:
@@ -120,8 +131,8 @@ def test_a_side_line_is_no_baseline_of_the_main_line(here: Here) -> None:
 
 def test_a_range_without_versions_says_so(history: Here) -> None:
     for asked in ("HEAD..HEAD", "HEAD..HEAD~1"):
-        assert history.perf("check", asked).out == f"{asked} holds no version\n"
-        history.perf("check", asked, "--fail-on", "cannot-tell", code=8)
+        assert history.perf("check", asked, code=9).out == f"{asked} holds no version\n"
+        history.perf("check", asked, "--allow-empty", "--fail-on", "cannot-tell", code=8)
 
 
 def test_two_profiles_can_be_named(history: Here) -> None:

@@ -33,7 +33,7 @@ def test_a_check(history: Here, words: tuple[str, ...], follow_schema: Callable[
 
 def test_a_version_without_a_baseline(here: Here, follow_schema: Callable[[str, Any], None]) -> None:
     here.register(profiles.timed())
-    document = here.perf("check", "--json").json
+    document = here.perf("check", "--json", code=9).json
     follow_schema("check", document)
     assert document["unpaired"]
 
@@ -53,6 +53,7 @@ def test_acceptances(history: Here, follow_schema: Callable[[str, Any], None]) -
     id = next(c["id"] for c in history.perf("check", "--json", code=1).json["changes"] if c["metric"] == "cpu")
     follow_schema("ack", history.perf("check", "ack", id, "--why", "known", "--json").json)
     follow_schema("ack", history.perf("check", "ack", "--json").json)
-    (change,) = History(history.repository).accept(id[:10], why="again", author="Ann", undo=True).changed
+    change, *companions = History(history.repository).accept(id[:10], why="again", author="Ann", undo=True).changed
     assert (change.change, change.accepted) == (id, False)
+    assert [companion.accepted for companion in companions] == [False], "wall time, which changed with it"
     assert history.perf("check", "ack", "--json").json["accepted"] == []

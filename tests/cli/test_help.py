@@ -124,7 +124,7 @@ def test_everything_that_is_listed_can_be_read_by_a_program(here: Here) -> None:
         ("fsck",),
         ("gc",),
         ("tag",),
-        ("check",),
+        ("check", "--allow-empty"),
         ("plugins", "list"),
         ("plugins", "show", "time"),
         ("config", "get"),

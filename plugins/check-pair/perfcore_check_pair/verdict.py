@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 import numpy as np
@@ -42,8 +42,12 @@ if TYPE_CHECKING:
 # Logarithms that differ by less differ by rounding: equal ratios have to tie, and one that is the threshold is
 # not beyond it, from either side.
 _DECIMALS = 12
+_ROUNDING = 1e-9  # ratios that differ by less are one
 # Nobody measures more; beyond it an inconclusive verdict names no number of pairs.
 _MOST_PAIRS = 10_000
+
+Levels: TypeAlias = "tuple[float | None, float | None]"
+"""An amount for the baseline and one for the target."""
 
 
 @attrs.frozen(eq=False)
@@ -112,7 +116,20 @@ def decide(question: Question, settings: PairSettings) -> Verdict:
         verdict = attrs.evolve(verdict, kind="cannot tell", reason=question.doubt)
         parts.append(wording.doubted(question.doubt))
     evidence = "; ".join(text for text in parts if text)
-    return attrs.evolve(verdict, evidence=evidence, baseline_value=values[0], target_value=values[1])
+    levels = _levels(question, verdict.ratio, values)
+    return attrs.evolve(verdict, evidence=evidence, baseline_value=levels[0], target_value=levels[1])
+
+
+def _levels(question: Question, ratio: float | None, medians: Levels) -> Levels:
+    """The amounts of both sides that a row shows beside the ratio, from the same estimate: the second divided by the
+    first is the ratio, which the medians of noisy runs may contradict by several percent."""
+    before, after = medians
+    if ratio is None or not ratio or not before or after is None or abs(after / before / ratio - 1) < _ROUNDING:
+        return medians
+    # The level is the midmean of either side, and the ratio is divided evenly, so that swapped sides swap their levels.
+    middle = (midmean(np.log(question.baseline)) + midmean(np.log(question.target))) / 2
+    half = math.log(ratio) / 2
+    return _ratio(middle - half), _ratio(middle + half)
 
 
 def median(amounts: Array) -> float | None:
@@ -307,6 +324,6 @@ def _logarithm(amount: float) -> float:
 
 
 def _ratio(logarithm: float) -> float | None:
-    """None where the ratio is beyond what a float can hold."""
+    """The ratio or amount of a logarithm; None where it is beyond what a float can hold."""
     # The largest float is exp(709.78).
     return math.exp(logarithm) if abs(logarithm) < 700 else None

@@ -106,6 +106,20 @@ def test_a_wider_threshold_never_finds_more(threshold: float, times: list[tuple[
 
 
 @steady
+@given(st.lists(st.tuples(TIMES, TIMES), min_size=1, max_size=20), st.sampled_from(["pairs", "blocks", "sessions"]))
+def test_the_amounts_of_a_row_have_the_ratio_that_it_states(times: list[tuple[float, float]], schedule: str) -> None:
+    sessions = {"pairs": ("s", "s"), "blocks": ("", ""), "sessions": ("s", "t")}[schedule]
+    sides = [measured(list(side), session=name) for side, name in zip(zip(*times, strict=True), sessions, strict=True)]
+    (change,) = _changes(pairing(*sides))
+    assert change.baseline_value
+    assert change.target_value
+    assert change.ratio is not None
+    assert change.target_value / change.baseline_value == pytest.approx(change.ratio, rel=1e-6)
+    for amount, side in zip((change.baseline_value, change.target_value), zip(*times, strict=True), strict=True):
+        assert schedule == "pairs" or min(side) * (1 - 1e-9) <= amount <= max(side) * (1 + 1e-9)
+
+
+@steady
 @given(st.text(), st.text(max_size=5), st.text(max_size=20))
 def test_any_names_and_units(name: str, unit: str, type_: str) -> None:
     profile = measured({name: [1, 2, 3]} if name != "run" else {}, unit=unit)

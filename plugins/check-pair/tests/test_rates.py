@@ -138,3 +138,13 @@ def test_equal_programs_are_called_same_where_noise_allows() -> None:
     assert _kinds(_quiet)["same"] >= 0.9
     assert _kinds(_quiet, in_turn=False)["same"] >= 0.9
     assert _kinds(_quiet, factor=1.05)["same"] == 0
+
+
+@pytest.mark.parametrize("runs", [3, 4, 5])
+@pytest.mark.parametrize("in_turn", [True, False])
+def test_few_runs_show_a_large_change_and_call_no_more_than_5_percent_different(runs: int, in_turn: bool) -> None:
+    """Three runs a side have p = 2 / 20 at best, whatever they say."""
+    same = _kinds(_normal, runs=runs, in_turn=in_turn)
+    assert same.get("degradation", 0) + same.get("optimization", 0) <= 0.05
+    slower = _kinds(_normal, runs=runs, factor=1.86, in_turn=in_turn).get("degradation", 0)
+    assert slower == (0 if runs == 3 else 1)

@@ -45,6 +45,7 @@ def ack(
     """Accept a change for good: it is still shown, but no longer fails a check.
 
     The reason is stored with your name and the time. The id of a change stays the same when later runs change its size.
+    The other metrics that changed with it are accepted, and withdrawn, too.
     """
     console: Console = ctx.obj
     if as_list and change:
@@ -64,7 +65,8 @@ def ack(
     if as_json:
         console.json(result.as_json())
         return
-    for entry in result.changed:
+    # The metrics that changed with it stand in the row of `perf check`, and in the list.
+    for entry in (entry for entry in result.changed if entry.change.startswith(tuple(change))):
         words = f" ({printable(entry.what)})" if entry.what else ""
         console.line(f"{'accepted' if entry.accepted else 'no longer accepted:'} {printable(entry.change)}{words}")
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
+from perfcore_command_check.companions import came_with
 
 from perfcore.analysis import acceptance as acceptances
 from perfcore.analysis import verdict_text
@@ -37,12 +38,13 @@ class AcceptanceResult:
 def accept(
     repository: Repository, changes: Sequence[str], why: str, author: str, listener: Listener | None = None
 ) -> AcceptanceResult:
-    """Accept the changes whose ids begin so, for good. An id that no stored result has is accepted as it is."""
+    """Accept the changes whose ids begin so, for good, and with each the other metrics that changed with it. An id that
+    no stored result has is accepted as it is."""
     listener = listener or SilentListener()
-    results = Results(repository.store, repository.vcs_name).every()
-    stored = {change.id: change for result in results for change in result.changes}
+    stored = _stored(repository)
     # An ordered set: an id named twice is accepted once, in the order of the command line.
-    ids = dict.fromkeys(_complete(prefix, stored, listener) for prefix in changes)
+    named = dict.fromkeys(_complete(prefix, stored, listener) for prefix in changes)
+    ids = dict.fromkeys([*named, *_companions(named, stored)])
     time_now = time.time_ns()
     accepted_now = tuple(_acceptance(id, stored.get(id), why=why, author=author, time=time_now) for id in ids)
     return _written(repository.store, accepted_now)
@@ -51,7 +53,12 @@ def accept(
 def take_back(repository: Repository, changes: Sequence[str], why: str, author: str) -> AcceptanceResult:
     """Take the acceptances of these changes back."""
     current = acceptances.accepted(repository.store)
-    ids = dict.fromkeys(find(prefix, current) for prefix in changes)
+    named = dict.fromkeys(find(prefix, current) for prefix in changes)
+    stored = _stored(repository)
+    # Companions that were accepted by another command of the user, for their own reason, stay accepted.
+    together = [id for id in _companions(named, stored) if id in current]
+    same_time = {current[id].time for id in named}
+    ids = dict.fromkeys([*named, *(id for id in together if current[id].time in same_time)])
     time_now = time.time_ns()
     revoked = (
         # The latest note holds (docs/formats.md): one from a machine whose clock runs ahead must not outlive this one.
@@ -59,6 +66,18 @@ def take_back(repository: Repository, changes: Sequence[str], why: str, author: 
         for id in ids
     )
     return _written(repository.store, tuple(revoked))
+
+
+def _stored(repository: Repository) -> dict[str, Change]:
+    """The changes of all stored results, by id."""
+    results = Results(repository.store, repository.vcs_name).every()
+    return {change.id: change for result in results for change in result.changes}
+
+
+def _companions(ids: Iterable[str], stored: Mapping[str, Change]) -> list[str]:
+    """The ids of the other metrics that changed with one of these, which would else come up one after the other."""
+    leaders = [stored[id] for id in ids if id in stored and stored[id].primary]
+    return [id for id, change in stored.items() if any(came_with(change, leader) for leader in leaders)]
 
 
 def find(prefix: str, known: Iterable[str]) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.analysis.verdict_text import CHANGED, drift, end, machine, metric, word
 from perfcore.model import EMPTY
 from perfcore.text import align, fitted, percent, plural, printable, quantity
+from perfcore_command_check import companions
 
 if TYPE_CHECKING:
     from perfcore.analysis.acceptance import Acceptance
@@ -22,30 +23,42 @@ def lines(
     unpaired: Sequence[Unpaired],
     *,
     everything: bool,
+    always: Container[str] = (),
+    metrics: Container[str] = (),
     accepted: Mapping[str, Acceptance] = EMPTY,
     columns: int | None = None,
 ) -> list[str]:
-    """A table: primary metrics, and the others where they changed, `everything` is wanted or there are no primary ones.
-    Of a suite, what is unchanged is only counted. An id is that by which people accept a change. Long names are cut
-    where a terminal has only so many columns."""
+    """A table: primary metrics with their companions beside them, the named `metrics`, and others that changed by
+    themselves; all where `everything` is wanted or there are no primary ones. Ids of `always` have a row. Of a suite,
+    what is unchanged is only counted. An id is that by which people accept a change. Long names are cut where a
+    terminal has only so many columns."""
     everything = everything or not any(change.primary for change in changes)
-    wanted = [c for c in changes if not c.contract and (everything or c.primary or c.kind in CHANGED)]
+    visible = list(changes) if everything else companions.shown(changes, always=always, metrics=metrics)
+    leading = companions.leaders(changes)
+    wanted = [change for change in visible if not change.contract]
     selected = [c for c in wanted if everything or not (c.resource and c.kind == "same")]
     named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in accepted)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
     rows += [
-        _row(change, change.id[:_ID] if change.id in named else "", accepted.get(change.id)) for change in selected
+        _row(
+            change,
+            change.id[:_ID] if change.id in named else "",
+            accepted.get(change.id),
+            "" if everything else companions.beside(change, leading, changes),
+        )
+        for change in selected
     ]
     text = align(fitted(rows, columns, cut=(8, 1)), right=(3, 5, 6)) if len(rows) > 1 else []
     if len(selected) < len(wanted):
         text.append(f"{plural(len(wanted) - len(selected), 'benchmark')} unchanged: --verbose lists them")
+    text += filter(None, [companions.hidden(changes, visible)])
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
     agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
 
 
-def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, ...]:
+def _row(change: Change, id: str, acceptance: Acceptance | None, beside: str) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
         interval = f"{percent(change.low)} to {percent(change.high)}"
@@ -60,7 +73,7 @@ def _row(change: Change, id: str, acceptance: Acceptance | None) -> tuple[str, .
         interval,
         printable(change.label),
         printable(id),
-        _remark(change, acceptance),
+        ", ".join(filter(None, (_remark(change, acceptance), beside))),
     )
 
 

@@ -11,8 +11,8 @@ from typer.core import TyperCommand
 from perfcore.analysis import checks, report_text, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
-from perfcore.analysis.fail_on import parse_thresholds
-from perfcore.analysis.target import CheckTarget
+from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds
+from perfcore.analysis.target import CheckTarget, Range
 from perfcore.cli.console import Console, console_of
 from perfcore.cli.options import AsJson
 from perfcore.errors import UsageError, nearest
@@ -27,6 +27,7 @@ _COLORS = {
     **dict.fromkeys(("slower", "worse", "drifts", "broken"), "red"),
     **dict.fromkeys(("faster", "better", "improves"), "green"),
 }
+_EMPTY = f"nothing was compared, so the check ends with {NOT_COMPARED}; --allow-empty passes a first run"
 
 
 class _Check(TyperCommand):
@@ -72,7 +73,6 @@ def check(
         str | None,
         typer.Option(
             "--method",
-            "-m",
             metavar="NAME",
             help="The check to use (default: check.name; check.history for histories).",
         ),
@@ -86,6 +86,11 @@ def check(
         ),
     ] = None,
     benchmarks: Benchmarks = None,
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option("--metric", "-m", metavar="NAME", help="Show this metric, too. Repeatable."),
+    ] = None,
+    all_metrics: Annotated[bool, typer.Option("--all-metrics", help="Show all metrics.")] = False,
     verbose: Verbose = False,
     format: Format = None,
     as_json: AsJson = False,
@@ -96,10 +101,27 @@ def check(
             "--fail-on",
             metavar="WHAT",
             help="Also fail on: degradation:METRIC, drift:METRIC, any-degradation, noise, noise:METRIC, cannot-tell, "
-            "cannot-tell:METRIC, not-compared. Repeatable. With never, a regression or a drift of a primary metric "
-            "alone does not fail the check.",
+            "cannot-tell:METRIC, not-compared. Repeatable. With never, nothing else fails the check.",
         ),
     ] = None,
+    allow_empty: Annotated[
+        bool, typer.Option("--allow-empty", help="Pass if nothing was compared, as in a first run, instead of exit 9.")
+    ] = False,
+    collect: Annotated[
+        bool,
+        typer.Option(
+            "--collect",
+            help="First measure a version without profiles, with its baseline: the jobs of the "
+            "configuration, or commands that you measured before.",
+        ),
+    ] = False,
+    confirm: Annotated[
+        bool,
+        typer.Option(
+            "--confirm",
+            help="Measure a regression again with its baseline, as `perf compare` does, before it fails the check.",
+        ),
+    ] = False,
     notify: Annotated[
         list[str] | None,
         typer.Option("--notify", metavar="NAME", help="The notifier to use (default: check.notify). Repeatable."),
@@ -114,7 +136,7 @@ def check(
     changes of a history.
 
     The exit code is 1 if a primary metric (CPU time, where there is one) regressed, in a step or in a slow drift, and
-    was not fixed since, and 0 if none did. `perf check ack` accepts a change for good.
+    was not fixed since, 9 if nothing was compared, and 0 otherwise. `perf check ack` accepts a change for good.
     """
     console: Console = ctx.obj
     words = list(what or ())
@@ -125,6 +147,7 @@ def check(
         reports=reports or (),
         fail_on=fail_on or (),
         notify=notify or (),
+        allow_empty=allow_empty,
     )
     options = CheckOptions(
         method=method,
@@ -144,16 +167,27 @@ def check(
         else:
             console.write("".join(f"{line}\n" for line in result.lines()))
         return
-    outcome = checks.check(console.repository, _target(console, words, every), options, console)
+    asked = _target(console, words, every)
+    if collect:
+        from perfcore_command_check.collection import collect_missing
+
+        collect_missing(console.history, asked, console)
+    outcome = checks.check(console.repository, asked, options, console)
+    if confirm:
+        from perfcore_command_check.confirmation import confirmed
+
+        outcome = confirmed(console.history, outcome, options.thresholds, console, store=not no_store)
     if benchmarks is not None:
-        outcome = selection.of_benchmarks(outcome, benchmarks)
+        outcome = selection.of_benchmarks(outcome, benchmarks, history=isinstance(asked, Range))
     console.clear_progress()
     if delivery.reports.format == TABLE:
-        _print(console, outcome, verbose)
+        _print(console, outcome, _metrics(outcome, metrics or ()), everything=verbose or all_metrics, verbose=verbose)
     else:
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
     _refuse_unknown(console, outcome)
+    if outcome.exit_code == NOT_COMPARED and not outcome.compared:
+        console.note(_EMPTY)
     if outcome.exit_code:
         raise typer.Exit(outcome.exit_code)
 
@@ -177,9 +211,26 @@ def _target(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
     return target.parse(console.repository, [target.ALL] if every else words, console.find)
 
 
-def _print(console: Console, outcome: CheckResult, verbose: bool) -> None:
+def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:
+    """The names of metrics, each of which was compared, where anything was."""
+    for name in names:
+        if outcome.metrics and name not in outcome.metrics:
+            raise UsageError(
+                f"no metric {brief(name)} was compared",
+                hint=nearest(name, outcome.metrics) or f"one of {', '.join(sorted(outcome.metrics))}",
+            )
+    return names
+
+
+def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, everything: bool, verbose: bool) -> None:
     rows = check_table.lines(
-        outcome.changes, outcome.unpaired, everything=verbose, accepted=outcome.accepted, columns=console.width
+        outcome.changes,
+        outcome.unpaired,
+        everything=everything,
+        always={change.id for change in outcome.failing},
+        metrics=metrics,
+        accepted=outcome.accepted,
+        columns=console.width,
     )
     for line in rows:
         console.line(_painted(console, line))

@@ -12,7 +12,7 @@ import attrs
 
 from perfcore import files
 from perfcore.analysis.check_result import CheckResult
-from perfcore.analysis.fail_on import FailRule, parse_rules
+from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, StorageError, UsageError, nearest
 from perfcore.hookspecs import NOTIFIER, REPORT, Notifier, Report, Sources
@@ -103,13 +103,15 @@ class Delivery:
         reports: Sequence[str],
         fail_on: Sequence[str],
         notify: Sequence[str],
+        allow_empty: bool = False,
     ) -> Delivery:
         """As the options say. UsageError before anything is compared."""
         formats = Reports.of(console, format=format, as_json=as_json, reports=reports)
         repository = console.repository
+        rules = parse_rules(fail_on or repository.config.get("check.fail_on"))
         return cls(
             reports=formats,
-            rules=parse_rules(fail_on or repository.config.get("check.fail_on")),
+            rules=tuple(rule for rule in rules if not (allow_empty and rule == EMPTY_CHECK)),
             notifiers=tuple(_notifier(console, name) for name in dict.fromkeys(notify or _configured(repository))),
         )
 

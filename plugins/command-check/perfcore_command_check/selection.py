@@ -10,9 +10,9 @@ from perfcore.profile.benchmarks import matches
 from perfcore.text import printable
 
 
-def of_benchmarks(result: CheckResult, pattern: str) -> CheckResult:
+def of_benchmarks(result: CheckResult, pattern: str, *, history: bool) -> CheckResult:
     """The same with the benchmarks that the pattern chooses. All were compared, so that a change is the same whichever
-    are asked for."""
+    are asked for. Of a `history` only changes are listed, so none of a benchmark says nothing of its comparisons."""
     changes = tuple(change for change in result.changes if matches(change.resource, pattern))
     nothing = f"no benchmark like {printable(pattern)!r} was compared or changed"
     return attrs.evolve(
@@ -20,5 +20,5 @@ def of_benchmarks(result: CheckResult, pattern: str) -> CheckResult:
         changes=changes,
         unpaired=tuple(unpaired for unpaired in result.unpaired if matches(unpaired.benchmark, pattern)),
         conclusion=verdict_text.conclusion(changes) if changes else nothing,
-        compared=verdict_text.comparisons(changes),
+        compared=result.compared if history else verdict_text.comparisons(changes),
     )

@@ -26,12 +26,13 @@ class CompareOptions:
     """The arguments of `History.compare`.
 
     Two commands are compared in the working tree; one command, in two `versions` (None: the working tree). Without a
-    command, the versions are names of stored profiles, and nothing is measured. `save` saves the runs as pending
+    command, the versions are names of stored profiles, and nothing is measured. A job is a command with its collector,
+    as a profile holds it; its directory and variables are its own. `save` saves the runs as pending
     profiles; `budget` is in seconds; `cwd` is a directory below the root of the tree.
     """
 
-    first: Command | None = None
-    second: Command | None = None
+    first: Command | Job | None = None
+    second: Command | Job | None = None
     versions: tuple[str | None, str | None] = (None, None)
     collector: str = "time"
     metric: str | None = None
@@ -76,7 +77,7 @@ def _compare_stored(repository: Repository, options: CompareOptions, listener: L
 
 
 def _compare_commands(
-    repository: Repository, first: Command, options: CompareOptions, listener: Listener
+    repository: Repository, first: Command | Job, options: CompareOptions, listener: Listener
 ) -> ComparisonResult:
     jobs = _job(repository, first, options), _job(repository, options.second or first, options)
     request = CompareRequest(
@@ -95,7 +96,9 @@ def _compare_commands(
     return engine.compare(Host.of(repository), request, listener)
 
 
-def _job(repository: Repository, command: Command, options: CompareOptions) -> Job:
+def _job(repository: Repository, command: Command | Job, options: CompareOptions) -> Job:
+    if isinstance(command, Job):
+        return command
     return attrs.evolve(
         command_job(command, "", options.shell),
         env=dict(options.env or {}),

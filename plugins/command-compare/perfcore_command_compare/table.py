@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from perfcore_command_check import companions
+
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
 from perfcore.text import align, plural, printable, quantity
@@ -14,13 +16,10 @@ _CHANGED = ("degradation", "optimization")
 
 
 def lines(result: ComparisonResult, *, everything: bool) -> list[str]:
-    """Both sides, and a table: the metric that decides, CPU and wall time, and the other metrics that changed."""
+    """Both sides, and a table: the metric that decides, CPU and wall time, and others that changed by themselves."""
     text = [f"{letter}  {title(side)}" for letter, side in zip("AB", result.sides, strict=True)]
-    selected = [
-        change
-        for index, change in enumerate(result.changes)
-        if everything or index == 0 or change.metric in _ALWAYS or change.kind in _CHANGED
-    ]
+    visible = result.changes if everything else companions.shown(result.changes, metrics=_ALWAYS)
+    selected = [change for index, change in enumerate(result.changes) if index == 0 or change in visible]
     if selected:
         rows = [COLUMNS, *map(cells, selected)]
         text += ["", *align(rows, right=(2, 3, 4))]

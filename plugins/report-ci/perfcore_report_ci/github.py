@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_command_check import companions
 
 from perfcore.analysis import report_text
 from perfcore.analysis.check_result import CheckResult
@@ -50,11 +51,13 @@ def render(result: CheckResult, locate: Callable[[Change], Location | None]) -> 
 
 def _of_changes(result: CheckResult, locate: Callable[[Change], Location | None]) -> Iterator[_Annotation]:
     """Every change that a reader may want to know."""
-    for change in report_text.reportable(result.changes):
+    leading = companions.leaders(result.changes)
+    for change in companions.reported(result):
         acceptance = result.accepted.get(change.id)
         if level := _level(result, change):
             location = None if level == "notice" else locate(change)
-            parts = [report_text.sentence(change), change.evidence and printable(change.evidence)]
+            beside = companions.beside(change, leading, result.changes)
+            parts = [report_text.sentence(change), beside, change.evidence and printable(change.evidence)]
             parts += [report_text.accepted(acceptance)] if acceptance else [f"change {printable(change.id)}"]
             parts += [f"the location is a hint: {location.why}"] if location and location.why else []
             yield _Annotation(level, report_text.title(change), "\n".join(filter(None, parts)), location)

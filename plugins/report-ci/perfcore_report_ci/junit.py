@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape, quoteattr
 
 import attrs
+from perfcore_command_check import companions
 
 from perfcore.analysis import report_text, verdict_text
 from perfcore.analysis.check_result import CheckResult
@@ -47,7 +48,7 @@ class JunitReport:
 
 def render(result: CheckResult) -> str:
     """The document."""
-    cases = [*_unique([_case(result, change) for change in report_text.reportable(result.changes)], result)]
+    cases = [*_unique([_case(result, change) for change in companions.reported(result)], result)]
     cases += [_missing(result, missing) for missing in result.unpaired]
     suites: dict[str, list[_Case]] = {}
     for case in cases:
@@ -100,7 +101,7 @@ def _unique(cases: Sequence[_Case], result: CheckResult) -> Iterator[_Case]:
     """Readers take two cases of one name for one test that ran twice: in a history, each says its version. Else the
     name is the same from one build to the next, so that they can tell what is new."""
     count = Counter((case.suite, case.name) for case in cases)
-    for case, change in zip(cases, report_text.reportable(result.changes), strict=True):
+    for case, change in zip(cases, companions.reported(result), strict=True):
         many = count[case.suite, case.name] > 1
         yield attrs.evolve(case, name=f"{case.name} at {printable(change.target)}") if many else case
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_command_check import companions
+
 from perfcore.analysis import report_text, verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model import Change
@@ -36,8 +38,10 @@ class MarkdownReport:
 
 def render(result: CheckResult) -> str:
     """The page, which begins with a heading."""
-    changed = [change for change in result.changes if change.kind not in ("same", "cannot tell")]
-    others = [change for change in result.changes if change.kind in ("same", "cannot tell")]
+    reported = companions.reported(result)
+    changed = [change for change in reported if change.kind not in ("same", "cannot tell")]
+    ids = {change.id for change in changed}
+    others = [change for change in result.changes if change.id not in ids]
     paragraphs = [f"### Performance: {_headline(result)}", _plain(report_text.conclusion(result)) + "."]
     paragraphs += [_table(result, changed)] if changed else []
     paragraphs += (
@@ -45,7 +49,7 @@ def render(result: CheckResult) -> str:
     )
     paragraphs += [_list(_unpaired(result)) + _more(result.unpaired)] if result.unpaired else []
     if others:
-        paragraphs.append(_folded("Unchanged or inconclusive", _table(result, others)))
+        paragraphs.append(_folded("Unchanged, inconclusive, and other metrics", _table(result, others)))
     if reasoned := [change for change in result.changes if change.evidence]:
         paragraphs.append(_folded("Evidence", _list(_evidence(reasoned[:_MOST])) + _more(reasoned)))
     return "\n\n".join(paragraphs) + "\n"

@@ -19,6 +19,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
+from perfcore_command_check import companions
+
 from perfcore import __version__
 from perfcore.analysis import report_text, verdict_text
 from perfcore.analysis.check_result import CheckResult
@@ -99,7 +101,7 @@ def _rules() -> list[dict[str, Any]]:
 
 
 def _results(result: CheckResult, locate: _Locate) -> Iterator[dict[str, Any]]:
-    for change in report_text.reportable(result.changes):
+    for change in companions.reported(result):
         if change.kind in ("degradation", "drift") or result.fails(change):
             yield _of_change(result, change, locate(change))
     for missing in result.unpaired if result.requires_all else ():

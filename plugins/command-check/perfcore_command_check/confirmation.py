@@ -1,0 +1,121 @@
+"""`perf check --confirm`: a regression is measured again, interleaved with its baseline, before it fails the build.
+
+A gate makes many comparisons, and those of stored runs rest on what a machine did that day. The second measurement is a
+comparison of its own (`perf compare`). Each has a false-positive rate of at most 5 % for both directions together, so
+chance alone calls an unchanged program slower in both with 2.5 % of 2.5 % at most, if they are independent. A
+regression that cannot be measured again fails the build as before.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+
+from perfcore.analysis import verdict_text
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import combined, thresholds_of
+from perfcore.analysis.stored_results import Checked, Results
+from perfcore.errors import PerfError, VersionError
+from perfcore.library import History
+from perfcore.model import Change
+from perfcore.model.listener import Listener
+from perfcore.text import percent, plural
+from perfcore_command_check import stored_commands
+
+# The defaults of the check `pair` for the primary metric, and for the others.
+_SMALLEST, _SMALLEST_OTHER = 0.02, 0.05
+
+
+def confirmed(
+    history: History, result: CheckResult, given: Mapping[str, float], listener: Listener, *, store: bool
+) -> CheckResult:
+    """The result after every regression that fails the build was measured again. `given` are thresholds of the command
+    line; with `store`, stored results say what the second measurement said."""
+    suspects = [change for change in result.failing if change.kind == "degradation" and not change.contract]
+    answers: dict[str, Change] = {}
+    for number, change in enumerate(suspects):
+        listener.progress(number, len(suspects), f"measuring again: {change.label}")
+        answers[change.id] = _measured_again(history, change, given, listener)
+    changes = tuple(answers.get(change.id, change) for change in result.changes)
+    if store:
+        _store(history, answers)
+    refuted = sum(change.kind != "degradation" for change in answers.values())
+    suffix = f"; {refuted} of {plural(len(suspects), 'regression')} not confirmed" if refuted else ""
+    return attrs.evolve(result, changes=changes, conclusion=_conclusion(result, changes) + suffix)
+
+
+def _conclusion(result: CheckResult, changes: Sequence[Change]) -> str:
+    """The conclusion of comparisons, counted anew; a history's is about the stored runs alone."""
+    before = verdict_text.conclusion(result.changes)
+    return result.conclusion.replace(before, verdict_text.conclusion(changes)) if before else result.conclusion
+
+
+def _measured_again(history: History, change: Change, given: Mapping[str, float], listener: Listener) -> Change:
+    """The change after a second measurement; as it is, with the reason, if there was none."""
+    try:
+        comparison = _compare(history, change, given, listener)
+    except PerfError as error:
+        return attrs.evolve(change, reason=f"not measured again: {error}")
+    if comparison.identical:
+        return _refuted(change, "both versions run the same program")
+    again: Change | None = comparison.changes[0] if comparison.changes else None
+    if again is None or again.ratio is None:
+        return attrs.evolve(change, reason="not measured again: no pair of runs within the budget")
+    if again.config_id != change.config_id:
+        # Profiles hold neither variables nor the directory that a command had.
+        return attrs.evolve(change, reason="not measured again: the command ran with other variables or elsewhere")
+    estimate = f"{_interval(again)} in {plural(comparison.pairs, 'new pair')}"
+    if again.kind == "degradation":
+        evidence = f"{change.evidence}; measured again: {again.evidence}"
+        return attrs.evolve(change, reason=f"confirmed: {estimate}", evidence=evidence)
+    if again.kind == "cannot tell" and comparison.stopped != "pairs":
+        return attrs.evolve(change, reason=f"neither confirmed nor refuted within the budget: {estimate}")
+    return _refuted(change, estimate, again.evidence)
+
+
+def _compare(history: History, change: Change, given: Mapping[str, float], listener: Listener) -> Any:
+    repository = history.repository
+    versions = repository.version(change.baseline), _version(history, change)
+    command = stored_commands.of_configuration(repository, versions[1], change.config_id)
+    thresholds = combined(thresholds_of(repository), given)
+    default = _SMALLEST if change.primary else _SMALLEST_OTHER
+    return history.command(
+        "compare",
+        first=command.job,
+        versions=versions,
+        metric=change.metric,
+        threshold=thresholds.get(change.metric, thresholds.get("", default)),
+        listener=listener,
+    )
+
+
+def _version(history: History, change: Change) -> str:
+    if "+" in change.target:  # a label of uncommitted changes, which may be others by now
+        raise VersionError(f"{change.target} has uncommitted changes")
+    return history.repository.version(change.target)
+
+
+def _refuted(change: Change, estimate: str, evidence: str = "") -> Change:
+    words = "; ".join(filter(None, (change.evidence, f"measured again: {evidence or estimate}")))
+    return attrs.evolve(change, kind="cannot tell", reason=f"not confirmed: {estimate}", evidence=words)
+
+
+def _interval(change: Change) -> str:
+    size = percent(change.ratio) if change.ratio is not None else "-"
+    if change.low is None or change.high is None:
+        return size
+    return f"{size} ({percent(change.low)} to {percent(change.high)})"
+
+
+def _store(history: History, answers: Mapping[str, Change]) -> None:
+    """Replace the changes in the stored results, which `log` and `status` show."""
+    repository = history.repository
+    results = Results(repository.store, repository.vcs_name)
+    for result in list(results.every()):
+        if any(change.id in answers for change in result.changes):
+            changes = [answers.get(change.id, change) for change in result.changes]
+            checked = Checked(version=result.version, config_id=result.config_id)
+            results.keep(result.method, {checked: changes}, time.time_ns())

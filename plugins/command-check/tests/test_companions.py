@@ -1,0 +1,63 @@
+"""Which metrics stand beside the change of another one, and which are those of a busy machine."""
+
+from __future__ import annotations
+
+from perfcore_command_check import check_table, companions
+from perfcore_testing.results import change
+
+from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.fail_on import parse_rules
+from perfcore.model import Change
+
+CPU = change(id="c")
+WALL = change(id="w", metric="wall", primary=False)
+MEMORY = change(id="m", metric="max_rss", unit="B", primary=False)
+
+
+def shown(*changes: Change) -> list[str]:
+    return [change.id for change in companions.shown(changes)]
+
+
+def test_metrics_that_changed_with_the_primary_one_stand_beside_it() -> None:
+    assert shown(CPU, WALL, MEMORY) == ["c"]
+    _, row = check_table.lines([CPU, WALL, MEMORY], [], everything=False)
+    assert row.endswith("with wall +100.0 %, max_rss +100.0 %")
+    assert len(check_table.lines([CPU, WALL, MEMORY], [], everything=True)) == 4
+
+
+def test_what_changed_by_itself_or_in_the_other_direction_has_a_row_of_its_own() -> None:
+    assert shown(change("same", id="c"), MEMORY) == ["c", "m"]
+    assert shown(CPU, change("optimization", id="m", metric="max_rss", primary=False)) == ["c", "m"]
+    assert shown(CPU, change(id="o", metric="wall", label="another command", primary=False)) == ["c", "o"]
+    assert shown(CPU, change(id="o", metric="wall", target="ffffffffff", primary=False)) == ["c", "o"]
+
+
+def test_in_a_history_a_companion_may_be_found_some_versions_later() -> None:
+    first = change(id="c", earliest="bbbbbbbbbb" + "0" * 30, latest="bbbbbbbbbb" + "0" * 30)
+    later = change(id="w", metric="wall", primary=False, target="d" * 10, earliest="b" * 10, latest="d" * 10)
+    assert shown(first, later) == ["c"]
+    apart = change(id="w", metric="wall", primary=False, target="d" * 10, earliest="d" * 10, latest="e" * 10)
+    assert shown(first, apart) == ["c", "w"]
+
+
+def test_a_metric_of_the_machine_has_no_row_unless_it_is_asked_for() -> None:
+    switches = change(id="s", metric="involuntary_switches", unit="", primary=False)
+    same = change("same", id="c")
+    assert shown(same, switches) == ["c"]
+    assert len(companions.shown([same, switches], metrics=["involuntary_switches"])) == 2
+    lines = check_table.lines([same, switches], [], everything=False)
+    assert lines[-1] == "also changed, as on a busy machine: involuntary_switches (--all-metrics shows them)"
+
+
+def test_wall_time_that_waiting_for_a_cpu_explains_has_no_row() -> None:
+    same, wall = change("same", id="c"), change(id="w", metric="wall", primary=False)  # 1 ms longer
+    waited = change("cannot tell", id="d", metric="run_delay", primary=False, baseline_value=0.0, target_value=8e5)
+    assert shown(same, wall, waited) == ["c"]
+    calm = change("cannot tell", id="d", metric="run_delay", primary=False, baseline_value=0.0, target_value=2e5)
+    assert shown(same, wall, calm) == ["c", "w"]
+
+
+def test_what_fails_the_build_is_always_shown() -> None:
+    result = CheckResult(changes=(CPU, WALL), rules=parse_rules(["degradation:wall"]))
+    assert companions.reported(result) == [CPU, WALL]
+    assert companions.reported(CheckResult(changes=(CPU, WALL))) == [CPU]
