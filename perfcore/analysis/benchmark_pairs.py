@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
@@ -15,23 +16,20 @@ def expanded(pairs: Iterable[Pairing | Unpaired], renamed: Mapping[str, str] = E
     """The same with a pairing for each benchmark in the place of a suite's. `renamed` has new names of benchmarks by
     their old ones."""
     for pair in pairs:
-        if isinstance(pair, Pairing) and any(map(_is_suite, (pair.baseline, pair.target))):
+        if isinstance(pair, Pairing) and any(map(benchmarks.is_suite, pair.baseline.profiles + pair.target.profiles)):
             yield from _each(pair, renamed)
         else:
             yield pair
 
 
-def _is_suite(sample: Sample) -> bool:
-    return any(map(benchmarks.is_suite, sample.profiles))
-
-
 def _each(pair: Pairing, renamed: Mapping[str, str]) -> Iterator[Pairing | Unpaired]:
     before, after = _split(pair.baseline, renamed), _split(pair.target, renamed)
-    for name, sample in after.items():
-        if name in before:
-            yield attrs.evolve(pair, baseline=before[name], target=sample, benchmark=name)
-        else:
-            yield _unpaired(pair, name, f"{pair.baseline.label} has no such benchmark")
+    shared = [name for name in after if name in before]
+    suite = [attrs.evolve(pair, baseline=before[name], target=after[name], benchmark=name) for name in shared]
+    read_suite = functools.partial(tuple, suite)
+    yield from (attrs.evolve(part, suite=read_suite) for part in suite)
+    for name in filter(lambda name: name not in before, after):
+        yield _unpaired(pair, name, f"{pair.baseline.label} has no such benchmark")
     for name in before:
         if name not in after:  # a gate must not pass because a benchmark is gone
             yield _unpaired(pair, name, f"it was measured in {pair.baseline.label}, and is no longer")

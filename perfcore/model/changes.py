@@ -43,7 +43,8 @@ class Pairing:
     may spend here, less than 1 where the same runs are looked at several times while they grow. `metric` is the one
     that decides, where the user chose it. `aside` says that the baseline is on a line that was merged into the
     target's: what it tells decides nothing. `benchmark` names the one that both samples are reduced to, in a suite.
-    `history` reads the series of the configuration, or of the benchmark, over the newest versions."""
+    `history` reads the series of the configuration, or of the benchmark, over the newest versions, and `suite` the
+    pairings of all benchmarks that were measured in the same processes: it is the same object for each of them."""
 
     baseline: Sample
     target: Sample
@@ -56,6 +57,7 @@ class Pairing:
     aside: bool = False
     benchmark: str = ""
     history: Callable[[], Sequence[Series]] = tuple
+    suite: Callable[[], Sequence[Pairing]] = tuple
 
     @property
     def label(self) -> str:

@@ -31,7 +31,7 @@ _MANY = 6  # series from which on half of them, and not all, have to be measured
 _ROUNDS = 4  # of levels and the machine's part in turn, a fixed number so that the time is bounded
 _HUBER = 1.345  # spreads from which on a series counts less: 95 % efficient for normal noise
 # 4 standard deviations of normal noise: 6 of 100,000 versions. 2 standard deviations: 5 %.
-_STRAY = 4.0  # spreads from which on the machine was disturbed
+STRAY = 4.0  # spreads from which on the machine was disturbed
 _MOVES = 6  # of the machine from which on a series' share in it is known
 _ALIKE = 0.3  # standard deviation of the shares of series, as far as is known beforehand
 _NEAR = 20  # versions on either side of a step that tell how large it is in a series
@@ -110,8 +110,8 @@ def _estimated(rows: Floats, penalty: float) -> tuple[Floats, Floats, Floats]:
         shares = _shares(rows, others)[0]
         residuals = rows - shares[:, None] * others
         levels = np.array([_levels(row, penalty) for row in residuals])
-        spreads = _spreads(residuals - levels)
-        factor, others = _shared(rows - levels, shares, spreads)
+        spreads = noise_of(residuals - levels)
+        factor, others = shared_factor(rows - levels, shares, spreads)
     return factor, others, spreads
 
 
@@ -162,13 +162,13 @@ def _stepped(row: Floats, starts: Sequence[int]) -> Floats:
     return np.repeat(levels, np.diff(bounds))
 
 
-def _spreads(left: Floats) -> Floats:
+def noise_of(left: Floats) -> Floats:
     """The noise of every series; none is taken for much more exact than most, or it would be the machine."""
     spreads = np.array([middle(np.abs(row)) for row in left]) * NORMAL
     return np.maximum(spreads, max(0.5 * median(spreads), 1e-12))
 
 
-def _shared(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floats]:
+def shared_factor(left: Floats, shares: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     """The machine's factor from the residuals of the levels; and for every series its estimate from the others, which
     is free of the series' own noise."""
     shares = np.maximum(shares, 1e-3)
@@ -261,4 +261,4 @@ def _filled(factor: Floats, levels: Floats, known: Indexes, versions: int) -> Fl
 def _disturbed(factor: Floats, levels: Floats) -> Indexes:
     """The versions in which the machine's factor is far from its level."""
     off = np.abs(factor - levels)
-    return np.flatnonzero(off > max(_STRAY * NORMAL * median(off), 1e-9))
+    return np.flatnonzero(off > max(STRAY * NORMAL * median(off), 1e-9))

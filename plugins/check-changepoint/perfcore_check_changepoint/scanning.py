@@ -11,7 +11,7 @@ import json
 import math
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from perfcore.errors import UsageError
 from perfcore.model import Change
-from perfcore_check_changepoint import detection, drift, machine_events, memory, sessions, suite, wording
+from perfcore_check_changepoint import detection, drift, machine_events, memory, run_factor, sessions, suite, wording
 from perfcore_check_changepoint.located import LocatedChange, MachineStep, MeasuredVersions, identity, once, ratios
 from perfcore_check_changepoint.machine_events import Placed
 from perfcore_check_changepoint.memory import Memory, Reported
@@ -70,7 +70,8 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
                 "the series cover different versions, so their shared changes cannot be separated",
                 hint="give every series all versions, with no values where nothing was measured",
             )
-    given, many = many, [_in_one_session(series) for series in many]
+    originals, given = many, run_factor.without(many)
+    many = [_in_one_session(series) for series in given]
     measured = [_measured(series) for series in many]
     located: list[list[LocatedChange]] = [[] for _ in many]
     moved: list[MachineStep] = []
@@ -80,9 +81,15 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
         ]
         positions = np.unique(np.concatenate(measured_positions))
         values = [[_values(series, position, environment) for position in positions.tolist()] for series in many]
-        result = suite.detect_many(values, penalty=settings.penalty, confidence=settings.confidence)
-        steps = [positions[[step.index - 1, step.index]].tolist() for step in result.machine.changes]
-        if len(many) < suite.SMALL and any(sessions.shared(given, *step) for step in steps):
+        is_code = _measured_in_turn(given, positions.tolist())
+        is_small = len(many) < suite.SMALL
+        result = suite.detect_many(
+            values,
+            penalty=settings.penalty,
+            confidence=settings.confidence,
+            is_code=suite.never if is_small else is_code,
+        )
+        if is_small and any(map(is_code, result.machine.changes)):
             return [scan(series, None, settings)[0] for series in given]  # the code of all of them changed
         for series, parts, mine, changes in zip(many, measured, located, result.changes, strict=True):
             own = {history.environment: history for history in parts}
@@ -99,13 +106,28 @@ def scan_many(many: Sequence[Series], settings: ChangepointSettings) -> Sequence
     return [
         _in_order(
             [
-                *_shown(series, once(mine), (), settings)[0],
+                *_changes_shown(series, once(mine), settings, is_adjusted=series is not original),
                 *machine_events.environments(series, parts),
                 *machine_events.steps(series, parts, moved, settings),
             ]
         )
-        for series, parts, mine in zip(given, measured, located, strict=True)
+        for original, series, parts, mine in zip(originals, given, measured, located, strict=True)
     ]
+
+
+def _changes_shown(
+    series: Series, located: Sequence[LocatedChange], settings: ChangepointSettings, *, is_adjusted: bool
+) -> list[Placed]:
+    """The changes for people, with a note where the runs are not as they were measured."""
+    shown = _shown(series, located, (), settings)[0]
+    if not is_adjusted:
+        return shown
+    return [(at, attrs.evolve(change, evidence=f"{change.evidence}; {wording.SHARED}")) for at, change in shown]
+
+
+def _measured_in_turn(many: Sequence[Series], positions: Sequence[int]) -> Callable[[ChangePoint], bool]:
+    """Whether a session measured the versions on both sides of a step: then the machine was the same."""
+    return lambda step: sessions.shared(many, positions[step.index - 1], positions[step.index])
 
 
 def _in_one_session(series: Series) -> Series:

@@ -13,7 +13,7 @@ vary at all (instructions, sizes) do not depend on how fast a machine is, and ha
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 import attrs
@@ -35,9 +35,21 @@ _FALSE = 0.05  # false discovery rate (Benjamini and Hochberg, 1995)
 _LARGEST = 700.0  # logarithm of a ratio: exp(709) is the largest float
 
 
-def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence: float) -> Suite:
+def never(step: ChangePoint) -> bool:
+    """No step is known to be the code's."""
+    return False
+
+
+def detect_many(
+    series: Sequence[Sequence[Point]],
+    *,
+    penalty: float,
+    confidence: float,
+    is_code: Callable[[ChangePoint], bool] = never,
+) -> Suite:
     """The change points of series over the same versions: `series[i][j]` was measured for version j, and is NaN or an
-    empty sequence where nothing was. What they share is the machine's, and what is left is the code's."""
+    empty sequence where nothing was. What they share is the machine's, and what is left is the code's. `is_code` says
+    of a step that they share whether the machine is known to be the same on both sides: then every series keeps it."""
     if len({len(values) for values in series}) > 1:
         raise ValueError("series over the same versions have the same length")
     scaled = [_Scaled.of(values) for values in series]
@@ -45,7 +57,7 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
         return Suite(changes=(), machine=Machine())
     centers, voting = np.array([member.centers for member in scaled]), np.array([member.votes for member in scaled])
     still = np.zeros(centers.shape[1])
-    machine = common(centers, voting, penalty, confidence)
+    machine = _without_steps(common(centers, voting, penalty, confidence), is_code)
     remainders = (member.without(machine_part) for member, machine_part in zip(scaled, machine.parts, strict=True))
     residual_changes = [detection.detect(values, penalty=penalty, confidence=confidence) for values in remainders]
     parts = zip(residual_changes, machine.shares.tolist(), machine.sure.tolist(), voting.tolist(), strict=True)
@@ -63,6 +75,17 @@ def detect_many(series: Sequence[Sequence[Point]], *, penalty: float, confidence
         machine = attrs.evolve(machine, steps=tuple(steps))
     amounts = (tuple(map(member.amounts, changes)) for member, changes in zip(scaled, own_changes, strict=True))
     return Suite(changes=tuple(amounts), machine=_described(machine))
+
+
+def _without_steps(machine: Common, is_code: Callable[[ChangePoint], bool]) -> Common:
+    """The shared part without the steps that are the code's, so that they stay in the series."""
+    factor, parts = machine.factor.copy(), machine.parts.copy()
+    code = [moved.change for moved in machine.steps if is_code(moved.change)]
+    for step in code:
+        factor[step.index :] -= step.size
+        parts[:, step.index :] -= machine.shares[:, None] * step.size
+    kept = tuple(moved for moved in machine.steps if moved.change not in code)
+    return attrs.evolve(machine, factor=factor, parts=parts, steps=kept) if code else machine
 
 
 @attrs.frozen(eq=False)

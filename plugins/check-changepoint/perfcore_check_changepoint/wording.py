@@ -5,6 +5,8 @@ from __future__ import annotations
 from perfcore.text import percent, plural, printable, quantity
 from perfcore_check_changepoint.points import ChangePoint
 
+SHARED = "without what the benchmarks of a run share"
+
 
 def short(version: str) -> str:
     return printable(version[:10])

@@ -13,7 +13,7 @@ import numpy as np
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
-from perfcore_check_pair import clock, comparable, samples, session_spread
+from perfcore_check_pair import clock, comparable, samples, session_spread, suite_factor, wording
 from perfcore_check_pair.selection import Measured, choose
 from perfcore_check_pair.verdict import Apart, Question, decide
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from perfcore.model import Pairing
     from perfcore_check_pair import PairSettings
-    from perfcore_check_pair.samples import Indexes, Metric, Runs
+    from perfcore_check_pair.samples import Flags, Indexes, Metric, Runs
     from perfcore_check_pair.session_spread import SessionSpread
     from perfcore_check_pair.verdict import Verdict
 
@@ -94,11 +94,33 @@ def _verdict(comparison: _Comparison, name: str, primary: bool) -> Verdict:
         exact=all(side.exact for side in sides),
         apart=_apart(comparison, name),
     )
-    verdict = decide(question, settings)
+    verdict = _decided(question, settings, _shared(comparison, name, chosen.kept))
     if verdict.kind not in ("degradation", "optimization"):
         return verdict
     reason = clock.explanation(comparison.pairing, question.unit, verdict.ratio)
     return attrs.evolve(verdict, evidence=f"{verdict.evidence}; {reason}") if reason else verdict
+
+
+def _shared(comparison: _Comparison, name: str, kept: Flags) -> suite_factor.Part | None:
+    """What the pairs share with those of the other benchmarks; None where they share nothing."""
+    partners, pairing = comparison.partners, comparison.pairing
+    if partners is None or not pairing.benchmark:
+        return None
+    shared = suite_factor.of_suite(pairing.suite, name, comparison.settings.alpha)
+    return shared.part(pairing.benchmark, suite_factor.keys_of(comparison.baseline, partners), kept)
+
+
+def _decided(question: Question, settings: PairSettings, shared: suite_factor.Part | None) -> Verdict:
+    """The verdict on what a benchmark did by itself, beside what its suite did. Whether it changed with its suite, only
+    its runs as they were measured tell."""
+    whole = decide(question, settings)
+    if shared is None:
+        return whole
+    notes = (*question.notes, wording.shared(shared.benchmarks))
+    own = decide(attrs.evolve(question, shared=shared.logarithms, notes=notes), settings)
+    if own.kind == "same" and whole.kind != "same":
+        return attrs.evolve(own, kind="cannot tell", needed=whole.needed, reason=wording.with_suite(whole.needed))
+    return own
 
 
 def _apart(comparison: _Comparison, name: str) -> Apart | None:

@@ -26,10 +26,12 @@ class Measured:
 
 @attrs.frozen(eq=False)
 class Chosen:
-    """The compared values, notes on the excluded ones, and the reason to doubt the compared ones, if there is any."""
+    """The compared values, which of those of the target they are, notes on the excluded ones, and the reason to doubt
+    the compared ones, if there is any."""
 
     baseline: Array
     target: Array
+    kept: Flags
     notes: tuple[str, ...] = ()
     doubt: str | None = None
 
@@ -56,7 +58,7 @@ def choose(sides: tuple[Measured, Measured], paired: bool, calm_only: bool, alph
         else:
             doubt = wording.disturbed_kept(lost, paired)
     selected = baseline.amounts[usable[0]], target.amounts[usable[1]]
-    return Chosen(*selected, tuple(note for note in notes if note), doubt)
+    return Chosen(*selected, usable[1], tuple(note for note in notes if note), doubt)
 
 
 def _joined(masks: Masks, paired: bool) -> Masks:

@@ -66,7 +66,8 @@ class Question:
     `obstacle` says why the sides cannot be compared at all, `doubt` why a difference would not be due to the
     code; `notes` are facts about the amounts that the reader should know. `comparisons` are made at once.
     `exact` amounts are the same in every run, so that one run of each side decides. `apart` is set where the sides
-    were measured in different sessions.
+    were measured in different sessions. `shared` are the logarithms of what the ratio of each pair shares with those of
+    the other benchmarks of its suite; empty where it shares nothing.
     """
 
     baseline: Array
@@ -81,6 +82,13 @@ class Question:
     notes: tuple[str, ...] = ()
     exact: bool = False
     apart: Apart | None = None
+    shared: Array = attrs.field(factory=lambda: np.zeros(0))
+
+    @property
+    def logarithms(self) -> tuple[Array, Array]:
+        """Those of both sides, of the target without what its pairs share with others."""
+        target = np.log(self.target)
+        return np.log(self.baseline), target - self.shared if len(self.shared) else target
 
 
 @attrs.frozen(kw_only=True)
@@ -166,7 +174,7 @@ def _decide(question: Question, settings: PairSettings) -> Verdict:
 def _decide_few(question: Question, settings: PairSettings) -> Verdict | None:
     """The verdict on pairs that are too few for their test, where a change is far beyond the noise: every run of one
     side is beyond every run of the other by more than the threshold, and so is the interval of the ratio."""
-    baseline, target = np.log(question.baseline), np.log(question.target)
+    baseline, target = question.logarithms
     if not question.paired or len(baseline) < fewest_runs(settings.alpha):
         return None
     gap = max(target.min() - baseline.max(), baseline.min() - target.max())
@@ -280,7 +288,7 @@ def _test_name(question: Question) -> str:
 
 
 def _estimate(question: Question, settings: PairSettings) -> Estimate:
-    baseline, target = np.log(question.baseline), np.log(question.target)
+    baseline, target = question.logarithms
     if question.paired:
         differences = np.round(target - baseline, _DECIMALS)
         return compare_pairs(differences, settings.confidence, settings.resamples)
@@ -288,7 +296,7 @@ def _estimate(question: Question, settings: PairSettings) -> Estimate:
 
 
 def _center(question: Question) -> float:
-    baseline, target = np.log(question.baseline), np.log(question.target)
+    baseline, target = question.logarithms
     return midmean(target - baseline) if question.paired else midmean(target) - midmean(baseline)
 
 

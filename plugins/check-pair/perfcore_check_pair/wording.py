@@ -42,6 +42,17 @@ def sessions(spread: SessionSpread, session_drift: float) -> str:
     return text if spread.differences >= FEW else f"{text}, which so few tell roughly"
 
 
+def shared(benchmarks: int) -> str:
+    """Of pairs that are not compared as they were measured."""
+    return f"change without what the {benchmarks} benchmarks of the suite share in each pair"
+
+
+def with_suite(needed: int | None) -> str:
+    """Why a benchmark that did not change by itself is not called unchanged, for a row of a table."""
+    text = "the whole suite may have changed"
+    return f"{text}: measure about {needed:,} interleaved pairs" if needed is not None else text
+
+
 def values(baseline: float | None, target: float | None, unit: str) -> str:
     if baseline is None and target is None:
         return ""
