@@ -106,7 +106,8 @@ def _shared(comparison: _Comparison, name: str, kept: Flags) -> suite_factor.Par
     partners, pairing = comparison.partners, comparison.pairing
     if partners is None or not pairing.benchmark:
         return None
-    shared = suite_factor.of_suite(pairing.suite, name, comparison.settings.alpha)
+    # Half of the error that the suite may have is for what it did as a whole, half for what each benchmark did.
+    shared = suite_factor.of_suite(pairing.suite, name, comparison.settings.alpha / 2)
     return shared.part(pairing.benchmark, suite_factor.keys_of(comparison.baseline, partners), kept)
 
 
@@ -117,7 +118,9 @@ def _decided(question: Question, settings: PairSettings, shared: suite_factor.Pa
     if shared is None:
         return whole
     notes = (*question.notes, wording.shared(shared.benchmarks))
-    own = decide(attrs.evolve(question, shared=shared.logarithms, notes=notes), settings)
+    own = decide(
+        attrs.evolve(question, shared=shared.logarithms, notes=notes, comparisons=2 * question.comparisons), settings
+    )
     if own.kind == "same" and whole.kind != "same":
         return attrs.evolve(own, kind="cannot tell", needed=whole.needed, reason=wording.with_suite(whole.needed))
     return own

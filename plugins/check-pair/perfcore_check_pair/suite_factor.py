@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 PairKey: TypeAlias = tuple[object, int]
 
-# Of three benchmarks of which one changes, the middle of the others is that of one that changed and one that did not:
-# 16 to 48 % of suites had a false verdict on those that did not (benchmarks/suites.py).
-FEWEST = 6  # benchmarks from which on the changed one does not decide the middle of the others
+# Of few benchmarks the one that changes moves the middle of the others. Of three, 16 to 48 % of suites had a false
+# verdict on those that did not change, of six 9 to 11 %, of twelve 3 to 5 % (benchmarks/suites.py).
+FEWEST = 10  # benchmarks from which on the factor is estimated
 _NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 _HUBER = 1.345  # spreads from which on a residual counts less: 95 % efficient for normal noise
 _BIWEIGHT = 4.685  # standard errors beyond which a change counts nothing: 95 % efficient, too
