@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
 import typer
+from perfcore_command_kit.options import Benchmarks
 from typer.core import TyperCommand
 
 from perfcore.analysis import checks, report_text, target
@@ -20,7 +21,7 @@ from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
 from perfcore.text import brief, printable
 from perfcore_command_check import check_table, selection
-from perfcore_command_check.options import Benchmarks, Format, ReportFiles, Verbose
+from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Delivery
 
 _COLORS = {
@@ -186,6 +187,8 @@ def check(
         delivery.reports.print(console, outcome, outcome.as_json)
     delivery.deliver(console, outcome)
     _refuse_unknown(console, outcome)
+    if outcome.exit_code == NOT_COMPARED and console.history.repository.left_out:
+        return  # damage, which may be why nothing was compared, has an exit code of its own
     if outcome.exit_code == NOT_COMPARED and not outcome.compared:
         console.note(_EMPTY)
     if outcome.exit_code:

@@ -6,10 +6,6 @@ from typing import Annotated
 
 import typer
 
-Benchmarks = Annotated[
-    str | None,
-    typer.Option("-k", metavar="PATTERN", help="Only benchmarks whose name holds PATTERN, or fits it with * and ?."),
-]
 Verbose = Annotated[bool, typer.Option("--verbose", help="All metrics, with the evidence for each verdict.")]
 Format = Annotated[
     str | None,
