@@ -121,7 +121,10 @@ def test_a_perf_folder_of_somebody_else_runs_nothing(project: Project, bait: Pat
     assert done.code == 7, done
 
 
-BISECTING = (
+MEASURING_AGAIN = (
+    ("check", "--confirm"),
+    ("check", "all", "--confirm"),
+    ("check", "--collect"),
     ("bisect",),
     ("bisect", "--auto"),
     ("bisect", "HEAD~1", "HEAD"),
@@ -210,7 +213,7 @@ def test_what_is_stored_runs_nothing(measured: Project, bait: Path, plant: Calla
     bait.with_suffix(".canary").unlink(missing_ok=True)
     plant(measured, bait)
     bait.with_suffix(".canary").unlink(missing_ok=True)  # git itself ran it for the commands of this test
-    for words in (*LOOKING, *BISECTING, *READING, *RUNNING):
+    for words in (*LOOKING, *MEASURING_AGAIN, *READING, *RUNNING):
         done = measured.perf(*words, code=None)
         assert not sang(bait), done
         assert done.code != 70, done
