@@ -13,7 +13,7 @@ from perfcore_testing.memory import MemoryStorage
 from perfcore import files
 from perfcore.analysis import acceptance, run_values, stored_results
 from perfcore.errors import FormatError, NotFoundError
-from perfcore.profile import codec, pieces, stacks, wire
+from perfcore.profile import codec, pieces, stacks
 from perfcore.profile.stacks import Stacks
 from perfcore.store import index, notes, objects
 from perfcore.store.stack_base import StackBases
@@ -151,7 +151,7 @@ def perun_store(data: bytes) -> None:
 def _sealed(data: bytes) -> bytes:
     """The JSON with a seal that fits, where it is an object."""
     body = data.rstrip()
-    return wire.seal(body) if body.endswith(b"}") else data
+    return files.seal(body) if body.endswith(b"}") else data
 
 
 def _nowhere(id: str) -> bytes:
