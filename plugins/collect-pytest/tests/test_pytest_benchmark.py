@@ -66,6 +66,8 @@ def test_a_process_that_died_leaves_no_results(tmp_path: Path, text: str) -> Non
 @pytest.mark.skipif(PYTHON is None, reason="PERFCORE_TEST_PYTEST_BENCHMARK names no Python")
 def test_its_tests_are_rows_of_the_process(measure: MeasureTests, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD")
+    # With it, pytest-benchmark takes itself for a worker of pytest-xdist, in which it measures nothing.
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     measuring = measure(SUITE, runs=2, python=PYTHON)
     passed = ["test_cpu", "test_pedantic", "test_perf", "test_sum[1]", "test_sum[2]"]
     assert names(measuring) == [f"test_a.py::{name}" for name in passed]
