@@ -100,8 +100,7 @@ _PLUGIN_SECTIONS = (
 )
 
 
-@attrs.frozen
-class Layer:
+class Layer(NamedTuple):
     """One file's worth of configuration, checked. `digest` is the hash of its content, by which it is trusted."""
 
     name: LayerName

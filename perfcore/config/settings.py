@@ -13,6 +13,7 @@ Field types are `bool`, `int`, `float`, `str`, `Path`, any of them `| None`, and
 
 from __future__ import annotations
 
+import functools
 import re
 import types
 import typing
@@ -26,6 +27,7 @@ from perfcore.errors import UsageError, nearest
 from perfcore.text import brief
 
 T = TypeVar("T")
+_cached: Callable[[T], T] = functools.cache  # type: ignore[assignment]  # whose arguments would have no types
 _KEY = "perfcore"
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _WANTED = {bool: "yes or no", int: "a whole number", float: "a number", str: "text", Path: "a path"}
@@ -90,6 +92,7 @@ def option(
     return attrs.field(default=default, validator=validator, metadata={_KEY: info}, kw_only=True)
 
 
+@_cached
 def options_of(settings: type[Any]) -> tuple[Option, ...]:
     """The options of a Settings class in the order of their declaration."""
     if not attrs.has(settings):

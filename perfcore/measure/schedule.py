@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -37,8 +37,7 @@ class Schedule:
     )
 
 
-@attrs.frozen
-class Turn:
+class Turn(NamedTuple):
     """One run to be taken: of which job (by number), in which block, at which place of the block."""
 
     job: int

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Iterator, Sequence
-from types import SimpleNamespace
+from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from perfcore.config.settings import options_of
@@ -139,13 +139,27 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
         elif method in kind.shortened:
             if not _fits_shortened(inspect.signature(function), inspect.signature(specified)):
                 yield f"it has {method}{inspect.signature(function)}, the specification {method}{_shown(specified)}"
-        elif not _fits(inspect.signature(function), _arguments(kind, method), leaving_out=method in kind.wrapped):
-            expected = f"{method}({', '.join(_arguments(kind, method))})"
-            yield f"it has {method}{inspect.signature(function)}, the specification {expected}"
+        elif not _fits(function, expected := _arguments(kind, method), leaving_out=method in kind.wrapped):
+            specification = f"{method}({', '.join(expected)})"
+            yield f"it has {method}{inspect.signature(function)}, the specification {specification}"
 
 
-def _fits(signature: inspect.Signature, expected: Sequence[str], *, leaving_out: bool) -> bool:
-    parameters = list(signature.parameters.values())
+def _takes_exactly(function: Any, expected: Sequence[str]) -> bool:
+    """Whether a bound method is written as the specification has it, told without the cost of a signature."""
+    code = getattr(getattr(function, "__func__", None), "__code__", None)
+    return (
+        code is not None
+        and not function.__defaults__
+        and not code.co_kwonlyargcount
+        and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        and _positional(code) == expected
+    )
+
+
+def _fits(function: Any, expected: Sequence[str], *, leaving_out: bool) -> bool:
+    if _takes_exactly(function, expected):
+        return True
+    parameters = list(inspect.signature(function).parameters.values())
     specified, additional = parameters[: len(expected)], parameters[len(expected) :]
     return (
         [p.name for p in specified] == list(expected[: len(specified)])
@@ -179,7 +193,11 @@ def _plain(function: Any) -> Any:
 
 
 def _arguments(kind: Kind[Any], method: str) -> tuple[str, ...]:
-    names = inspect.signature(getattr(kind.protocol, method)).parameters
+    return _positional(_plain(getattr(kind.protocol, method)).__code__)
+
+
+def _positional(code: CodeType) -> tuple[str, ...]:
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return tuple(name for name in names if name not in ("self", "cls"))
 
 

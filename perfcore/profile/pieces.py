@@ -13,9 +13,8 @@ import operator
 import struct
 import sys
 from array import array
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-import attrs
 import msgspec
 
 from perfcore.errors import FormatError
@@ -59,8 +58,7 @@ class _Head(msgspec.Struct, omit_defaults=True):
     base: Base | None = None
 
 
-@attrs.frozen
-class Outline:
+class Outline(NamedTuple):
     """What a piece holds, without its values: its rows, its columns and what it continues."""
 
     rows: int

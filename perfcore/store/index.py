@@ -10,7 +10,7 @@ import hashlib
 import operator
 import struct
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -32,8 +32,7 @@ _NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
 _ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
 
 
-@attrs.frozen(kw_only=True)
-class Index:
+class Index(NamedTuple):
     """Entries sorted by (created, profile), tombstones included."""
 
     vcs: str
@@ -61,7 +60,7 @@ def merge(a: Index, b: Index) -> Index:
 
 
 def add(index: Index, entry: Entry) -> Index:
-    return attrs.evolve(index, entries=_joined((*index.entries, storable(entry))))
+    return index._replace(entries=_joined((*index.entries, storable(entry))))
 
 
 def bury(index: Index, entry: Entry) -> Index:
@@ -70,7 +69,7 @@ def bury(index: Index, entry: Entry) -> Index:
     entry = storable(entry)
     matches = [e for e in index.live if e == entry or (not e.type and _v1_identity(e) == _v1_identity(entry))]
     buried = [attrs.evolve(e, tombstone=True) for e in matches or (entry,)]
-    return attrs.evolve(index, entries=_joined((*index.entries, *buried)))
+    return index._replace(entries=_joined((*index.entries, *buried)))
 
 
 def current(index: Index, entry: Entry) -> Entry | None:

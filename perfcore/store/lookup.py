@@ -9,9 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
-
-import attrs
+from typing import Literal, NamedTuple
 
 from perfcore.errors import AmbiguousError, FormatError, NotFoundError, UsageError, VersionError
 from perfcore.model import Entry
@@ -23,8 +21,7 @@ _RANGE = re.compile(r"([0-9]{1,1000})@([ip])-([0-9]{1,1000})@([ip])")
 _HEX = re.compile(r"[0-9a-f]{4,40}")  # git, too, abbreviates to no fewer than 4 digits
 
 
-@attrs.frozen(kw_only=True)
-class Ref:
+class Ref(NamedTuple):
     """A profile that was found: an entry of a version, a pending profile, or a file."""
 
     kind: Literal["index", "pending", "file"]
@@ -55,8 +52,7 @@ def sources(refs: Sequence[Ref]) -> tuple[str, ...]:
     return tuple(ref.entry.profile for ref in refs if ref.entry is not None)
 
 
-@attrs.frozen(kw_only=True)
-class Places:
+class Places(NamedTuple):
     """Where profiles are looked for. `version` gives the full id of a revision, `entries` those of a version,
     `everywhere` all entries of all versions (only walked when nothing else fits)."""
 

@@ -6,9 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError
 from perfcore.store.objects import MAX_BYTES, check_type
@@ -28,8 +26,7 @@ _STAMP = r"-([0-9]{8}T[0-9]{6})(?:-([1-9][0-9]{0,3}))?\.perf$"
 _CREATED = rb'"created":\s*([0-9]{1,19})\b'  # compiled only where a profile cannot be read, as the one above
 
 
-@attrs.frozen(kw_only=True)
-class Pending:
+class Pending(NamedTuple):
     """A pending profile: `name` is its file name in `.perf/jobs`. `damage` says why it cannot be read, and then
     `profile` is None."""
 

@@ -234,7 +234,7 @@ def test_indexes_of_two_versions_are_not_merged() -> None:
     with pytest.raises(FormatError, match="two versions"):
         indexes.merge(a, b)
     with pytest.raises(FormatError, match="two versions"):
-        indexes.merge(a, attrs.evolve(a, vcs="hg"))
+        indexes.merge(a, a._replace(vcs="hg"))
     nameless = indexes.decode(indexes.encode(index_of(OLD), 1), where="x")
     assert indexes.merge(nameless, index_of(ENTRY)) == indexes.merge(index_of(ENTRY), nameless) == index_of(ENTRY, OLD)
 

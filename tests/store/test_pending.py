@@ -29,7 +29,7 @@ def test_a_saved_profile_is_listed_and_read(store: Store, make: Make) -> None:
     saved = pending.save(store, make(origin="c0ffee"))
     assert saved.name == "time-sort-big.txt-20250615T150640.perf"
     (found,) = pending.walk(store)
-    assert found == attrs.evolve(saved, profile=found.profile)
+    assert found == saved._replace(profile=found.profile)
     assert found.profile == make(origin="c0ffee")
     read, data = pending.read(store, saved.name)
     assert read.profile == found.profile

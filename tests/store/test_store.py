@@ -313,7 +313,7 @@ class Contended(MemoryStorage):
 
 def test_an_index_that_never_stands_still_is_an_error_in_the_end() -> None:
     with pytest.raises(StorageError, match="keeps changing"):
-        Store(Contended()).update_index("git", VERSION, lambda index: attrs.evolve(index, vcs="x"))
+        Store(Contended()).update_index("git", VERSION, lambda index: index._replace(vcs="x"))
 
 
 def test_writers_and_collectors_of_garbage_together(make: Make) -> None:

@@ -111,7 +111,7 @@ def _clocks(taken: Sequence[Snapshot], clocks: Mapping[int, clock.Clock]) -> dic
     last = {snapshot.run: clocks[snapshot.timestamp] for snapshot in taken if snapshot.timestamp in clocks}
     table = TableBuilder(clock.TABLE, clock.COLUMNS)
     for run, state in sorted(last.items()):
-        table.add(run=run, **attrs.asdict(state))
+        table.add(run=run, **state._asdict())
     return {clock.TABLE: table.build()} if last else {}
 
 

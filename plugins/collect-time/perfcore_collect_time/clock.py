@@ -7,9 +7,7 @@ in nothing else. What a machine does not tell is missing; most virtual machines 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.profile.table import ColumnSpec
 from perfcore_collect_time.machine import frequency
@@ -26,8 +24,7 @@ COLUMNS = (
 )
 
 
-@attrs.frozen(kw_only=True)
-class Clock:
+class Clock(NamedTuple):
     """At one moment: the rate of the fastest CPU in Hz, the governors in use, and whether turbo is allowed."""
 
     frequency: int | None = None
@@ -56,7 +53,7 @@ class ClockReader:
     def record(self, session: Session, run: Run) -> None:
         """A row for a run that has just ended, where there is anything to tell."""
         if self.known and not run.warmup:
-            session.table(TABLE, COLUMNS).add(run=run.index, **attrs.asdict(self.read()))
+            session.table(TABLE, COLUMNS).add(run=run.index, **self.read()._asdict())
 
 
 def _rate(path: Path) -> int | None:

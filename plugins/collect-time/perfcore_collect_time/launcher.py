@@ -16,9 +16,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore.errors import PluginError
 from perfcore.programs.command import StartError
@@ -41,8 +39,7 @@ while len(d)<{size}:
 exec(marshal.loads(d))"""
 
 
-@attrs.frozen(kw_only=True)
-class Result:
+class Result(NamedTuple):
     """What came of one command. `exitcode` is negative for a signal; `why` is `timeout` where it was ended for
     taking too long; `left` counts the processes it left behind; `floor` is the peak memory it began with."""
 

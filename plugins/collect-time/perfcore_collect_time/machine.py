@@ -6,9 +6,7 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from perfcore.text import plural
 
@@ -17,8 +15,7 @@ STOLEN = 0.01  # the share of CPU time taken by the hypervisor that is worth a n
 _TICKS = 100  # USER_HZ; /proc/stat counts in it on every Linux
 
 
-@attrs.frozen(kw_only=True)
-class Snapshot:
+class Snapshot(NamedTuple):
     """Counters at one moment. None is what this machine does not tell."""
 
     moment: float
@@ -31,8 +28,7 @@ class Snapshot:
     throttled_time: float | None = None
 
 
-@attrs.frozen(kw_only=True)
-class Frequency:
+class Frequency(NamedTuple):
     """What is known of the clock rate: the governors in use, whether boosting is allowed."""
 
     governors: tuple[str, ...] = ()

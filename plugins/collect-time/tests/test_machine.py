@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import pytest
 from perfcore_collect_time.launcher import Result
 from perfcore_collect_time.machine import Frequency, Snapshot, facts, frequency, notes, quota, snapshot
@@ -51,7 +50,7 @@ def test_counters_are_read_as_the_kernel_writes_them(tmp_path: Path) -> None:
 
 def test_what_a_machine_does_not_tell_is_missing(tmp_path: Path) -> None:
     seen = snapshot(tmp_path)
-    assert attrs.evolve(seen, moment=0.0, cpus=0) == Snapshot(moment=0.0, cpus=0)
+    assert seen._replace(moment=0.0, cpus=0) == Snapshot(moment=0.0, cpus=0)
     assert set(facts(seen, seen, frequency(tmp_path), tmp_path)) == {"cpus"}
     assert list(notes(seen, seen, frequency(tmp_path))) == []
 
@@ -65,7 +64,7 @@ def test_this_machine_is_understood() -> None:
 
 
 def test_a_calm_machine_is_not_worth_a_word() -> None:
-    later = attrs.evolve(CALM, moment=110.0, ran=60.0, pressure=3.1)
+    later = CALM._replace(moment=110.0, ran=60.0, pressure=3.1)
     assert list(notes(CALM, later, Frequency(governors=("performance",), boost=False))) == []
     assert facts(CALM, later, Frequency())["cpu_pressure"] == 0.01
 
@@ -88,7 +87,7 @@ def test_a_calm_machine_is_not_worth_a_word() -> None:
 def test_what_is_worth_knowing_is_said(
     before: dict[str, Any], after: dict[str, Any], clock: Frequency, note: str
 ) -> None:
-    (said,) = notes(attrs.evolve(CALM, **before), attrs.evolve(CALM, moment=110.0, **after), clock)
+    (said,) = notes(CALM._replace(**before), CALM._replace(moment=110.0, **after), clock)
     assert note in said
 
 

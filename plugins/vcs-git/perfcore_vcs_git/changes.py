@@ -7,9 +7,7 @@ import shutil
 import stat
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Literal
-
-import attrs
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from perfcore.errors import VersionError
 from perfcore.text import printable
@@ -24,8 +22,7 @@ _GITLINK = b"160000"  # the mode of a submodule in a tree of git
 _LISTED = 5
 
 
-@attrs.frozen
-class Change:
+class Change(NamedTuple):
     """A tracked path whose file, index entry and entry in the head are not all the same."""
 
     path: str
@@ -37,8 +34,7 @@ class Change:
         return self.path.split("/", 1)[0] in OURS
 
 
-@attrs.frozen
-class Kept:
+class Kept(NamedTuple):
     """How a changed path was: `data` is the file's name among the kept ones, or the target of a link."""
 
     kind: Literal["missing", "file", "link", "folder"]

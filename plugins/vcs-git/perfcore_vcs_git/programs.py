@@ -12,7 +12,8 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
@@ -42,13 +43,12 @@ _WORDS = (
 _GITLINK_MODE = b"\x00\x00\xe0\x00"
 
 
-@attrs.frozen
-class Programs:
+class Programs(NamedTuple):
     """What the own configuration of a repository, and of the submodules in its tree, makes git run. `filters` has
     for each filter the commands that it sets, with what the user's own configuration has instead (empty: nothing),
     and whether that wants the filter."""
 
-    filters: Mapping[str, Mapping[str, str]] = attrs.field(factory=dict)
+    filters: Mapping[str, Mapping[str, str]] = MappingProxyType({})
     transport: bool = False
 
     def config(self, *, strict: bool) -> tuple[str, ...]:

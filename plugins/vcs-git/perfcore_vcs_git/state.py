@@ -176,7 +176,7 @@ class State:
             durable.copy(self._dir / "index", self._folder / "index")
         for name, entry in kept.items():
             changes.copy_out(self._root, name, entry, self._folder)
-        listing = json.dumps({name: attrs.astuple(entry) for name, entry in kept.items()}).encode()
+        listing = json.dumps(dict(kept)).encode()
         files.write_atomically(self._folder / "files.json", listing, locked=True)
 
     def _restore(self, journal: Journal) -> None:
