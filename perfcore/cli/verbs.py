@@ -25,7 +25,6 @@ VERBS: Mapping[str, Verb] = {
     "tag": Verb("tag", "Store", "Give profiles a name."),
     "status": Verb("status", "Inspect", "Show the profiles of this version, and the pending ones.", page="status_page"),
     "log": Verb("log", "Inspect", "List versions and their profiles.", page="log_page"),
-    "config": Verb("config", "Maintain", "Read, change and trust the configuration."),
     "gc": Verb("gc", "Maintain", "Remove objects that nothing refers to."),
     "fsck": Verb("fsck", "Maintain", "Verify everything that is stored."),
 }

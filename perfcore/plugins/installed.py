@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, str] = {
     "check": "perfcore-command-check",
     "check.ack": "perfcore-command-ack",
     "compare": "perfcore-command-compare",
+    "config": "perfcore-command-config",
     "demo": "perfcore-command-demo",
     "diff": "perfcore-command-diff",
     "export": "perfcore-command-exchange",

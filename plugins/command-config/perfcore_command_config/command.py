@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -23,23 +23,31 @@ from perfcore.plugins import local
 from perfcore.plugins.drivers import settings_of
 from perfcore.text import printable, printable_lines
 
-app = typer.Typer(
-    cls=ExtensibleGroup,
-    no_args_is_help=True,
-    help="Read, change and trust the configuration: user < project < local.",
-    rich_markup_mode=None,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-
 User = Annotated[bool, typer.Option("--user", help="The user's file.")]
 Project = Annotated[bool, typer.Option("--project", help=f"The project's versioned file, {PROJECT_FILE}.")]
 
 
-@app.command("get", short_help="Print the value of a key, or of all that are set.")
+def new_app() -> typer.Typer:
+    """A new Typer app with the commands, beside which other plugins add theirs."""
+    app = typer.Typer(
+        cls=ExtensibleGroup,
+        no_args_is_help=True,
+        help="Read, change and trust the configuration: user < project < local.",
+        rich_markup_mode=None,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+    )
+    app.command("get", short_help="Print the value of a key, or of all that are set.")(get)
+    app.command("set", short_help="Set a key.")(set_)
+    app.command("unset")(unset)
+    app.command("edit", short_help="Open a configuration file in your editor.")(edit)
+    app.command("trust", short_help="Trust what the project's files want to run, as they are now.")(trust)
+    return app
+
+
 def get(
     ctx: typer.Context,
-    key: Annotated[Optional[str], typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,
+    key: Annotated[str | None, typer.Argument(metavar="[KEY]", help="Such as gc.grace.", show_default=False)] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the value of a key, or of all that are set, with the layer each comes from."""
@@ -64,7 +72,6 @@ def get(
         )
 
 
-@app.command("set", short_help="Set a key.")
 def set_(
     ctx: typer.Context,
     key: Annotated[str, typer.Argument(metavar="KEY", help="Such as execute.pre_run.")],
@@ -99,7 +106,6 @@ def _check_option(console: Console, key: str) -> None:
         raise UsageError(f"{kind} {name}: unknown option {option!r}", hint=nearest(option, options))
 
 
-@app.command("unset")
 def unset(
     ctx: typer.Context, key: Annotated[str, typer.Argument(metavar="KEY")], user: User = False, project: Project = False
 ) -> None:
@@ -108,7 +114,6 @@ def unset(
     _set(console, _path(console, user, project), key, None)
 
 
-@app.command("edit", short_help="Open a configuration file in your editor.")
 def edit(ctx: typer.Context, user: User = False, project: Project = False) -> None:
     """Open a configuration file in your editor; it is checked before it is kept."""
     console: Console = ctx.obj
@@ -141,7 +146,6 @@ def edit(ctx: typer.Context, user: User = False, project: Project = False) -> No
     _trust(console, path, before, after)
 
 
-@app.command("trust", short_help="Trust what the project's files want to run, as they are now.")
 def trust(ctx: typer.Context, yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False) -> None:
     """Show what the project's files want to run, with the plugins in them, and trust exactly this content."""
     console: Console = ctx.obj

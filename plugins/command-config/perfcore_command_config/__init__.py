@@ -1,0 +1,1 @@
+"""`perf config`: reads, changes and trusts the configuration."""
