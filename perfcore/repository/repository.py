@@ -257,7 +257,7 @@ class Repository:
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         """Entries of version 1 of the index have only name and time; their profiles have the rest."""
-        if all(entry.type for entry in entries):
+        if "" not in [entry.type for entry in entries]:  # of one or two entries for each of many versions
             return entries
         from perfcore.repository.entries import completed
 
