@@ -16,8 +16,9 @@ import os
 import re
 import stat
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from perfcore.errors import FormatError, NotFoundError, PerfError, StorageError
 from perfcore.text import printable
@@ -109,9 +110,17 @@ def write_whole(path: Path, data: bytes) -> None:
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True, locked: bool = False) -> None:
-    """Replace a file whole or not at all; its mode stays. OSError where it cannot be written. If `durable`, the content
-    is on the disk when this returns: a cache does not need that, and waiting for a disk takes milliseconds. `locked`
-    says that no other process writes this file now: killed ones then leave one unfinished file at most."""
+    """Replace a file, as `replacement` does."""
+    with replacement(path, durable=durable, locked=locked) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def replacement(path: Path, *, durable: bool = True, locked: bool = False) -> Iterator[IO[bytes]]:
+    """Replace a file by what is written, whole or not at all; its mode stays. OSError where it cannot be written. If
+    `durable`, the content is on the disk at the end: a cache does not need that, and waiting for a disk takes
+    milliseconds. `locked` says that no other process writes this file now: killed ones then leave one unfinished file
+    at most."""
     random = "" if locked else f".{os.urandom(8).hex()}"
     temporary = path.with_name(f"{path.name if locked else path.name[:100]}{random}.new")  # NAME_MAX is 255
     if locked:
@@ -120,7 +129,7 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True, locked: b
     try:
         with open(handle, "wb") as file:
             os.chmod(temporary, _mode(path))
-            file.write(data)
+            yield file
             if durable:
                 file.flush()
                 sync(file.fileno())

@@ -41,6 +41,7 @@ ExecutorName = Annotated[
 Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
 Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
+Rebuild = Annotated[bool, typer.Option("--rebuild", help="Run execute.pre_run, whatever was built before.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 

@@ -21,10 +21,6 @@ VERBS: Mapping[str, Verb] = {
     "init": Verb("init", "Begin", "Make a performance history beside a repository."),
     "collect": Verb("collect", "Measure", "Measure commands with one collector."),
     "add": Verb("add", "Store", "Register profiles with their versions."),
-    "rm": Verb("rm", "Store", "Remove registered or pending profiles."),
-    "tag": Verb("tag", "Store", "Give profiles a name."),
     "status": Verb("status", "Inspect", "Show the profiles of this version, and the pending ones.", page="status_page"),
     "log": Verb("log", "Inspect", "List versions and their profiles.", page="log_page"),
-    "gc": Verb("gc", "Maintain", "Remove objects that nothing refers to."),
-    "fsck": Verb("fsck", "Maintain", "Verify everything that is stored."),
 }

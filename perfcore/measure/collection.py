@@ -252,7 +252,7 @@ def _joined(earlier: Profile, later: Profile) -> Profile:
 
 def _plain_build(build: Build) -> Build:
     """The build as plain data."""
-    return Build(commands=build.commands, shell=build.shell, timeout=build.timeout)  # a subclass has no form as bytes
+    return Build(**{name: getattr(build, name) for name in attrs.fields_dict(Build)})  # a subclass has no form as bytes
 
 
 def _runs(job: Job) -> object:

@@ -12,6 +12,7 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
+from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import tree_directory
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import planned
@@ -45,7 +46,8 @@ def prepared(plan: Plan, context: Context) -> Generator[Directories, None, None]
         if source.kind == "path" and source.root is not None:
             yield from _in_place(plan, source.root)
             return
-        trees = _Trees(plan, context, _directory(source, context))
+        directory = _directory(source, context)
+        trees = _Trees(plan, context, directory, Builder(plan.build, directory))
         if plan.sessions is not None:
             for positions in plan.sessions or (range(len(plan.jobs)),):
                 with trees.session() as session:
@@ -110,6 +112,7 @@ class _Trees:
     plan: Plan
     context: Context
     directory: Path
+    builder: Builder
     broken: set[str | None] = attrs.field(factory=set)
 
     @contextlib.contextmanager
@@ -152,10 +155,12 @@ class _Session:
         try:
             if version is None:
                 raise PerfError("a job without a version needs a source of kind path")
-            tree = self.trees.get(version)
+            plan, tree = self.parent.plan, self.trees.get(version)
             for cwd in cwds:  # a version without one of them is not built for nothing
                 tree_directory(tree, cwd, version)
-            log = run_build(self.parent.plan.build, tree)
+            assert plan.source is not None
+            bundle = hashlib.sha1(plan.source.bundles.get(version, b""), usedforsecurity=False).hexdigest()
+            log = self.parent.builder.run(tree, f"{version} {bundle}")
         except PerfError as error:
             self.parent.broken.add(version)
             return error

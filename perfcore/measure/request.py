@@ -68,7 +68,9 @@ def _versions_of(repository: Repository, revision: str) -> Iterator[str]:
     yield from reversed([version.id for version in history if version.id not in known])
 
 
-def configured_build(repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False) -> Build:
+def configured_build(
+    repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False, rebuild: bool = False
+) -> Build:
     """The build commands of the configuration, `execute` of a matrix file above it. UntrustedError before any of them
     runs from a file that the user has not trusted."""
     config = repository.config.with_layer("command line", {"execute": execute}) if execute else repository.config
@@ -76,7 +78,11 @@ def configured_build(repository: Repository, execute: Mapping[str, Any] | None =
     for key in ("execute.pre_run", "execute.shell") if commands else ():
         repository.trust.require(config.origin(key))
     return Build(
-        commands=commands, shell=bool(config.get("execute.shell")), timeout=float(config.get("execute.timeout"))
+        commands=commands,
+        shell=bool(config.get("execute.shell")),
+        timeout=float(config.get("execute.timeout")),
+        cache=int(config.get("execute.build_cache") * 1e9),
+        rebuild=rebuild,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -91,8 +92,8 @@ class VersionTrees(LockedDirs):
         self._exporter = exporter
 
     def get(self, version: str) -> Path:
-        """A clean tree of the version."""
-        path = self.acquire()
+        """A clean tree of the version, at the same path as before where that is free: builds write their paths down."""
+        path = self.acquire(zlib.crc32(version.encode()))
         self._exporter.export(version, path)
         return path
 

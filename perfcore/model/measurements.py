@@ -85,11 +85,14 @@ class Source:
 
 @attrs.frozen(kw_only=True)
 class Build:
-    """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds."""
+    """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds. Up to
+    `cache` bytes of built trees are kept for the next command; `rebuild` uses none of them."""
 
     commands: tuple[str, ...] = ()
     shell: bool = False
     timeout: float = 3600
+    cache: int = 0
+    rebuild: bool = False
 
 
 @attrs.frozen(kw_only=True)

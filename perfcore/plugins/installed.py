@@ -43,14 +43,18 @@ COMMANDS: Mapping[str, str] = {
     "demo": "perfcore-command-demo",
     "diff": "perfcore-command-diff",
     "export": "perfcore-command-exchange",
+    "fsck": "perfcore-command-store",
+    "gc": "perfcore-command-store",
     "history": "perfcore-view-history",
     "import": "perfcore-command-exchange",
     "plugins": "perfcore-command-plugins",
     "plugins.check": "perfcore-testing",
     "plugins.new": "perfcore-testing",
     "postprocess": "perfcore-command-derive",
+    "rm": "perfcore-command-store",
     "run": "perfcore-command-run",
     "show": "perfcore-command-show",
+    "tag": "perfcore-command-store",
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")  # of metadata: wheels, then what setuptools left before them

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -34,6 +34,11 @@ class Spec(NamedTuple):
     stdout: bytes | int
     cpus: tuple[int, ...]
     timeout: float | None
+
+
+def inherited() -> Mapping[str, str]:
+    """The environment of perf, which every command gets."""
+    return os.environ
 
 
 def check(job: Job) -> None:

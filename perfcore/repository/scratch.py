@@ -52,10 +52,10 @@ class LockedDirs:
             lock.release()
         self._held.clear()
 
-    def acquire(self) -> Path:
-        """The path of a folder that does not exist yet."""
-        for slot in range(_SLOTS):
-            path = self.path / f"{self.kind}-{slot:03}"
+    def acquire(self, preferred: int = 0) -> Path:
+        """The path of a folder that does not exist yet: that of the number `preferred`, or of the next that is free."""
+        for slot in range(preferred, preferred + _SLOTS):
+            path = self.path / f"{self.kind}-{slot % _SLOTS:03}"
             lock = _lock(path)
             if not lock.acquire(0):
                 continue

@@ -10,7 +10,7 @@ import typer
 from perfcore_command_compare.options import Threshold
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
-from perfcore.cli.options import COMMAND, Cwd, NoBuild, WithCommand, seconds, variables
+from perfcore.cli.options import COMMAND, Cwd, NoBuild, Rebuild, WithCommand, seconds, variables
 from perfcore.errors import UsageError
 from perfcore_command_bisect import engine, report
 from perfcore_command_bisect.journal import CONFIDENCE, MAX_RUNS
@@ -94,6 +94,7 @@ def bisect(
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
     ] = None,
     no_build: NoBuild = False,
+    rebuild: Rebuild = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON at the end.")] = False,
 ) -> None:
     """Find the version that made a command slower, or a metric or function worse, although measurements are noisy.
@@ -121,6 +122,7 @@ def bisect(
         cwd=cwd,
         env=variables(env or []),
         build=not no_build,
+        rebuild=rebuild,
         collector=collector,
         metric=metric,
         function=function,

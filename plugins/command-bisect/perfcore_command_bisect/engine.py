@@ -163,7 +163,8 @@ class Bisection:
         """Measure until the version is found or cannot be."""
         self.on_step = on_step
         self._require_same_machine()
-        self._built = configured_build(self.repository, skip=not self.journal.command.build)
+        command = self.journal.command
+        self._built = configured_build(self.repository, skip=not command.build, rebuild=command.rebuild)
         ends = self.journal.versions[0], self.journal.versions[-1]
         with Versions(self.repository, self._built, keep=ends) as trees:
             while True:

@@ -47,6 +47,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
     collector: str = "time"
     params: dict[str, Any] = {}
     build: bool = True
+    rebuild: bool = False
 
     @property
     def job(self) -> Job:

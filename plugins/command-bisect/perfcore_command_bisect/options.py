@@ -31,6 +31,7 @@ class BisectOptions:
     cwd: Path | None = None
     env: Mapping[str, str] = {}
     build: bool = True
+    rebuild: bool = False
     collector: str | None = None
     metric: str = ""
     function: str = ""

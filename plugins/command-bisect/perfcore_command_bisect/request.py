@@ -135,6 +135,7 @@ def _with_options(
         collector=collector,
         params=params,
         build=options.build,
+        rebuild=options.rebuild,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Self
 
-from perfcore.measure.build import run_build
+from perfcore.measure.build_cache import Builder
 from perfcore.measure.trees import Trees
 from perfcore.model import Build
 from perfcore.repository.repository import Repository
@@ -21,7 +21,7 @@ class Versions:
     def __init__(self, repository: Repository, building: Build, keep: Collection[str] = ()) -> None:
         """The trees of the versions in `keep` stay to the end; of the others the latest ROOM."""
         self._repository = repository
-        self._building = building
+        self._builder = Builder(building, repository.scratch)
         self._keep = frozenset(keep)
         self._held: dict[str, tuple[contextlib.ExitStack, Path]] = {}
 
@@ -43,7 +43,7 @@ class Versions:
             return self._held[version][1]
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(Trees(self._repository)).get(version)
-            run_build(self._building, path)
+            self._builder.run(path, version)
             # Only a tree that was built is kept: the stack removes one whose build failed.
             self._held[version] = stack.pop_all(), path
         unprotected = [held for held in self._held if held not in self._keep]

@@ -16,7 +16,7 @@ from perfcore_command_check.reporting import TABLE, Reports, send
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, WithCommand, seconds, variables
+from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, Rebuild, WithCommand, seconds, variables
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory
@@ -91,6 +91,7 @@ def compare(
         typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the commands."),
     ] = None,
     no_build: NoBuild = False,
+    rebuild: Rebuild = False,
     verbose: Verbose = False,
     format: Format = None,
     as_json: AsJson = False,
@@ -121,6 +122,7 @@ def compare(
             budget=limits,
             inputs=tuple(inputs or ()),
             build=not no_build,
+            rebuild=rebuild,
             again=again,
             save=keep,
         )

@@ -41,6 +41,7 @@ class CompareOptions:
     budget: float = Budget().seconds
     inputs: Sequence[str] = ()
     build: bool = True
+    rebuild: bool = False
     again: bool = False
     save: bool = False
     shell: bool = False
@@ -90,6 +91,7 @@ def _compare_commands(
         budget=Budget(pairs=options.max_pairs, seconds=options.budget),
         inputs=tuple(options.inputs),
         build=options.build,
+        rebuild=options.rebuild,
         again=options.again,
         save=options.save,
     )

@@ -11,6 +11,7 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
+from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import configured_build, tree_directory, tree_state
 from perfcore.measure.trees import Trees
 from perfcore.model import Build, Job
@@ -58,7 +59,8 @@ def prepare(
 def _prepare_in_repository(
     repository: Repository, stack: contextlib.ExitStack, request: CompareRequest, listener: Listener
 ) -> Iterator[PreparedProgram]:
-    building = configured_build(repository, skip=not request.build)
+    building = configured_build(repository, skip=not request.build, rebuild=request.rebuild)
+    builder = Builder(building, repository.scratch)
     trees = stack.enter_context(Trees(repository))
     built: dict[str | None, Path] = {}
     for side, program in enumerate(request.programs):
@@ -68,7 +70,7 @@ def _prepare_in_repository(
             listener.progress(side, len(request.programs), f"preparing {program.name}")
             built[key] = tree = repository.root if version is None else trees.get(version)
             with _errors_of(program):
-                run_build(building, tree)
+                run_build(building, tree) if version is None else builder.run(tree, version)
         origin, dirty = (version, False) if version is not None else tree_state(repository)
         directory = tree_directory(built[key], program.job.cwd, version)
         job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty)

@@ -46,5 +46,6 @@ class CompareRequest:
     budget: Budget = Budget()
     inputs: tuple[str, ...] = ()
     build: bool = True
+    rebuild: bool = False
     again: bool = False
     save: bool = False

@@ -20,6 +20,7 @@ from perfcore.cli.options import (
     Last,
     Missing,
     NoBuild,
+    Rebuild,
     Since,
     Version,
     seconds,
@@ -83,6 +84,7 @@ def run_matrix(
     executor: ExecutorName = None,
     register: Add = False,
     no_build: NoBuild = False,
+    rebuild: Rebuild = False,
     repeat: Repeat = None,
     warmup: Warmup = None,
     budget: Budget = None,
@@ -111,6 +113,7 @@ def run_matrix(
         resume=resume,
         executor=executor,
         no_build=no_build,
+        rebuild=rebuild,
         as_json=as_json,
     )
 
@@ -149,6 +152,7 @@ def run_job(
     executor: ExecutorName = None,
     register: Add = False,
     no_build: NoBuild = False,
+    rebuild: Rebuild = False,
     repeat: Repeat = None,
     warmup: Warmup = None,
     budget: Budget = None,
@@ -175,6 +179,7 @@ def run_job(
         resume=resume,
         executor=executor,
         no_build=no_build,
+        rebuild=rebuild,
         as_json=as_json,
     )
 
@@ -191,6 +196,7 @@ def _measure(
     resume: bool,
     executor: str | None,
     no_build: bool,
+    rebuild: bool,
     as_json: bool,
 ) -> None:
     repository = console.history.repository
@@ -206,6 +212,7 @@ def _measure(
             register=register,
             missing=missing,
             build=not no_build,
+            rebuild=rebuild,
             resume=resume,
             executor=executor,
         )

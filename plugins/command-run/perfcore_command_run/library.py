@@ -33,6 +33,7 @@ class RunOptions:
     missing: bool = False
     register: bool = False
     build: bool = True
+    rebuild: bool = False
     resume: bool = False
     executor: str | None = None
     strict: bool = True
@@ -60,6 +61,7 @@ def run(history: History, arguments: Mapping[str, Any]) -> CollectResult:
             register=options.register,
             missing=options.missing,
             build=options.build,
+            rebuild=options.rebuild,
             resume=options.resume,
             executor=options.executor,
         )

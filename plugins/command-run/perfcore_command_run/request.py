@@ -61,6 +61,7 @@ def matrix_request(
     register: bool = False,
     missing: bool = False,
     build: bool = True,
+    rebuild: bool = False,
     resume: bool = False,
     executor: str | None = None,
 ) -> MeasureRequest:
@@ -70,7 +71,7 @@ def matrix_request(
         jobs=tuple(attrs.evolve(job, cwd=cwd) for job in jobs.jobs(files)),
         versions=versions,
         schedule={**jobs.schedule, **schedule},
-        building=configured_build(repository, jobs.execute, skip=not build),
+        building=configured_build(repository, jobs.execute, skip=not build, rebuild=rebuild),
         register=register,
         missing=missing,
         resume=resume,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -18,7 +18,7 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 def gc(
     ctx: typer.Context,
     grace: Annotated[
-        Optional[str],
+        str | None,
         typer.Option(
             "--grace",
             metavar="TIME",

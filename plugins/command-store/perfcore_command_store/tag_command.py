@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -16,9 +16,9 @@ app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions
 @app.command()
 def tag(
     ctx: typer.Context,
-    name: Annotated[Optional[str], typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,
     profile: Annotated[
-        Optional[str], typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)
+        str | None, typer.Argument(metavar="[PROFILE]", help="0@i, REV:0@i, a name.", show_default=False)
     ] = None,
     delete: Annotated[bool, typer.Option("--delete", "-d", help="Remove the tag.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="List the tags as JSON.")] = False,

@@ -1,0 +1,1 @@
+"""`perf rm`, `perf tag`, `perf gc` and `perf fsck`: what is stored, kept in order."""

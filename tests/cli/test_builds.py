@@ -1,0 +1,53 @@
+"""Versions that are built once, whichever command measures them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from .conftest import Here
+
+COMMAND = ("--", "sh", "program")
+
+
+@pytest.fixture
+def builds(here: Here, tmp_path: Path) -> Path:
+    """Three versions with a build that makes their program; each build adds a line to this file."""
+    count = tmp_path / "builds.txt"
+    count.touch()
+    build = f"echo built >> '{count}'; test ! -e fail || exit 3; printf 'exit 0' > program"
+    here.write("build.sh", build)
+    for number in range(3):
+        here.commit(f"version {number}", source=str(number))
+    here.perf("config", "set", "execute.pre_run", "sh build.sh")
+    return count
+
+
+def lines(path: Path) -> int:
+    return len(path.read_text().splitlines())
+
+
+def test_what_one_command_built_no_other_builds_again(here: Here, builds: Path) -> None:
+    here.perf("collect", "time", "-v", "HEAD~2..", "--repeat", "2", *COMMAND)
+    assert lines(builds) == 2
+    here.perf("compare", "HEAD~1", "HEAD", "--pairs", "5", *COMMAND, code=None)
+    assert lines(builds) == 2
+    here.perf("bisect", "HEAD~1", "HEAD", "--max-runs", "5", *COMMAND, code=None)
+    assert lines(builds) == 2
+    here.perf("collect", "time", "-v", "HEAD", "--repeat", "1", "--rebuild", *COMMAND)
+    assert lines(builds) == 3
+    here.perf("config", "set", "execute.build_cache", "0")
+    here.perf("collect", "time", "-v", "HEAD", "--repeat", "1", *COMMAND)
+    assert lines(builds) == 4
+
+
+def test_a_version_that_does_not_build_is_tried_again(here: Here, builds: Path) -> None:
+    here.commit("does not build", fail="")
+    for count in (1, 2):
+        done = here.perf("collect", "time", "-v", "HEAD", "--repeat", "1", *COMMAND, code=None)
+        assert "failed with exit code 3" in done.err
+        assert lines(builds) == count
