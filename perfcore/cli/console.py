@@ -120,12 +120,6 @@ class Console:
                     return [Ref(kind="file", path=path)]
             raise
 
-    def find_one(self, name: str) -> Ref:
-        refs = self.find(name)
-        if len(refs) != 1:
-            raise UsageError(f"{printable(name)} names {len(refs)} profiles; name one")
-        return refs[0]
-
     def write(self, text: str) -> None:
         """To the file that was asked for, or to standard output, as it is."""
         with self._writing():

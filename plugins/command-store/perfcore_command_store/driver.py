@@ -16,9 +16,9 @@ class RemoveCommand:
     contract = "perfcore_command_store.contract:RemoveCommandContract"
 
     def app(self) -> typer.Typer:
-        from perfcore_command_store.rm_command import app
+        from perfcore_command_store.rm_command import new_app
 
-        return app
+        return new_app()
 
 
 class TagCommand:
@@ -29,9 +29,9 @@ class TagCommand:
     contract = "perfcore_command_store.contract:TagCommandContract"
 
     def app(self) -> typer.Typer:
-        from perfcore_command_store.tag_command import app
+        from perfcore_command_store.tag_command import new_app
 
-        return app
+        return new_app()
 
 
 class GcCommand:
@@ -42,9 +42,9 @@ class GcCommand:
     contract = "perfcore_command_store.contract:GcCommandContract"
 
     def app(self) -> typer.Typer:
-        from perfcore_command_store.gc_command import app
+        from perfcore_command_store.gc_command import new_app
 
-        return app
+        return new_app()
 
 
 class FsckCommand:
@@ -55,6 +55,6 @@ class FsckCommand:
     contract = "perfcore_command_store.contract:FsckCommandContract"
 
     def app(self) -> typer.Typer:
-        from perfcore_command_store.fsck_command import app
+        from perfcore_command_store.fsck_command import new_app
 
-        return app
+        return new_app()

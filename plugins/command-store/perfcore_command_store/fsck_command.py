@@ -11,10 +11,14 @@ from perfcore.errors import FormatError
 from perfcore.repository.maintenance import verify
 from perfcore.text import plural, printable
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(fsck)
+    return app
 
 
-@app.command()
 def fsck(ctx: typer.Context, as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Read the whole store and name damaged or missing objects. Changes nothing."""
     console: Console = ctx.obj

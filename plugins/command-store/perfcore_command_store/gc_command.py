@@ -11,10 +11,14 @@ from perfcore.cli.options import seconds
 from perfcore.repository.maintenance import remove_garbage
 from perfcore.text import plural, quantity
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(gc)
+    return app
 
 
-@app.command()
 def gc(
     ctx: typer.Context,
     grace: Annotated[

@@ -11,10 +11,14 @@ from perfcore.repository.maintenance import check_removable, remove
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(rm)
+    return app
 
 
-@app.command()
 def rm(
     ctx: typer.Context,
     profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="0@i, REV:0@i, 0@p, a tag, a name.")],

@@ -7,13 +7,18 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
+from perfcore.errors import UsageError
 from perfcore.repository.maintenance import change_tag, check_tag, tag_list
 from perfcore.text import align, printable
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+
+def new_app() -> typer.Typer:
+    """A new Typer app with the command."""
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(tag)
+    return app
 
 
-@app.command()
 def tag(
     ctx: typer.Context,
     name: Annotated[str | None, typer.Argument(metavar="[TAG]", help="The tag.", show_default=False)] = None,
@@ -30,9 +35,12 @@ def tag(
         return
     if not delete:
         check_tag(name)  # before the profile is looked up, whose absence would be the lesser error
-    ref = console.find_one(profile or (name if delete else "0@i"))
-    entry = change_tag(console.repository, name, ref, delete=delete)
-    console.line(f"{entry.profile} of {ref.version}: {', '.join(map(printable, entry.tags)) or 'no tags'}")
+    named = profile or (name if delete else "0@i")
+    refs = console.find(named)
+    if len(refs) != 1:
+        raise UsageError(f"{printable(named)} names {len(refs)} profiles; name one")
+    entry = change_tag(console.repository, name, refs[0], delete=delete)
+    console.line(f"{entry.profile} of {refs[0].version}: {', '.join(map(printable, entry.tags)) or 'no tags'}")
 
 
 def _list(console: Console, as_json: bool) -> None:
