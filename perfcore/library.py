@@ -253,6 +253,13 @@ class History(MeasureCalls):
         """
         return self.command("compare", first=first, second=second, **options)
 
+    def compare_stored(self, baseline: str, target: str, **options: Any) -> Any:
+        """What differs between two versions by all that is stored of both, as `perf compare A B` says it; nothing is
+        measured. The options are `benchmarks` (a pattern as of `-k`), `metric`, `threshold` and `listener`. The result
+        has `changed`, `inconclusive`, `unchanged`, `unpaired`, `exit_code` and `as_json()`. PluginError if
+        perfcore-command-compare is not installed."""
+        return self.command("compare", stored=(baseline, target), **options)
+
     def bisect(
         self, good: str = "", bad: str = "", command: Command | None = None, *, shell: bool = False, **options: Any
     ) -> Any:
