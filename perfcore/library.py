@@ -189,10 +189,18 @@ class History(MeasureCalls):
         """
         return self.command("history", subject=subject, **options)
 
-    def diff(self, baseline: Name | Profile, target: Name | Profile, *, method: str = "amounts", **options: Any) -> Any:
-        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps
-        its `profile`. PluginError if perfcore-command-diff is not installed."""
-        return self.command("diff", baseline=baseline, target=target, method=method, options=options)
+    def diff(
+        self,
+        baseline: Name | Profile,
+        target: Name | Profile,
+        *,
+        method: str = "amounts",
+        scale: str = "run",
+        **options: Any,
+    ) -> Any:
+        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it; `scale` is
+        `run`, `sum` or `total`. `save` keeps its `profile`. PluginError if perfcore-command-diff is not installed."""
+        return self.command("diff", baseline=baseline, target=target, method=method, scale=scale, options=options)
 
     def check(
         self,
