@@ -189,10 +189,18 @@ class History(MeasureCalls):
         """
         return self.command("history", subject=subject, **options)
 
-    def diff(self, baseline: Name | Profile, target: Name | Profile, *, method: str = "amounts", **options: Any) -> Any:
-        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it. `save` keeps
-        its `profile`. PluginError if perfcore-command-diff is not installed."""
-        return self.command("diff", baseline=baseline, target=target, method=method, options=options)
+    def diff(
+        self,
+        baseline: Name | Profile,
+        target: Name | Profile,
+        *,
+        method: str = "amounts",
+        scale: str = "run",
+        **options: Any,
+    ) -> Any:
+        """The difference of two profiles, by function where there are stacks, as `perf diff` prints it; `scale` is
+        `run`, `sum` or `total`. `save` keeps its `profile`. PluginError if perfcore-command-diff is not installed."""
+        return self.command("diff", baseline=baseline, target=target, method=method, scale=scale, options=options)
 
     def check(
         self,
@@ -252,6 +260,13 @@ class History(MeasureCalls):
         installed.
         """
         return self.command("compare", first=first, second=second, **options)
+
+    def compare_stored(self, baseline: str, target: str, **options: Any) -> Any:
+        """What differs between two versions by all that is stored of both, as `perf compare A B` says it; nothing is
+        measured. The options are `benchmarks` (a pattern as of `-k`), `metric`, `threshold` and `listener`. The result
+        has `changed`, `inconclusive`, `unchanged`, `unpaired`, `exit_code` and `as_json()`. PluginError if
+        perfcore-command-compare is not installed."""
+        return self.command("compare", stored=(baseline, target), **options)
 
     def bisect(
         self, good: str = "", bad: str = "", command: Command | None = None, *, shell: bool = False, **options: Any

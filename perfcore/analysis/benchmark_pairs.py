@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 import attrs
 
@@ -29,10 +30,10 @@ def _each(pair: Pairing, renamed: Mapping[str, str]) -> Iterator[Pairing | Unpai
     read_suite = functools.partial(tuple, suite)
     yield from (attrs.evolve(part, suite=read_suite) for part in suite)
     for name in filter(lambda name: name not in before, after):
-        yield _unpaired(pair, name, f"{pair.baseline.label} has no such benchmark")
+        yield _unpaired(pair, name, "target", f"{pair.baseline.label} has no such benchmark")
     for name in before:
         if name not in after:  # a gate must not pass because a benchmark is gone
-            yield _unpaired(pair, name, f"it was measured in {pair.baseline.label}, and is no longer")
+            yield _unpaired(pair, name, "baseline", f"it was measured in {pair.baseline.label}, and is no longer")
 
 
 def _split(sample: Sample, renamed: Mapping[str, str]) -> dict[str, Sample]:
@@ -44,11 +45,12 @@ def _split(sample: Sample, renamed: Mapping[str, str]) -> dict[str, Sample]:
     return {name: attrs.evolve(sample, profiles=tuple(profiles)) for name, profiles in parts.items()}
 
 
-def _unpaired(pair: Pairing, benchmark: str, reason: str) -> Unpaired:
+def _unpaired(pair: Pairing, benchmark: str, side: Literal["baseline", "target"], reason: str) -> Unpaired:
     return Unpaired(
         label=f"{pair.label} {benchmark}",
         config_id=pair.config_id,
         version=pair.target.version or "pending",
         reason=reason,
         benchmark=benchmark,
+        side=side,
     )

@@ -39,9 +39,11 @@ _MEASURE = "perf collect time --all --add -- COMMAND"
 @attrs.frozen(kw_only=True)
 class CheckOptions:
     """How a check is done: by one `method`, or else as configured; with `thresholds` in addition to the configured
-    ones. `rules` say what fails the build, and `store` whether the result is stored with the versions."""
+    ones. `metric` decides between two samples instead of the primary one. `rules` say what fails the build, and `store`
+    whether the result is stored with the versions."""
 
     method: str | None = None
+    metric: str | None = None
     thresholds: Mapping[str, float] = EMPTY
     rules: tuple[FailRule, ...] = DEFAULT
     store: bool = False
@@ -215,6 +217,7 @@ class _Run:
             self.repository,
             [pair for pair in candidates if isinstance(pair, Pairing)],
             method=self.options.method,
+            metric=self.options.metric,
             thresholds=self.options.thresholds,
             progress=self.listener.progress,
         )

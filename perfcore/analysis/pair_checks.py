@@ -32,11 +32,13 @@ def run_checks(
     pairs: Sequence[Pairing],
     *,
     method: str | None = None,
+    metric: str | None = None,
     thresholds: Mapping[str, float] = EMPTY,
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
 ) -> list[MethodVerdicts]:
     """The verdicts on all pairings, by one method, or by those that the rules of the configuration name. What is
-    aside decides nothing. `thresholds` are beside those that are configured."""
+    aside decides nothing. `thresholds` are beside those that are configured; `metric` decides instead of the primary
+    one."""
     drivers = {method: _driver(repository, method)} if method else {}
     verdicts: list[MethodVerdicts] = []
 
@@ -50,7 +52,7 @@ def run_checks(
         smallest = combined(pairing.thresholds, thresholds)
         # The more pairs, the likelier one of them looks like a change by chance: a check has to be surer.
         read = functools.partial(_of, history, pairing)
-        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest, history=read)
+        question = attrs.evolve(pairing, comparisons=len(pairs), thresholds=smallest, history=read, metric=metric)
         for name in (method,) if method else methods(repository, pairing):
             if name not in drivers:
                 drivers[name] = _driver(repository, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import attrs
 
@@ -20,13 +20,15 @@ _UNKNOWN = "the profile does not say its configuration (config_id)"
 
 @attrs.frozen(kw_only=True)
 class Unpaired:
-    """A configuration of the target, or a benchmark of its suite, that could not be compared, and why."""
+    """A configuration of the target, or a benchmark of its suite, that could not be compared, and why. `side` is the
+    only one of two samples or versions that has it, empty where both have it or none is known."""
 
     label: str
     config_id: str
     version: str
     reason: str
     benchmark: str = ""
+    side: Literal["", "baseline", "target"] = ""
 
 
 @attrs.frozen
@@ -78,10 +80,12 @@ def of_versions(repository: Repository, baseline: str, target: str) -> Iterator[
         elif any(other.config_id == key.config_id for other in before):
             yield _unpaired(entries[0], target, _elsewhere(baseline))
         else:
-            yield _unpaired(entries[0], target, f"{baseline[:10]} was not measured in this configuration")
+            reason = f"{baseline[:10]} was not measured in this configuration"
+            yield attrs.evolve(_unpaired(entries[0], target, reason), side="target")
     for key, entries in before.items():
         if all(other.config_id != key.config_id for other in after):
-            yield _unpaired(entries[0], baseline, f"{target[:10]} was not measured in this configuration")
+            reason = f"{target[:10]} was not measured in this configuration"
+            yield attrs.evolve(_unpaired(entries[0], baseline, reason), side="baseline")
 
 
 def of_history(

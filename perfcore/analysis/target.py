@@ -79,12 +79,19 @@ def parse(repository: Repository, words: Sequence[str], find: Find) -> CheckTarg
 
 
 def _two(repository: Repository, words: Sequence[str], find: Find) -> ProfilePair | VersionPair:
+    pair = version_pair(repository, words)
+    return pair or ProfilePair(*(sample(repository, find(word)) for word in words))
+
+
+def version_pair(repository: Repository, words: Sequence[str]) -> VersionPair | None:
+    """The two versions of these words, None where one is no version. A word that names a version and, by a part of its
+    name, a profile too is the version, as it is where one word is given."""
+    if any(map(_is_number, words)):
+        return None
     try:
-        return ProfilePair(*(sample(repository, find(word)) for word in words))
-    except NotFoundError:
-        with contextlib.suppress(VersionError):
-            return VersionPair(*map(repository.version, words))
-        raise
+        return VersionPair(*map(repository.version, words))
+    except VersionError:
+        return None
 
 
 def sample(repository: Repository, refs: Sequence[Ref]) -> Sample:

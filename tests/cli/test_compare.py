@@ -265,7 +265,7 @@ def test_the_first_check_that_the_rules_name_decides(here: Here, words: tuple[st
     [
         ((), "name both sides"),
         (("0@p",), "name both sides"),
-        (("HEAD", "HEAD"), "there is no command to measure"),
+        (("HEAD", "HEAD"), "or a command that is measured"),
         (("-c", "true"), "give --command twice"),
         (("-c", "true", "-c", "true", "-c", "true"), "give --command twice"),
         (("-c", "true", "-c", "true", "HEAD"), "nothing beside it"),

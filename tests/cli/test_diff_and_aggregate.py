@@ -153,7 +153,7 @@ def test_aggregate_needs_profiles(here: Here) -> None:
 def test_diff_says_in_what_the_configurations_differ(here: Here) -> None:
     for rate, runs in (("100", 1), ("200", 2)):
         here.perf("collect", "sample", "--tool", "py-spy", "--rate", rate, "--repeat", str(runs), "--", "true")
-    told = here.perf("diff", "0@p", "1@p").err
+    told = here.perf("diff", "0@p", "1@p", "--scale", "sum").err
     assert "differ in configuration: true: " in told
     assert "rate 100 and 200" in told
     assert "sums over 1 run and over 2 runs" in told

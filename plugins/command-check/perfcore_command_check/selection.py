@@ -10,15 +10,20 @@ from perfcore.profile.benchmarks import matches
 from perfcore.text import printable
 
 
-def of_benchmarks(result: CheckResult, pattern: str, *, history: bool) -> CheckResult:
-    """The same with the benchmarks that the pattern chooses. All were compared, so that a change is the same whichever
-    are asked for. Of a `history` only changes are listed, so none of a benchmark says nothing of its comparisons."""
-    changes = tuple(change for change in result.changes if matches(change.resource, pattern))
+def of_benchmarks(result: CheckResult, pattern: str, *, history: bool, jobs: bool = False) -> CheckResult:
+    """The same with the benchmarks that the pattern chooses, and the `jobs` if wanted. All were compared, so that a
+    change is the same whichever are asked for. Of a `history` only changes are listed, so none of a benchmark says
+    nothing of its comparisons."""
+
+    def is_chosen(benchmark: str, label: str) -> bool:
+        return matches(benchmark, pattern) or (jobs and matches(label, pattern))
+
+    changes = tuple(change for change in result.changes if is_chosen(change.resource, change.label))
     nothing = f"no benchmark like {printable(pattern)!r} was compared or changed"
     return attrs.evolve(
         result,
         changes=changes,
-        unpaired=tuple(unpaired for unpaired in result.unpaired if matches(unpaired.benchmark, pattern)),
+        unpaired=tuple(unpaired for unpaired in result.unpaired if is_chosen(unpaired.benchmark, unpaired.label)),
         conclusion=verdict_text.conclusion(changes) if changes else nothing,
         compared=result.compared if history else verdict_text.comparisons(changes),
     )

@@ -1,4 +1,4 @@
-"""`perf compare`: two programs, versions or sets of runs; interleaved until the difference is decided."""
+"""`perf compare`: two programs or versions, interleaved until the difference is decided; or what is stored of them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import typer
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
 
+from perfcore.analysis import target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
 from perfcore.cli.console import Console
@@ -22,13 +23,14 @@ from perfcore.measure import commands
 from perfcore.measure.request import working_directory
 from perfcore.model import Job, Step
 from perfcore.repository.repository import Repository
-from perfcore.store.lookup import Ref
+from perfcore.store.lookup import Ref, is_number
 from perfcore.text import printable
-from perfcore_command_compare import engine, table
+from perfcore_command_compare import engine, stored_command, table
 from perfcore_command_compare.host import Host
 from perfcore_command_compare.options import Threshold
 from perfcore_command_compare.request import Budget, CompareRequest, Program
 from perfcore_command_compare.result import ComparisonResult
+from perfcore_command_compare.stored_command import painted
 
 
 def new_app() -> typer.Typer:
@@ -44,7 +46,8 @@ def compare(
         list[str] | None,
         typer.Argument(
             metavar="[A [B]] [-- COMMAND [ARG]...]",
-            help="Two versions for a command (default: the head, the working tree); or two profiles.",
+            help="Two versions, also as A..B, for a command (default: the head, the working tree) or by what is "
+            "stored; or two profiles.",
             show_default=False,
         ),
     ] = None,
@@ -62,6 +65,18 @@ def compare(
         ),
     ] = None,
     threshold: Threshold = None,
+    benchmarks: Annotated[
+        str | None,
+        typer.Option(
+            "-k",
+            metavar="PATTERN",
+            help="Of stored versions, only benchmarks and commands like PATTERN (with * and ?).",
+        ),
+    ] = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", "-a", help="Of stored versions, list also what is unchanged, inconclusive or one-sided."),
+    ] = False,
     budget: Annotated[
         str,
         typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
@@ -99,15 +114,31 @@ def compare(
 ) -> None:
     """Say whether B is slower than A: two versions, two programs, or two existing profiles.
 
-    Both run interleaved until the interval of their ratio decides, or the budget is spent. The exit code is 0 if B is
-    the same or faster, 1 if it is slower, and 8 if the result is inconclusive.
+    A command runs on both sides, interleaved, until the interval of their ratio decides or the budget is spent. Without
+    a command, two versions are compared by all that is stored of both, the largest changes first. The exit code is 0 if
+    B is the same or faster, 1 if it is slower, 8 if the result is inconclusive, and 9 if nothing was compared.
     """
     console: Console = ctx.obj
-    words, argv, texts = operands or [], ctx.meta.get(COMMAND), command or []
+    words, argv, texts = _split_range(operands or []), ctx.meta.get(COMMAND), command or []
     _check_threshold(threshold)
     outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
     limits = Budget(pairs=most, seconds=seconds("--budget", budget) or 0.0)
-    if argv is None and not texts:
+    stored = argv is None and not texts
+    if stored and (versions := _versions(console, words)) is not None:
+        stored_command.run(
+            console,
+            versions,
+            outputs,
+            benchmarks=benchmarks,
+            metric=metric,
+            threshold=threshold,
+            everything=everything,
+            verbose=verbose,
+        )
+        return
+    if benchmarks is not None or everything:
+        raise UsageError("-k and --all choose among what is stored of two versions", hint="perf compare A B")
+    if stored:
         result = _of_profiles(console, words, metric, threshold)
     else:
         common = Job(argv=(), cmd="", env=variables(env or []), collector=Step(name=collector))
@@ -131,6 +162,21 @@ def compare(
     _print(console, result, outputs, verbose=verbose)
     if result.kind in ("degradation", "cannot tell"):
         raise typer.Exit(REGRESSED if result.kind == "degradation" else INCONCLUSIVE)
+
+
+def _split_range(words: list[str]) -> list[str]:
+    """`A..B` as two words; an end that is left out is the head."""
+    if len(words) != 1 or ".." not in words[0] or "/.." in words[0] or "../" in words[0] or is_number(words[0]):
+        return words
+    first, _, second = words[0].partition("..")
+    return [first or "HEAD", second or "HEAD"]
+
+
+def _versions(console: Console, words: Sequence[str]) -> Sequence[str] | None:
+    """The names, if they are of two versions."""
+    if len(words) != 2:
+        return None
+    return words if target.version_pair(console.history.repository, words) is not None else None
 
 
 def _check_threshold(threshold: float | None) -> None:
@@ -194,7 +240,7 @@ def _of_profiles(
     """The verdict on stored runs; nothing is measured."""
     if len(words) != 2:
         raise UsageError(
-            "name both sides: a command after `--`, two --command, or two profiles",
+            "name both sides: two versions or profiles, a command after `--`, or two --command",
             hint="perf compare HEAD~1 HEAD -- ./program",
         )
     repository, names = console.history.repository, (words[0], words[1])
@@ -205,15 +251,15 @@ def _of_profiles(
 
 
 def _find(console: Console, word: str) -> list[Ref]:
-    """The profiles of a name. UsageError where it is one of a version: then a command is missing."""
+    """The profiles of a name. UsageError where it is one of a version: a version is compared with a version."""
     try:
         return console.find(word)
     except NotFoundError:
         with contextlib.suppress(VersionError):
             version = console.history.repository.version(word)
             raise UsageError(
-                f"{printable(word)} is version {version[:10]}, and there is no command to measure",
-                hint="perf compare A B -- COMMAND measures; perf check A B compares what was measured",
+                f"{printable(word)} is version {version[:10]}, and the other side is none",
+                hint="name two versions or two profiles; perf compare A B -- COMMAND measures",
             ) from None
         raise
 
@@ -255,13 +301,8 @@ def _verdicts(result: ComparisonResult) -> CheckResult:
 
 def _print_table(console: Console, result: ComparisonResult, *, verbose: bool) -> None:
     for line in table.lines(result, everything=verbose):
-        console.line(_painted(console, line))
+        console.line(painted(console, line))
     for line in table.evidence(result.changes) if verbose else ():
         console.line(line)
     console.line()
     console.line(table.conclusion(result))
-
-
-def _painted(console: Console, line: str) -> str:
-    color = {"slower": "red", "worse": "red", "faster": "green", "better": "green"}.get(line.split(" ", 1)[0])
-    return console.paint(line, color) if color else line

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from perfcore.library import History
     from perfcore_command_compare.result import ComparisonResult
+    from perfcore_command_compare.stored import StoredComparison
 
 
 class Compare:
@@ -23,9 +24,13 @@ class Compare:
 
         return new_app()
 
-    def call(self, history: History, arguments: Mapping[str, Any]) -> ComparisonResult:
-        """The result of `History.compare(...)`. The arguments are the fields of `CompareOptions`. UsageError for an
-        unknown one."""
+    def call(self, history: History, arguments: Mapping[str, Any]) -> ComparisonResult | StoredComparison:
+        """The result of `History.compare(...)`, whose arguments are the fields of `CompareOptions`; with `stored`, two
+        versions, that of `History.compare_stored(...)`. UsageError for an unknown one."""
+        if "stored" in arguments:
+            from perfcore_command_compare.library import compare_stored
+
+            return compare_stored(history, **arguments)
         from perfcore_command_compare.library import compare
 
         return compare(history, arguments)

@@ -19,6 +19,7 @@ from perfcore_command_compare import engine
 from perfcore_command_compare.host import Host
 from perfcore_command_compare.request import Budget, CompareRequest
 from perfcore_command_compare.result import ComparisonResult
+from perfcore_command_compare.stored import StoredComparison, compare_versions
 
 
 @attrs.frozen(kw_only=True)
@@ -59,11 +60,31 @@ def compare(history: History, arguments: Mapping[str, Any]) -> ComparisonResult:
     options = CompareOptions(**arguments)
     listener = options.listener or SilentListener()
     if options.first is None:
-        return _compare_stored(history.repository, options, listener)
+        return _compare_profiles(history.repository, options, listener)
     return _compare_commands(history.repository, options.first, options, listener)
 
 
-def _compare_stored(repository: Repository, options: CompareOptions, listener: Listener) -> ComparisonResult:
+def compare_stored(
+    history: History,
+    *,
+    stored: tuple[str, str],
+    benchmarks: str | None = None,
+    metric: str | None = None,
+    threshold: float | None = None,
+    listener: Listener | None = None,
+) -> StoredComparison:
+    """Two versions compared by all that is stored of both."""
+    return compare_versions(
+        history.repository,
+        stored,
+        listener or SilentListener(),
+        benchmarks=benchmarks,
+        metric=metric,
+        threshold=threshold,
+    )
+
+
+def _compare_profiles(repository: Repository, options: CompareOptions, listener: Listener) -> ComparisonResult:
     names = str(options.versions[0]), str(options.versions[1])
     refs = repository.find(names[0]), repository.find(names[1])
     return engine.compare_profiles(

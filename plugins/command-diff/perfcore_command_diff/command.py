@@ -15,10 +15,11 @@ from perfcore_command_show import views
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
 from perfcore.model import ViewData
-from perfcore.store.lookup import Ref, sources
+from perfcore.store.lookup import Ref
 from perfcore.text import align, clip, percent, plural, printable, quantity
 from perfcore_command_diff import engine
-from perfcore_command_diff.engine import DiffResult, DiffRow, DiffTable
+from perfcore_command_diff.engine import DiffResult, DiffRow
+from perfcore_command_diff.scaling import Scale
 
 _WIDEST = 60  # columns of a function or file: longer ones push the numbers out of a terminal of 120
 
@@ -27,6 +28,12 @@ View = Annotated[
 ]
 Save = Annotated[bool, typer.Option("--save", help="Keep the difference as a pending profile.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+ScaleOption = Annotated[
+    Scale,
+    typer.Option(
+        "--scale", help="Amounts per run where both profiles tell their runs, sums over all runs, or of one total."
+    ),
+]
 Head = Annotated[int, typer.Option("--head", "-n", metavar="N", min=0, help="Print N rows; 0 prints all.")]
 
 
@@ -44,6 +51,7 @@ def diff(
     force: Force = False,
     save: Save = False,
     head: Head = 20,
+    scale: ScaleOption = Scale.RUN,
     json: Json = False,
     words: Annotated[
         list[str] | None,
@@ -67,6 +75,7 @@ def diff(
         replace: Force = force,
         keep: Save = save,
         rows: Head = head,
+        on_scale: ScaleOption = scale,
         as_json: Json = json,
         *,
         values: dict[str, Any],
@@ -80,7 +89,14 @@ def diff(
             )
         baseline, target = (repository.load(ref) for ref in refs)
         result = engine.diff(
-            repository, baseline, target, method=name, options=values, sources=sources(refs), listener=console
+            repository,
+            baseline,
+            target,
+            method=name,
+            options=values,
+            scale=on_scale,
+            refs=(refs[0], refs[1]),
+            listener=console,
         )
         data = ViewData(
             profiles=(result.profile,),
@@ -89,7 +105,7 @@ def diff(
             pair=(baseline, target),
         )
         chosen = views.make(console, in_view, data) if in_view is not None else None
-        lines = [] if chosen is not None else list(_lines(result.table, refs, rows))  # refused before any file is made
+        lines = [] if chosen is not None else list(_lines(result, refs, rows))  # refused before any file is made
         if keep:
             _save(console, result)
         console.output_to(file, force=replace)
@@ -109,13 +125,14 @@ def _save(console: Console, result: DiffResult) -> None:
     console.say(f"saved {console.history.repository.save(profile).name}")
 
 
-def _lines(table: DiffTable, refs: Sequence[Ref], head: int) -> Iterator[str]:
-    """The first `head` rows, all for 0, below the names of the profiles and their totals."""
+def _lines(result: DiffResult, refs: Sequence[Ref], head: int) -> Iterator[str]:
+    """The first `head` rows, all for 0, below the profiles with their runs, and their totals."""
+    table = result.table
     ratio = f" ({percent(table.target / table.baseline)})" if table.baseline > 0 else ""
     totals = f"{quantity(table.baseline, table.unit)} -> {quantity(table.target, table.unit)}{ratio}"
-    yield f"baseline: {refs[0].title}"
-    yield f"target:   {refs[1].title}"
-    yield f"{printable(table.metric)}: {totals}"
+    yield f"baseline: {refs[0].title}, {result.sides[0]}"
+    yield f"target:   {refs[1].title}, {result.sides[1]}"
+    yield f"{printable(table.metric)}{_scale(result)}: {totals}"
     yield ""
     rows = table.rows[:head] if head else table.rows
     if not rows:
@@ -128,6 +145,14 @@ def _lines(table: DiffTable, refs: Sequence[Ref], head: int) -> Iterator[str]:
     yield from align(cells, right=range(4 if has_own else 3))
     if len(rows) < len(table.rows):
         yield f"… and {plural(len(table.rows) - len(rows), 'more place')} (--head 0 prints all)"
+
+
+def _scale(result: DiffResult) -> str:
+    """The scale of the amounts in words; a sum over one run is of that run."""
+    if result.scale is Scale.TOTAL:
+        return ", target scaled to the total of the baseline"
+    several = any(side.runs != 1 for side in result.sides)
+    return " per run" if result.scale is Scale.RUN and several else ""
 
 
 def _cells(row: DiffRow, unit: str, has_own: bool) -> tuple[str, ...]:

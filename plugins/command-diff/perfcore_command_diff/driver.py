@@ -25,7 +25,8 @@ class Diff:
         return new_app()
 
     def call(self, history: History, arguments: Mapping[str, Any]) -> DiffResult:
-        """The result of `History.diff(...)`. The arguments are `baseline`, `target`, `method` and `options`."""
+        """The result of `History.diff(...)`. The arguments are `baseline`, `target`, `method`, `scale`
+        and `options`."""
         from perfcore_command_diff.library import diff
 
         return diff(history, **arguments)

@@ -19,12 +19,19 @@ from perfcore.profile.functions import by_function
 from perfcore.profile.stacks import has_stacks
 from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.repository.repository import Repository
+from perfcore.store.lookup import Ref, sources
 from perfcore.text import plural, quantity
+from perfcore_command_diff import build_folders, scaling
+from perfcore_command_diff.scaling import Scale
 from perfcore_command_diff.suite import reduced
 
 SCHEMA = 1  # of the JSON document
 METHOD = "amounts"
 BASELINE, TARGET = "baseline {}", "target {}"
+_NOTES = {
+    Scale.RUN: ("amounts are those of one run",),
+    Scale.TOTAL: ("amounts of the target are scaled to the total of the baseline",),
+}
 
 
 @attrs.frozen(kw_only=True)
@@ -64,12 +71,43 @@ class DiffTable:
     rows: tuple[DiffRow, ...]
 
 
+@attrs.frozen(kw_only=True)
+class DiffSide:
+    """The runs that a side of a difference is of. `runs` is None where the profile does not tell their number,
+    `version` where it is of no version; `id` is that of a registered profile, and `name` how to name it again."""
+
+    name: str
+    id: str | None = None
+    version: str | None = None
+    dirty: bool = False
+    runs: int | None = None
+
+    @classmethod
+    def of(cls, profile: Profile, ref: Ref | None) -> DiffSide:
+        return cls(
+            name=profile.label if ref is None else ref.name,
+            id=None if ref is None or ref.entry is None else ref.entry.profile,
+            version=(None if ref is None else ref.version) or profile.origin,
+            dirty=profile.dirty,
+            runs=pairing.measured_runs(profile),
+        )
+
+    def __str__(self) -> str:
+        """`5 runs of 684b6c2901 with uncommitted changes`."""
+        runs = "an unknown number of runs" if self.runs is None else plural(self.runs, "run")
+        version = f" of {self.version[:10]}" if self.version else ""
+        return f"{runs}{version}{' with uncommitted changes' if self.dirty else ''}"
+
+
 # Without slots, because `functools.cached_property` needs the `__dict__` of the instance.
 @attrs.frozen(kw_only=True, slots=False, eq=False)
 class DiffResult:
-    """The difference as a profile, for views and to be saved, and as a table of its first metric."""
+    """The difference as a profile, for views and to be saved, and as a table of its first metric. `scale` is the one
+    that the amounts have: `sum` where a profile does not tell its number of runs."""
 
     profile: Profile = attrs.field(repr=False)
+    sides: tuple[DiffSide, DiffSide]
+    scale: Scale
 
     @functools.cached_property
     def table(self) -> DiffTable:
@@ -81,6 +119,8 @@ class DiffResult:
         table = self.table
         return {
             "schema": SCHEMA,
+            "sides": [attrs.asdict(side) for side in self.sides],
+            "scale": str(self.scale),
             "metric": table.metric,
             "unit": table.unit,
             "baseline": table.baseline,
@@ -104,17 +144,22 @@ def diff(
     *,
     method: str = METHOD,
     options: Mapping[str, Any] = EMPTY,
-    sources: tuple[str, ...] = (),
+    scale: Scale = Scale.RUN,
+    refs: tuple[Ref | None, Ref | None] = (None, None),
     listener: Listener | None = None,
 ) -> DiffResult:
     """The difference that a plugin of the kind `diff` makes of two profiles. `options` of the plugin outweigh the
-    configured ones; `sources` are the ids of the two profiles, as far as they are registered."""
-    _note_differences(baseline, target, listener or SilentListener())
-    baseline, target = reduced(baseline), reduced(target)
+    configured ones; `refs` say where the two profiles are stored, if they are."""
+    if unlike := pairing.configuration_difference(baseline, target):
+        (listener or SilentListener()).note(f"the two profiles differ in configuration: {unlike}")
+    sides = DiffSide.of(baseline, refs[0]), DiffSide.of(target, refs[1])
+    baseline, target, scale = _comparable(baseline, target, scale, listener or SilentListener())
     plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
-        return DiffResult(profile=attrs.evolve(difference, sources=sources))
+        notes = (*difference.notes, *_NOTES.get(scale, ()))
+        ids = sources([ref for ref in refs if ref is not None])
+        return DiffResult(profile=attrs.evolve(difference, sources=ids, notes=notes), sides=sides, scale=scale)
 
 
 def table_of(profile: Profile) -> DiffTable:
@@ -132,13 +177,24 @@ def table_of(profile: Profile) -> DiffTable:
     return DiffTable(metric=metric.name, unit=metric.unit, baseline=before, target=after, rows=tuple(changed))
 
 
-def _note_differences(baseline: Profile, target: Profile, listener: Listener) -> None:
-    """Values are sums over all runs, except of a suite, so they differ without any change where one profile has more
-    runs."""
-    if unlike := pairing.configuration_difference(baseline, target):
-        listener.note(f"the two profiles differ in configuration: {unlike}")
+def _comparable(baseline: Profile, target: Profile, scale: Scale, listener: Listener) -> tuple[Profile, Profile, Scale]:
+    """Both profiles on one scale, with equal names for equal functions, and the scale that they have."""
     if is_suite(baseline) or is_suite(target):
-        return
+        scale = Scale.RUN if scale is Scale.SUM else scale  # medians over runs are amounts of one run
+    elif scale is Scale.SUM:
+        _note_runs(baseline, target, listener)
+    elif rates := scaling.per_run(baseline, target):
+        baseline, target = rates
+    elif scale is Scale.RUN:
+        scale = Scale.SUM
+    baseline, target = build_folders.without_build_folders(reduced(baseline), reduced(target))
+    if scale is Scale.TOTAL:
+        baseline, target = scaling.to_one_total(baseline, target)
+    return baseline, target, scale
+
+
+def _note_runs(baseline: Profile, target: Profile, listener: Listener) -> None:
+    """Sums differ without any change where one profile has more runs."""
     before, after = pairing.measured_runs(baseline), pairing.measured_runs(target)
     if before is not None and after is not None and before != after:
         listener.note(f"the values are sums over {plural(before, 'run')} and over {plural(after, 'run')}")

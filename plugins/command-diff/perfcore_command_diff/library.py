@@ -7,9 +7,9 @@ from typing import Any
 
 from perfcore.library import History, Name
 from perfcore.model import EMPTY, Profile
-from perfcore.store.lookup import sources
 from perfcore_command_diff import engine
 from perfcore_command_diff.engine import DiffResult
+from perfcore_command_diff.scaling import Scale
 
 
 def diff(
@@ -18,10 +18,13 @@ def diff(
     baseline: Name | Profile,
     target: Name | Profile,
     method: str = engine.METHOD,
+    scale: str = Scale.RUN,
     options: Mapping[str, Any] = EMPTY,
 ) -> DiffResult:
     """The difference of two profiles; its `profile` names those of them that are registered as its sources."""
     sides = baseline, target
     profiles = [side if isinstance(side, Profile) else history.profile(side) for side in sides]
-    ids = sources(history.refs(*(side for side in sides if not isinstance(side, Profile))))
-    return engine.diff(history.repository, *profiles, method=method, options=options, sources=ids)
+    first, second = (None if isinstance(side, Profile) else history.refs(side)[0] for side in sides)
+    return engine.diff(
+        history.repository, *profiles, method=method, options=options, scale=Scale(scale), refs=(first, second)
+    )

@@ -1,0 +1,57 @@
+"""`perf compare A B` without a command: two versions by what is stored of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import typer
+from perfcore_command_check.reporting import TABLE, Reports, send
+
+from perfcore.cli.console import Console
+from perfcore_command_compare import stored, stored_table
+from perfcore_command_compare.stored import StoredComparison
+
+
+def run(
+    console: Console,
+    names: Sequence[str],
+    outputs: Reports,
+    *,
+    benchmarks: str | None,
+    metric: str | None,
+    threshold: float | None,
+    everything: bool,
+    verbose: bool,
+) -> None:
+    """Compare, print, and write the reports. Exit with the code of the comparison."""
+    comparison = stored.compare_versions(
+        console.history.repository, names, console, benchmarks=benchmarks, metric=metric, threshold=threshold
+    )
+    console.clear_progress()
+    if outputs.format == TABLE:
+        _print_table(console, comparison, everything=everything, verbose=verbose)
+    else:
+        outputs.print(console, comparison.outcome, comparison.as_json)
+    reports = outputs.write(console, comparison.outcome, comparison.as_json)
+    send(console, [*reports], failing=bool(comparison.exit_code))
+    for hint in comparison.hints():
+        console.note(hint)
+    # Damage, which may be why nothing was compared, has an exit code of its own.
+    if comparison.exit_code and (comparison.outcome.compared or not console.history.repository.left_out):
+        raise typer.Exit(comparison.exit_code)
+
+
+def _print_table(console: Console, comparison: StoredComparison, *, everything: bool, verbose: bool) -> None:
+    rows = stored_table.lines(comparison, everything=everything, all_metrics=verbose, columns=console.width)
+    for line in rows:
+        console.line(painted(console, line))
+    for line in stored_table.evidence(comparison.outcome.changes) if verbose else ():
+        console.line(line)
+    console.line()
+    console.line(comparison.conclusion)
+
+
+def painted(console: Console, line: str) -> str:
+    """A row in the color of its verdict, which is its first word."""
+    color = {"slower": "red", "worse": "red", "faster": "green", "better": "green"}.get(line.split(" ", 1)[0])
+    return console.paint(line, color) if color else line

@@ -1,0 +1,115 @@
+"""The comparison of two versions by what is stored of them, as a table on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from perfcore_command_check import companions
+
+from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis.verdict_text import CHANGED
+from perfcore.model import Change
+from perfcore.text import align, clip, fitted, plural, printable, quantity
+from perfcore_command_compare.stored import StoredComparison, StoredSide, inconclusive_by_reason
+
+_LISTED = 5  # names of one side, and reasons: a terminal of 24 lines keeps the changes in sight
+_NAME = 5  # the column that is cut where a terminal is narrow
+
+
+def lines(
+    comparison: StoredComparison, *, everything: bool, all_metrics: bool = False, columns: int | None = None
+) -> list[str]:
+    """Both versions, a row for each change by its effect, and the number of the other comparisons, which are rows too
+    where `everything` is wanted."""
+    outcome = comparison.outcome
+    visible = outcome.changes if all_metrics else companions.shown(outcome.changes)
+    changed = [change for change in visible if change.kind in CHANGED]
+    sections = [("", changed)] if changed else []
+    if everything or all_metrics:
+        wanted = [change for change in visible if change.kind == "cannot tell"]
+        sections += [(_why(reason, rows), rows) for reason, rows in inconclusive_by_reason(wanted)]
+        sections.append(("unchanged:", [change for change in visible if change.kind == "same"]))
+    text = [f"{letter}  {_profiles(side)}" for letter, side in zip("AB", comparison.sides, strict=True)]
+    text += ["", *_table(sections, outcome.accepted, columns)]
+    if not (everything or all_metrics):
+        text += _counts(comparison, columns)
+    text += _one_sided(comparison, everything, columns)
+    return text if text[-1] else text[:-1]
+
+
+def evidence(changes: Sequence[Change]) -> Iterator[str]:
+    """The evidence of each verdict."""
+    return (f"{_name(change, True)}: {printable(change.evidence)}" for change in changes if change.evidence)
+
+
+def _table(
+    sections: Sequence[tuple[str, Sequence[Change]]], accepted: Collection[str], columns: int | None
+) -> Iterator[str]:
+    changes = [change for _, rows in sections for change in rows]
+    if not changes:
+        return
+    several = len({change.label for change in changes}) > 1
+    rows = [("", "change", "interval", "A", "B", ""), *(_row(change, accepted, several) for change in changes)]
+    aligned = iter(align(fitted(rows, columns, cut=(_NAME,)), right=(1, 3, 4)))
+    yield next(aligned)
+    for title, members in sections:
+        if title and members:
+            yield clip(title, columns) if columns else title
+        yield from (next(aligned) for _ in members)
+
+
+def _row(change: Change, accepted: Collection[str], several: bool) -> tuple[str, ...]:
+    word = "" if change.kind in ("same", "cannot tell") else verdict_text.word(change)  # its section says it
+    return (
+        "accepted" if change.id in accepted else word,
+        report_text.size(change),
+        report_text.interval(change),
+        quantity(change.baseline_value, change.unit),
+        quantity(change.target_value, change.unit),
+        _name(change, several),
+    )
+
+
+def _name(change: Change, several: bool) -> str:
+    """`cpu of parse`; with its command where `several` commands have rows."""
+    command = f" ({printable(change.label)})" if several and change.resource else ""
+    return f"{printable(change.metric)} of {printable(change.resource or change.label)}{command}"
+
+
+def _why(reason: str, changes: Sequence[Change]) -> str:
+    needed = max((change.needed or 0 for change in changes), default=0)
+    advice = f"; about {needed:,} interleaved pairs would tell" if needed else ""
+    return f"inconclusive, {printable(reason)}{advice}:"
+
+
+def _counts(comparison: StoredComparison, columns: int | None) -> Iterator[str]:
+    """How many comparisons have no row, and why those that are inconclusive are so."""
+    unchanged, inconclusive = len(comparison.unchanged), len(comparison.inconclusive)
+    parts = [f"{unchanged:,} unchanged"] * bool(unchanged) + [f"{inconclusive:,} inconclusive"] * bool(inconclusive)
+    if parts:
+        yield f"{', '.join(parts)} (--all lists them)"
+    groups = inconclusive_by_reason(comparison.inconclusive)
+    for reason, changes in groups[:_LISTED]:
+        line = f"  {len(changes):,} {printable(reason)}"
+        yield clip(line, columns) if columns else line
+    if len(groups) > _LISTED:
+        yield f"  {sum(len(changes) for _, changes in groups[_LISTED:]):,} for other reasons"
+
+
+def _one_sided(comparison: StoredComparison, everything: bool, columns: int | None) -> Iterator[str]:
+    """What only one version has, and what both have but of machines that cannot be compared."""
+    for title, side in (("only in A", "baseline"), ("only in B", "target"), ("not compared", "")):
+        missing = [unpaired for unpaired in comparison.unpaired if unpaired.side == side]
+        if not missing:
+            continue
+        yield f"{title}: {len(missing):,}"
+        for unpaired in missing if everything else missing[:_LISTED]:
+            reason = "" if side else f": {printable(unpaired.reason)}"
+            line = f"  {printable(unpaired.benchmark or unpaired.label)}{reason}"
+            yield clip(line, columns) if columns else line
+        if len(missing) > _LISTED and not everything:
+            yield f"  … and {len(missing) - _LISTED:,} more (--all lists them)"
+
+
+def _profiles(side: StoredSide) -> str:
+    return f"{printable(side.title)}: {plural(side.profiles, 'profile')}"
