@@ -1,4 +1,4 @@
-"""A harness under the commands that measure: collected, compared, bisected, and real ones where they are installed."""
+"""A harness under the commands that measure: collected, checked, bisected, and real ones where they are installed."""
 
 from __future__ import annotations
 
@@ -50,12 +50,10 @@ def test_a_slower_benchmark_is_named_by_its_check(project: Project, versions: li
     assert "print" not in checked.out
 
 
-def test_a_comparison_repeats_the_command_with_a_fresh_path(project: Project, versions: list[str]) -> None:
-    compared = project.perf(
-        "compare", versions[0], versions[2], "--collector", "results", "--runs", "8", "--", *COMMAND, code=None
-    )
-    assert compared.code == 1, compared
-    assert "parse" in compared.out
+def test_a_comparison_of_two_says_how_suites_are_compared(project: Project, versions: list[str]) -> None:
+    words = ("--collector", "results", "--max-pairs", "6", "--", *COMMAND)
+    compared = project.perf("compare", versions[0], versions[2], *words, code=2)
+    assert "perf collect results --version A --version B --add" in compared.err
 
 
 def test_a_bisection_finds_the_version_by_one_benchmark(project: Project, versions: list[str]) -> None:
