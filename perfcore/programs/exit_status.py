@@ -65,7 +65,7 @@ def failed(
     if shell and exitcode in (126, 127):  # POSIX.1-2017, Shell Command Language, 2.8.2
         reason = "found no such" if exitcode == 127 else "may not execute the"
         hint = f"{exitcode} is how a shell says that it {reason} command"
-    return CommandFailedError(f"{what} {how} in {_when(run)}{_last_words(words)}", hint=hint)
+    return CommandFailedError(f"{what} {how} in {_when(run)}{last_words(words)}", hint=hint)
 
 
 def _when(run: Run) -> str:
@@ -79,7 +79,8 @@ def _signal(number: int) -> str:
         return "real-time"
 
 
-def _last_words(words: bytes) -> str:
+def last_words(words: bytes) -> str:
+    """The end of what a command wrote, for the end of a message."""
     lines = printable_lines(words.decode(errors="replace")).split("\n")
     tail = [clip(line.rstrip(), _LINE) for line in lines if line.strip()][-_LINES:]
     return "; end of its output:" + "".join(f"\n  {line}" for line in tail) if tail else ""

@@ -1,0 +1,81 @@
+"""One run of the harness: its standard output and its complaints as files, its end, and nothing of it left running."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from perfcore.errors import PerfError
+from perfcore.programs import exit_status
+from perfcore.programs.command import StartError, spec
+
+if TYPE_CHECKING:
+    from perfcore.model import Job
+
+_KEPT = 8 * 1024  # bytes of the end of what the harness wrote; a message shows a few lines of them
+
+
+class Ended(NamedTuple):
+    """How a run ended: the exit code (negative for a signal), and the end of what the harness wrote beside its
+    results."""
+
+    exitcode: int
+    last_words: bytes
+    timed_out: bool
+
+
+def execute(job: Job, folder: Path, stdout: Path | None, timeout: float | None) -> Ended:
+    """Run the harness to its end. Its standard output goes to `stdout`, or joins its standard error."""
+    command = spec(job)
+    variables = dict(variable.split(b"=", 1) for variable in command.environment)
+    complaints = folder / "complaints"
+    with contextlib.ExitStack() as files:
+        errors = files.enter_context(complaints.open("wb"))
+        output = files.enter_context(stdout.open("wb")) if stdout else errors
+        try:
+            process = subprocess.Popen(
+                command.argv,
+                executable=command.path,
+                cwd=command.cwd,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+                start_new_session=True,  # Ctrl-C reaches perf alone, and all that the harness starts can be ended
+            )
+        except OSError as error:
+            raise _not_started(job, error) from error
+        try:
+            timed_out = not _ends_in_time(process, timeout)
+        finally:
+            _end(process)
+    return Ended(process.returncode, _tail(complaints), timed_out)
+
+
+def _not_started(job: Job, error: OSError) -> PerfError:
+    return exit_status.explain(job, StartError("start", error.errno or 0))
+
+
+def _ends_in_time(process: subprocess.Popen[bytes], timeout: float | None) -> bool:
+    try:
+        process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the harness with all that it started: what it left running would disturb the next run."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: all of the group are zombies
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _tail(path: Path) -> bytes:
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - _KEPT))
+        return file.read()
