@@ -27,7 +27,9 @@ Version = Annotated[
         help="Measure this version, or the range A..B, each in a tree of its own; several are interleaved.",
     ),
 ]
-Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
+Since = Annotated[Optional[str], typer.Option("--since", metavar="REV|DATE", help="Versions after it, or from a date.")]
+Until = Annotated[Optional[str], typer.Option("--until", metavar="REV|DATE", help="Versions up to it, or to a date.")]
+Tags = Annotated[Optional[str], typer.Option("--tags", metavar="PATTERN", help="Versions whose tag matches; '*': any.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Measure the N newest of these.")]
 EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Measure each Nth of these, and the newest.")]
