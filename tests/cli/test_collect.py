@@ -118,7 +118,7 @@ def test_wrong_usage_is_told_before_anything_runs(here: Here, words: tuple[str, 
 
 
 def test_an_unknown_collector_is_an_error_naming_the_nearest(here: Here) -> None:
-    done = here.perf("collect", "tme", "--", "true", code=3)
+    done = here.perf("collect", "tme", "--", "true", code=5)
     assert "there is no collector 'tme'" in done.err
     assert "did you mean 'time'?" in done.err
 
