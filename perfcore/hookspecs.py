@@ -192,6 +192,11 @@ class Vcs(Protocol):
         ...
 
     @optional
+    def tags(self) -> Mapping[str, str]:
+        """The full ids of all versions that have a tag (a release), by the names of the tags."""
+        ...
+
+    @optional
     def author(self) -> str:
         """Who works here, as a version that is made now would say it: `Name <address>`; empty where nobody said. Kept
         with a change that is accepted."""

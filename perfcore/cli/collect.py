@@ -9,25 +9,8 @@ import attrs
 import typer
 from typer.core import TyperGroup
 
+from perfcore.cli import options
 from perfcore.cli.console import Console
-from perfcore.cli.options import (
-    Add,
-    AsJson,
-    Continue,
-    Cwd,
-    EachNth,
-    Every,
-    ExecutorName,
-    Last,
-    Missing,
-    NoBuild,
-    Rebuild,
-    Since,
-    Version,
-    named,
-    variables,
-    with_options,
-)
 from perfcore.config.settings import Option, options_of
 from perfcore.errors import UsageError
 from perfcore.measure import commands
@@ -51,8 +34,8 @@ class Collectors(TyperGroup):
             help=(inspect.getdoc(driver) or "").strip(),
             # What stands behind the command is the command's, also where it looks like an option of ours.
             context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},
-        )(with_options(_collect(name), _options(found, driver), found))
-        return named(single, name)
+        )(options.with_options(_collect(name), _options(found, driver), found))
+        return options.named(single, name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         names = self.list_commands(ctx)
@@ -93,31 +76,27 @@ def _collect(collector: str) -> Any:
         command: Annotated[
             Optional[list[str]],
             typer.Option(
-                "--command",
-                "-c",
-                metavar="TEXT",
-                help="A command as one text, instead of COMMAND; several are interleaved.",
+                "--command", "-c", metavar="TEXT", help="A command as one text, instead of COMMAND; several take turns."
             ),
         ] = None,
         workload: Annotated[
             Optional[list[str]],
             typer.Option(
-                "--workload",
-                "-w",
-                metavar="WORD",
-                help="The last argument of each command; repeatable, one job for each.",
+                "--workload", "-w", metavar="WORD", help="The last argument of each command; repeatable, one job each."
             ),
         ] = None,
-        version: Version = None,
-        since: Since = None,
-        every: Every = False,
-        last: Last = None,
-        nth: EachNth = 1,
-        missing: Missing = False,
-        resume: Continue = False,
-        executor: ExecutorName = None,
+        version: options.Version = None,
+        since: options.Since = None,
+        until: options.Until = None,
+        tags: options.Tags = None,
+        every: options.Every = False,
+        last: options.Last = None,
+        nth: options.EachNth = 1,
+        missing: options.Missing = False,
+        resume: options.Continue = False,
+        executor: options.ExecutorName = None,
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
-        cwd: Cwd = None,
+        cwd: options.Cwd = None,
         env: Annotated[
             Optional[list[str]],
             typer.Option("--env", "-e", metavar="NAME=VALUE", help="Set a variable for the command."),
@@ -128,10 +107,10 @@ def _collect(collector: str) -> Any:
                 "--postprocess", "-p", metavar="NAME", help="Apply this postprocessor, with its configured options."
             ),
         ] = None,
-        register: Add = False,
-        no_build: NoBuild = False,
-        rebuild: Rebuild = False,
-        as_json: AsJson = False,
+        register: options.Add = False,
+        no_build: options.NoBuild = False,
+        rebuild: options.Rebuild = False,
+        as_json: options.AsJson = False,
         *,
         values: dict[str, Any],
     ) -> None:
@@ -139,12 +118,12 @@ def _collect(collector: str) -> Any:
 
         console: Console = ctx.obj
         repository = console.repository
-        schedule, options = split_options(values)
+        schedule, params = split_options(values)
         directory = working_directory(repository, cwd)
-        step = Step(name=collector, params=options)
+        step = Step(name=collector, params=params)
         steps = tuple(Step(name=name) for name in postprocess or ())
         jobs = [
-            attrs.evolve(job, cwd=directory, env=variables(env or []), collector=step, postprocessors=steps)
+            attrs.evolve(job, cwd=directory, env=options.variables(env or []), collector=step, postprocessors=steps)
             for job in _commands(argv or [], command or [], workload or [], shell)
         ]
         measure(
@@ -152,7 +131,7 @@ def _collect(collector: str) -> Any:
             repository,
             MeasureRequest(
                 jobs=tuple(jobs),
-                versions=select_versions(repository, version or [], since, every, last=last, step=nth),
+                versions=select_versions(repository, version, since, every, until, tags, last=last, step=nth),
                 schedule=schedule,
                 building=configured_build(repository, skip=no_build, rebuild=rebuild),
                 register=register,

@@ -26,18 +26,24 @@ def init(
         Optional[list[str]], typer.Option("--storage-option", metavar="KEY=VALUE", help="An option of the storage.")
     ] = None,
     init_vcs: Annotated[bool, typer.Option("--init-vcs", help="Also make a repository if there is none.")] = False,
+    vcs_params: Annotated[
+        Optional[list[str]], typer.Option("--init-vcs-params", metavar="KEY=VALUE", help="An option of --init-vcs.")
+    ] = None,
 ) -> None:
     """Make a performance history (.perf) beside the repository of this folder.
 
     The version control system is detected. A second init changes nothing and is an error.
     """
     console: Console = ctx.obj
+    if vcs_params and not init_vcs:
+        raise UsageError("--init-vcs-params wants --init-vcs")
     repository = Repository.init(
         console.directory,
         vcs=vcs,
         init_vcs=init_vcs,
+        options=dict(_pair("--init-vcs-params", text) for text in vcs_params or ()),
         storage=storage,
-        storage_options=dict(map(_pair, storage_option or ())),
+        storage_options=dict(_pair("--storage-option", text) for text in storage_option or ()),
         plugins=console.plugins,
         places=console.places,
     )
@@ -45,8 +51,8 @@ def init(
     console.say("next: perf collect time -- COMMAND")
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(option: str, text: str) -> tuple[str, str]:
     key, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"--storage-option wants KEY=VALUE, got {text!r}")
+        raise UsageError(f"{option} wants KEY=VALUE, got {text!r}")
     return key, value

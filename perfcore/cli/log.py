@@ -14,6 +14,7 @@ from typer.core import TyperCommand
 
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
+from perfcore.cli.options import Since, Until
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def log(
     count_only: Annotated[
         bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,
+    since: Since = None,
+    until: Until = None,
     last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
@@ -60,6 +63,11 @@ def log(
     start = console.repository.version(head)
     rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
     marks = log_page.marks_of(console)
+    if since is not None or until is not None:
+        from perfcore.repository.version_filter import between
+
+        accept = between(console.repository, since, until)
+        rows = (row for row in rows if accept(row[0]))
     if measured or changes:
         rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
     if last is not None:

@@ -1,5 +1,4 @@
-"""Command lines: options made from Settings classes, so that an option is declared in one place, and verbs that take a
-command behind `--`."""
+"""Command lines: options made from Settings classes, so that an option is declared in one place."""
 
 from __future__ import annotations
 
@@ -9,14 +8,12 @@ from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
-from typer.core import TyperCommand
 from typer.models import OptionInfo
 
 from perfcore.config.settings import Option, parse_seconds
 from perfcore.errors import PluginError, UsageError
 from perfcore.plugins.installed import PluginInfo
 
-COMMAND = "perfcore.command"  # where `WithCommand` puts it in the context's `meta`
 # Options of the verbs that measure.
 Version = Annotated[
     Optional[list[str]],
@@ -27,14 +24,14 @@ Version = Annotated[
         help="Measure this version, or the range A..B, each in a tree of its own; several are interleaved.",
     ),
 ]
-Since = Annotated[Optional[str], typer.Option("--since", metavar="REV", help="Measure the versions after this one.")]
+Since = Annotated[Optional[str], typer.Option("--since", metavar="REV|DATE", help="Versions after it, or from a date.")]
+Until = Annotated[Optional[str], typer.Option("--until", metavar="REV|DATE", help="Versions up to it, or to a date.")]
+Tags = Annotated[Optional[str], typer.Option("--tags", metavar="PATTERN", help="Versions whose tag matches; '*': any.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
 Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Measure the N newest of these.")]
 EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Measure each Nth of these, and the newest.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
-Continue = Annotated[
-    bool, typer.Option("--continue", help="Only the runs that an interrupted command did not measure.")
-]
+Continue = Annotated[bool, typer.Option("--continue", help="Only runs that an interrupted command did not measure.")]
 ExecutorName = Annotated[
     Optional[str], typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one.")
 ]
@@ -44,17 +41,6 @@ NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pr
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Run execute.pre_run, whatever was built before.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
-
-
-class WithCommand(TyperCommand):
-    """A verb behind whose `--` stands a command, whatever that looks like; its own options stand before, in any
-    order."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if "--" in args:
-            separator = args.index("--")
-            ctx.meta[COMMAND], args = args[separator + 1 :], args[:separator]
-        return super().parse_args(ctx, args)
 
 
 def variables(settings: Sequence[str]) -> dict[str, str]:

@@ -50,6 +50,16 @@ def show(console: Console) -> None:
             console.line("incomplete: the command that measured it adds the missing runs with --continue")
 
 
+def show_short(console: Console) -> None:
+    """A line for each profile: number, version, collector and command, with tabs between them."""
+    page = as_json(console)
+    for row in (*page["profiles"], *page["pending"]):
+        command = " ".join(filter(None, (row.get("cmd"), row.get("args"), row.get("workload"))))
+        version = row.get("origin", page["version"] if row in page["profiles"] else None)
+        cells = (row["number"], version or "-", row.get("collector") or row.get("type") or "damaged", command)
+        console.line("\t".join(map(printable, cells)))
+
+
 def _print_checks(console: Console, head: str) -> None:
     """What checks found for the version, where there was one."""
     marks = _marks(console, head)

@@ -32,6 +32,8 @@ class MeasureCalls:
         workload: str | Sequence[str] = "",
         version: str | Sequence[str] | None = None,
         since: str | None = None,
+        until: str | None = None,
+        tags: str | None = None,
         every: bool = False,
         last: int | None = None,
         step: int = 1,
@@ -52,12 +54,12 @@ class MeasureCalls:
         """Measure commands, interleaved, and save a pending profile of each, as `perf collect` does.
 
         A command is a list of words, or a text that is split into words as a shell would. `workload` is the last
-        argument; of several each in turn. A `version`, a range `A..B`, or several, those after `since`, or `every` one
-        of the branch, of these the `last` and every `step`th, are measured in clean trees of their own, built as the
-        configuration says; without one, the working tree. With
-        `missing`, versions that have such a profile are left out; with `register`, profiles are registered at once.
-        `resume` adds the missing runs to incomplete profiles; `executor` names what measures. `cwd` is a directory
-        below the root of the tree. The other options are those of the schedule and the collector: `repeat=5`.
+        argument; of several each in turn. A `version`, a range `A..B`, or several, those after `since` and up to
+        `until` (revisions or dates), those whose tag matches `tags`, or `every` one of the branch, of these the `last`
+        and every `step`th, are measured in clean trees of their own, built as the configuration says; without one, the
+        working tree. With `missing`, versions that have such a profile are left out; with `register`, profiles are
+        registered at once. `resume` adds the missing runs to incomplete profiles; `executor` names what measures. `cwd`
+        is a directory below the root of the tree. The other options are those of the schedule and the collector.
 
         The result is a sequence of saved profiles. Without `strict`, it has the `failures` as well; otherwise they are
         raised as one error when everything else is measured.
@@ -74,7 +76,7 @@ class MeasureCalls:
             jobs=tuple(
                 attrs.evolve(command_job(command, load, shell), **common) for command in commands for load in workloads
             ),
-            versions=select_versions(self.repository, version, since, every, last=last, step=step),
+            versions=select_versions(self.repository, version, since, every, until, tags, last=last, step=step),
             schedule=schedule,
             building=configured_build(self.repository, skip=not build, rebuild=rebuild),
             register=register,

@@ -38,21 +38,32 @@ def select_versions(
     revisions: str | Sequence[str] | None = None,
     since: str | None = None,
     every: bool = False,
+    until: str | None = None,
+    tags: str | None = None,
     *,
     last: int | None = None,
     step: int = 1,
 ) -> tuple[str, ...] | None:
     """Full ids of the requested versions without duplicates, a history oldest first; None for the working tree.
 
-    A revision `A..B` is the history of B without that of A, as in git. Of what is selected, or of the branch, only the
-    `last` are taken, and of these, counted from the newest, every `step`th.
+    A revision `A..B` is the history of B without that of A, as in git. `since` and `until` are revisions or dates,
+    `tags` is a pattern. Of what is selected, or of the branch, only the `last` are taken, and of these, counted from
+    the newest, every `step`th.
     """
-    if sum((bool(revisions), since is not None, every)) > 1:
-        raise UsageError("--version, --since and --all exclude one another")
-    if not (revisions or since is not None or every or last is not None or step > 1):
+    by_filter = since is not None or until is not None or tags is not None
+    if bool(revisions) + by_filter + every > 1:
+        raise UsageError("--version, --since (or --until, --tags) and --all exclude one another")
+    if by_filter:
+        from perfcore.repository.version_filter import between, tagged
+
+        walk = repository.vcs.walk_minor_versions
+        history = walk(repository.version()) if tags is None else tagged(repository, tags)
+        selected = dict.fromkeys([version.id for version in filter(between(repository, since, until), history)][::-1])
+    elif not (revisions or every or last is not None or step > 1):
         return None
-    ranges = [revisions] if isinstance(revisions, str) else revisions or [".." if since is None else f"{since}.."]
-    selected = dict.fromkeys(version for revision in ranges for version in _versions_of(repository, revision))
+    else:
+        ranges = [revisions] if isinstance(revisions, str) else revisions or [".."]
+        selected = dict.fromkeys(version for revision in ranges for version in _versions_of(repository, revision))
     newest = list(reversed(selected))[:last:step]
     return tuple(reversed(newest))
 
@@ -117,6 +128,3 @@ def _is_unborn(repository: Repository) -> bool:
     with contextlib.suppress(PerfError):
         return repository.vcs.get_head_major_version().head is None
     return False
-
-
-__all__ = ["MeasureRequest", "configured_build", "select_versions", "tree_directory", "tree_state", "working_directory"]

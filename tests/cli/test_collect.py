@@ -379,3 +379,57 @@ def test_versions_are_selected_by_range_number_and_distance(here: Here) -> None:
     assert measured("--since", versions[2], "--every", "2") == [versions[3], versions[5]]
     assert measured("-v", versions[0], "-v", f"{versions[4]}..", "--every", "1") == [versions[0], versions[5]]
     assert "nothing to measure" in here.perf("collect", "time", "-v", "HEAD..HEAD", "--", "true").err
+
+
+@pytest.fixture
+def dated(here: Here) -> dict[str, str]:
+    """Versions at noon UTC of three days of 2020, by the day; the first two have tags."""
+    versions = {}
+    for day in ("10", "11", "12"):
+        here.write("day", day)
+        here.git("add", "--all")
+        time = f"2020-06-{day}T12:00:00Z"
+        here.git("commit", "-q", "-m", f"Of {day}", env={"GIT_AUTHOR_DATE": time, "GIT_COMMITTER_DATE": time})
+        versions[day] = here.git("rev-parse", "HEAD").out.strip()
+    here.git("tag", "v1.0", versions["10"])
+    here.git("tag", "-a", "-m", "Release", "v1.1", versions["11"])
+    return versions
+
+
+def _measured(here: Here, *words: str) -> list[str]:
+    rows = here.perf(*FAST, "--json", *words, "--", "true", env={"TZ": "UTC"}).json["profiles"]
+    return [row["version"] for row in rows]
+
+
+def test_versions_are_selected_by_date(here: Here, dated: dict[str, str]) -> None:
+    assert _measured(here, "--since", "2020-06-11", "--until", "2020-06-11") == [dated["11"]]
+    assert _measured(here, "--since", "2020-06-11 12:00", "--until", "2020-06-12 11:59") == [dated["11"]]
+    assert _measured(here, "--since", "2020-06-10", "--last", "1", "--until", dated["11"]) == [dated["11"]]
+    assert here.head not in _measured(here, "--since", "1 day ago")  # of 2020
+
+
+def test_a_name_of_a_version_wins_over_a_date(here: Here, dated: dict[str, str]) -> None:
+    here.git("tag", "2020-06-10", dated["11"])
+    assert _measured(here, "--since", "2020-06-10", "--until", "2020-06-12") == [dated["12"]]
+
+
+def test_tags_select_versions_oldest_first(here: Here, dated: dict[str, str]) -> None:
+    assert _measured(here, "--tags", "*") == [dated["10"], dated["11"]]
+    assert _measured(here, "--tags", "v1.1") == [dated["11"]]
+    assert _measured(here, "--tags", "v*", "--since", "2020-06-11") == [dated["11"]]
+    assert "no tag matches 'w*'" in here.perf(*FAST, "--tags", "w*", "--", "true", code=3).err
+
+
+def test_text_that_is_no_version_and_no_date_is_an_error_with_the_forms_of_dates(here: Here) -> None:
+    for text in ("yesteryear", "2020-13-01"):
+        done = here.perf(*FAST, "--since", text, "--", "true", code=3)
+        assert f"there is no version '{text}'" in done.err
+        assert "2 weeks ago" in done.err
+
+
+def test_log_and_matrix_take_the_same_dates(here: Here, dated: dict[str, str]) -> None:
+    window = ("--since", "2020-06-11", "--until", "2020-06-12")
+    lines = here.perf("log", "--oneline", *window, env={"TZ": "UTC"}).lines
+    assert [line.split()[0] for line in lines] == [dated["12"][:10], dated["11"][:10]]
+    done = here.perf("run", "job", "--cmd", "true", "--repeat", "1", "--json", *window, env={"TZ": "UTC"})
+    assert [row["version"] for row in done.json["profiles"]] == [dated["11"], dated["12"]]

@@ -119,3 +119,25 @@ def _complete_vcs() -> str:
         names = ", ".join(inspect.signature(getattr(kind.protocol, method)).parameters)
         lines.append(f"    def {method}({names}): raise NotImplementedError")
     return "\n".join(lines) + "\n"
+
+
+def test_options_of_the_vcs_make_its_repository(bare: Here) -> None:
+    folder = bare.path / "new"
+    folder.mkdir()
+    bare.perf("init", "--init-vcs", "--init-vcs-params", "initial_branch=trunk", cwd=folder)
+    assert (folder / ".git" / "HEAD").read_text() == "ref: refs/heads/trunk\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--init-vcs", "--init-vcs-params", "initial_branch"), "--init-vcs-params wants KEY=VALUE"),
+        (("--init-vcs", "--init-vcs-params", "initial_brunch=x"), "initial_branch"),
+        (("--init-vcs-params", "initial_branch=x"), "--init-vcs-params wants --init-vcs"),
+    ],
+)
+def test_wrong_options_of_the_vcs_make_nothing(bare: Here, words: tuple[str, ...], complaint: str) -> None:
+    folder = bare.path / "new"
+    folder.mkdir()
+    assert complaint in bare.perf("init", *words, cwd=folder, code=2).err
+    assert list(folder.iterdir()) == []

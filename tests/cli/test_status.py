@@ -120,3 +120,22 @@ def test_a_repository_that_was_moved_goes_on(here: Here) -> None:
     assert "nothing is damaged" in here.perf("fsck", cwd=there).err
     here.perf("collect", "time", "-r", "1", "--warmup", "0", "--add", "--version", "HEAD", "--", "true", cwd=there)
     assert "2 profiles of this version" in here.perf("status", cwd=there).out
+
+
+def test_short_is_a_line_of_tabs_for_each_registered_and_pending_profile(here: Here) -> None:
+    assert here.perf("status", "--short").out == ""
+    here.register()
+    registered, head = here.perf("status", "--json").json["profiles"][0], here.head
+    here.perf("collect", "time", "--repeat", "1", "--warmup", "0", "--", "echo", "two words")
+    command = " ".join(filter(None, (registered["cmd"], registered["args"], registered["workload"])))
+    assert here.perf("status", "--short").lines == [
+        "\t".join(("0@i", head, registered["collector"], command)),
+        "\t".join(("0@p", head, "time", "echo 'two words'")),
+    ]
+
+
+def test_short_names_damaged_pending_profiles(here: Here) -> None:
+    here.save()
+    (pending,) = (here.path / ".perf" / "jobs").glob("*.perf")
+    pending.write_bytes(b"damaged")
+    assert here.perf("status", "--short", code=None).lines == ["0@p\t-\tdamaged\t"]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from perfcore_command_compare.options import Threshold
+from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
-from perfcore.cli.options import COMMAND, Cwd, NoBuild, Rebuild, WithCommand, seconds, variables
+from perfcore.cli.options import Cwd, NoBuild, Rebuild, seconds, variables
 from perfcore.errors import UsageError
 from perfcore_command_bisect import engine, report
 from perfcore_command_bisect.journal import CONFIDENCE, MAX_RUNS

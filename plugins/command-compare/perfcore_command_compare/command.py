@@ -12,12 +12,13 @@ import attrs
 import typer
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
+from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis import target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import COMMAND, AsJson, Cwd, NoBuild, Rebuild, WithCommand, seconds, variables
+from perfcore.cli.options import AsJson, Cwd, NoBuild, Rebuild, seconds, variables
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory

@@ -27,6 +27,8 @@ class RunOptions:
     matrix: str | Path | Mapping[str, Any] | None = None
     version: str | Sequence[str] | None = None
     since: str | None = None
+    until: str | None = None
+    tags: str | None = None
     every: bool = False
     last: int | None = None
     step: int = 1
@@ -55,7 +57,14 @@ def run(history: History, arguments: Mapping[str, Any]) -> CollectResult:
             files,
             cwd=Path() if matrix is None else working_directory(repository),
             versions=select_versions(
-                repository, options.version, options.since, options.every, last=options.last, step=options.step
+                repository,
+                options.version,
+                options.since,
+                options.every,
+                options.until,
+                options.tags,
+                last=options.last,
+                step=options.step,
             ),
             schedule={name: value for name, value in arguments.items() if name not in names},
             register=options.register,

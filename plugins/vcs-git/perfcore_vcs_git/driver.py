@@ -113,6 +113,17 @@ class Git:
             raise VersionError("no release before this version is here", hint=cut)
         return found
 
+    def tags(self) -> dict[str, str]:
+        """The commits of all tags. A tag of something else, such as a file, is left out."""
+        names = self._runner.run("for-each-ref", "--format=%(refname)", "refs/tags").splitlines()
+        # A tag of a tag is followed to the end, which `%(*objectname)` of git before 2.45 does not.
+        objects = {name: self._objects.ask(f"{os.fsdecode(name)}^{{}}") for name in names}
+        return {
+            os.fsdecode(name).removeprefix("refs/tags/"): tagged.id
+            for name, tagged in objects.items()
+            if tagged is not None and tagged.kind == "commit"
+        }
+
     def author(self) -> str:
         """The author of a commit that were made now, without its time."""
         try:

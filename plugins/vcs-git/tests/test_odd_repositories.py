@@ -136,6 +136,16 @@ def test_what_a_shallow_clone_has_not_is_told_with_what_to_do(shallow: tuple[lis
     assert driver.massage_parameter("HEAD~5") == ids[0]
 
 
+def test_tags_are_of_commits_light_annotated_or_tagged_twice(shallow: tuple[list[str], Git]) -> None:
+    ids, driver = shallow
+    git(driver.root, "tag", "light", ids[-1])
+    git(driver.root, "tag", "-a", "-m", "Release", "annotated", ids[-2])
+    git(driver.root, "tag", "-a", "-m", "Again", "twice", "annotated")
+    git(driver.root, "tag", "file", f"{ids[-1]}:number")
+    git(driver.root, "tag", "-a", "-m", "A file", "annotated-file", f"{ids[-1]}:number")
+    assert driver.tags() == {"annotated": ids[-2], "light": ids[-1], "twice": ids[-2]}
+
+
 def test_a_shallow_clone_knows_only_the_releases_it_has(shallow: tuple[list[str], Git]) -> None:
     ids, driver = shallow
     with pytest.raises(VersionError, match="no release before this version is here") as caught:

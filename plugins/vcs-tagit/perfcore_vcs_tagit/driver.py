@@ -68,6 +68,10 @@ class Tagit:
         """The version of a tag, a line, the beginning of an id, `HEAD`; with `~2` behind it."""
         return self._repository.resolve(parameter)
 
+    def tags(self) -> dict[str, str]:
+        """The versions of all tags; in tagit each version has one."""
+        return dict(self._repository.refs().tags)
+
     def is_dirty(self) -> bool:
         """Whether the working tree is other than the head, but for what is ignored. Files that did not change since
         the last save or checkout are not read."""

@@ -94,6 +94,14 @@ class OptionalLaws(VcsLaws):
         assert said == said.strip()
         assert unsafe(said) | ({"\n", "\t"} & set(said)) == set()
 
+    def test_every_tag_names_a_version(self, driver: Vcs, script: Script) -> None:
+        if not hasattr(driver, "tags"):
+            pytest.skip("it lists no tags")
+        ids = script.grow(2)
+        for tag, version in driver.tags().items():
+            assert version in ids
+            assert driver.massage_parameter(tag) == version
+
     # --- what is no part of a version
 
     def test_an_ignored_directory_is_no_part_of_a_version(self, driver: Vcs, complete: Vcs, script: Script) -> None:
