@@ -85,6 +85,10 @@ def _collect(collector: str) -> Any:
                 "--workload", "-w", metavar="WORD", help="The last argument of each command; repeatable, one job each."
             ),
         ] = None,
+        param: Annotated[
+            Optional[list[str]],
+            typer.Option("--param", "-P", metavar="NAME=1..10", help="Put each of 1..10 or a,b,c in place of {NAME}."),
+        ] = None,
         version: options.Version = None,
         since: options.Since = None,
         until: options.Until = None,
@@ -124,7 +128,7 @@ def _collect(collector: str) -> Any:
         steps = tuple(Step(name=name) for name in postprocess or ())
         jobs = [
             attrs.evolve(job, cwd=directory, env=options.variables(env or []), collector=step, postprocessors=steps)
-            for job in _commands(argv or [], command or [], workload or [], shell)
+            for job in _commands(argv or [], command or [], workload or [], param or [], shell)
         ]
         measure(
             console,
@@ -145,10 +149,14 @@ def _collect(collector: str) -> Any:
     return collect
 
 
-def _commands(argv: list[str], texts: list[str], workloads: list[str], shell: bool) -> list[Job]:
+def _commands(argv: list[str], texts: list[str], workloads: list[str], params: list[str], shell: bool) -> list[Job]:
     if argv and texts:
         raise UsageError("a command stands either after `--` or in --command, not in both")
     words = [[text] if shell else commands.split(text, "--command") for text in texts] or [argv]
+    if params:
+        from perfcore.measure.params import filled
+
+        words = filled(words, params, shell=shell)
     return [
         commands.job(command, workload=load, shell=shell)
         for command in words

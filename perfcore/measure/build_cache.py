@@ -78,20 +78,16 @@ class Builder:
     def _tools(self) -> list[tuple[object, ...]]:
         """Path, size and time of every program that can be called by its name, and the times of lists of packages."""
         folders = list(dict.fromkeys(inherited().get("PATH", os.defpath).split(os.pathsep)))
-        packages = [*_PACKAGES, *(p for folder in folders for p in sorted(glob.glob(f"{folder}/{_PYTHON_PACKAGES}")))]
-        programs = (os.path.join(folder, name) for folder in folders for name in _names(folder))
         tools: list[tuple[object, ...]] = []
-        for path in (*programs, *packages):
+        for path in (*_PACKAGES, *(path for f in folders for p in ("*", _PYTHON_PACKAGES) for path in _matches(f, p))):
             with contextlib.suppress(OSError):  # a dangling link
                 status = os.stat(path)
                 tools.append((path, status.st_size, status.st_mtime_ns))
         return tools
 
 
-def _names(folder: str) -> list[str]:
-    with contextlib.suppress(OSError):
-        return sorted(os.listdir(folder))
-    return []
+def _matches(folder: str, pattern: str) -> list[str]:
+    return sorted(glob.glob(os.path.join(glob.escape(folder), pattern)))
 
 
 def _listing(tree: Path) -> Listing:
@@ -197,10 +193,8 @@ def _is_whole(file: IO[bytes]) -> bool:
 
 
 def _prune(folder: Path, limit: int) -> None:
-    status = {path: path.stat() for path in folder.iterdir()}
-    total = 0
+    status, total = {path: path.stat() for path in folder.iterdir()}, 0
     for path in sorted(status, key=lambda path: status[path].st_mtime_ns, reverse=True):
         total += status[path].st_size
-        abandoned = path.suffix != ".tar" and status[path].st_mtime < time.time() - _ABANDONED
-        if abandoned or (path.suffix == ".tar" and total > limit):
+        if total > limit if path.suffix == ".tar" else status[path].st_mtime < time.time() - _ABANDONED:
             path.unlink(missing_ok=True)

@@ -34,27 +34,25 @@ if TYPE_CHECKING:
 HOOK = "hook"
 GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()}, HOOK: HOOKS_GROUP}
 COMMANDS: Mapping[str, str] = {
-    "aggregate": "perfcore-command-derive",
-    "bisect": "perfcore-command-bisect",
-    "check": "perfcore-command-check",
-    "check.ack": "perfcore-command-ack",
-    "compare": "perfcore-command-compare",
-    "config": "perfcore-command-config",
-    "demo": "perfcore-command-demo",
-    "diff": "perfcore-command-diff",
-    "export": "perfcore-command-exchange",
-    "fsck": "perfcore-command-store",
-    "gc": "perfcore-command-store",
-    "history": "perfcore-view-history",
-    "import": "perfcore-command-exchange",
-    "plugins": "perfcore-command-plugins",
-    "plugins.check": "perfcore-testing",
-    "plugins.new": "perfcore-testing",
-    "postprocess": "perfcore-command-derive",
-    "rm": "perfcore-command-store",
-    "run": "perfcore-command-run",
-    "show": "perfcore-command-show",
-    "tag": "perfcore-command-store",
+    verb: distribution
+    for distribution, verbs in {
+        "perfcore-command-ack": "check.ack",
+        "perfcore-command-bisect": "bisect",
+        "perfcore-command-check": "check",
+        "perfcore-command-compare": "compare",
+        "perfcore-command-config": "config",
+        "perfcore-command-demo": "demo",
+        "perfcore-command-derive": "aggregate postprocess",
+        "perfcore-command-diff": "diff",
+        "perfcore-command-exchange": "export import",
+        "perfcore-command-plugins": "plugins",
+        "perfcore-command-run": "run",
+        "perfcore-command-show": "show",
+        "perfcore-command-store": "fsck gc rm tag",
+        "perfcore-testing": "plugins.check plugins.new",
+        "perfcore-view-history": "history",
+    }.items()
+    for verb in verbs.split()
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")  # of metadata: wheels, then what setuptools left before them

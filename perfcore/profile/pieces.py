@@ -19,7 +19,8 @@ import msgspec
 
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap
-from perfcore.profile.table import CODES, WIDTHS, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
+from perfcore.profile.columns import WIDTHS
+from perfcore.profile.table import CODES, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
 from perfcore.profile.wire import MAX_CELLS, cells, refuse_newer
 from perfcore.text import encodable
 

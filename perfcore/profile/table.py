@@ -15,7 +15,6 @@ from perfcore.errors import FormatError
 from perfcore.profile import bitmap
 from perfcore.profile.columns import (
     CODES,
-    WIDTHS,
     Column,
     ColumnBuilder,
     ColumnSpec,
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CODES",
-    "WIDTHS",
     "Column",
     "ColumnBuilder",
     "ColumnSpec",

@@ -81,6 +81,15 @@ def test_workloads_come_last_each_in_turn(here: Here) -> None:
     assert len({row["config_id"] for row in rows}) == 2
 
 
+def test_each_value_of_a_parameter_is_a_command_of_its_own(here: Here) -> None:
+    here.perf("collect", "time", "-r", "1", "-P", "N=1..2", "--param", "W=a,b", "--add", "--", "echo", "{N}-{W}", "{}")
+    entries = here.perf("status", "--json").json["profiles"]
+    assert sorted(entry["args"] for entry in entries) == ["1-a '{}'", "1-b '{}'", "2-a '{}'", "2-b '{}'"]
+    assert len({entry["config_id"] for entry in entries}) == 4
+    done = here.perf("collect", "time", "-P", "N=1..2", "--", "echo", code=2)
+    assert "there is no {N} in the command" in done.err
+
+
 def test_a_shell_runs_only_when_it_is_asked_to(here: Here) -> None:
     done = here.perf(*FAST, "-c", "echo a > made && true", code=2)
     assert "needs a shell" in done.err

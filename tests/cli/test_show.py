@@ -55,6 +55,18 @@ def acme(site: Site) -> Site:
     return site
 
 
+def test_one_line_shows_each_profile_in_a_line(here: Here) -> None:
+    here.register(profiles.timed())
+    here.register(profiles.traced())
+    done = here.perf("show", "--one-line", "0@i", "1@i")
+    first, second = done.lines
+    assert first.split()[:2] == [f"{here.head[:10]}:0@i", "time"]
+    assert "run" in first
+    assert second.startswith(f"{here.head[:10]}:1@i")
+    assert all(len(line) <= 80 for line in done.lines)
+    assert "say which profile" in here.perf("show", "--one-line", code=2).err
+
+
 def test_profiles_are_shown_in_a_table_unless_a_view_is_named(here: Here) -> None:
     here.register(profiles.traced())
     assert "write_block" in here.perf("show", "0@i").out

@@ -20,6 +20,7 @@ from perfcore.repository.sources import VersionSources
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
 from perfcore_command_show import metric_history, views
+from perfcore_command_show.one_line import lines
 
 DEFAULT = "table"
 
@@ -36,6 +37,9 @@ def show(
     output: Output = None,
     force: Force = False,
     browse: Browse = False,
+    one_line: Annotated[
+        bool, typer.Option("--one-line", help="A line for each profile: name, tools, median, command.")
+    ] = False,
     words: Annotated[
         list[str] | None,
         typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
@@ -59,6 +63,11 @@ def show(
         if not profiles:
             raise UsageError("say which profile", hint="`perf status` lists them: 0@p is the first pending one")
         refs = [ref for name in profiles for ref in _find(console, name)]
+        if one_line:
+            console.output_to(file, force=replace)
+            shown = lines([ref.name for ref in refs], [console.repository.load(ref) for ref in refs])
+            console.write("".join(f"{line}\n" for line in shown))
+            return
         data = _data(console, refs)
         drawing = views.make(console, view, data, values)
         if in_browser and file is None:
