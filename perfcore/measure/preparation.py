@@ -159,8 +159,8 @@ class _Session:
             for cwd in cwds:  # a version without one of them is not built for nothing
                 tree_directory(tree, cwd, version)
             assert plan.source is not None
-            bundle = hashlib.sha1(plan.source.bundles.get(version, b""), usedforsecurity=False).hexdigest()
-            log = self.parent.builder.run(tree, f"{version} {bundle}")
+            bundle = plan.source.bundles.get(version)  # of a project that is not known: its tree is its identity
+            log = self.parent.builder.run(tree, hashlib.sha1(bundle).hexdigest() if bundle else version)
         except PerfError as error:
             self.parent.broken.add(version)
             return error
