@@ -51,7 +51,7 @@ KEYS: Mapping[str, Key] = {
     "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),  # longer than most builds take
     # Some twenty built trees of a large project; all of them of most.
-    "execute.build_cache": Key("number", 5, "Gigabytes of built trees that a repository keeps for the next command."),
+    "execute.build_cache": Key("number", 5, "Gigabytes of built trees to keep for the next command.", minimum=0),
     "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal files are the same."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
