@@ -14,22 +14,23 @@ from typing import IO
 from perfcore.errors import CommandFailedError
 from perfcore.measure import commands
 from perfcore.model import Build
+from perfcore.programs.command import inherited
 from perfcore.text import printable, printable_lines
 
 _TAIL = 2000  # bytes: some twenty lines, enough for the error of a compiler in a message
 
 
-def run_build(build: Build, tree: Path) -> str:
-    """The end of what the commands printed. CommandFailedError, with the same, for the first that fails."""
-    return "".join(_run(text, build, tree) for text in build.commands)
+def run_build(build: Build, tree: Path, name: str = "pre_run") -> str:
+    """The end of what the commands printed. CommandFailedError with it for the first that fails, called `name`."""
+    return "".join(_run(text, build, tree, name) for text in build.commands)
 
 
-def _run(text: str, build: Build, tree: Path) -> str:
-    words = text if build.shell else commands.split(text, "execute.pre_run")
-    failed = f"pre_run '{printable(text)}'"
+def _run(text: str, build: Build, tree: Path, name: str) -> str:
+    words = text if build.shell else commands.split(text, f"execute.{name}")
+    failed = f"{name} '{printable(text)}'"
     with tempfile.TemporaryFile() as output:  # no pipe, which a process left behind would keep open
         try:
-            with _group(words, tree, output, build.shell) as process:
+            with _group(words, tree, output, build) as process:
                 code = process.wait(build.timeout)
         except OSError as error:
             raise CommandFailedError(f"{failed} could not be started: {error.strerror}") from error
@@ -45,13 +46,14 @@ def _run(text: str, build: Build, tree: Path) -> str:
 
 
 @contextlib.contextmanager
-def _group(words: str | list[str], tree: Path, output: IO[bytes], shell: bool) -> Iterator[subprocess.Popen[bytes]]:
+def _group(words: str | list[str], tree: Path, output: IO[bytes], build: Build) -> Iterator[subprocess.Popen[bytes]]:
     """A command in a process group of its own, of which nothing is left when it takes too long or is interrupted."""
     posix = os.name == "posix"
     process = subprocess.Popen(
         words,
         cwd=tree,
-        shell=shell,
+        shell=build.shell,
+        env={**inherited(), **build.activation},
         stdin=subprocess.DEVNULL,  # a question would wait for ever
         stdout=output,
         stderr=subprocess.STDOUT,

@@ -22,16 +22,25 @@ import tarfile
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
+
+import attrs
 
 from perfcore import files
 from perfcore.errors import StorageError
+from perfcore.hookspecs import ENVIRONMENT
 from perfcore.measure.build import run_build
 from perfcore.model import Build
+from perfcore.plugins.drivers import guard
 from perfcore.programs.command import inherited
+
+if TYPE_CHECKING:
+    from perfcore.plugins.registry import Plugins
 
 _LAYOUT = 1  # raised with every change of the key or of the files, so that no old file is read as a new one
 _FACTS = ".perfcore-build"  # the first member of an archive; no file of the tree
+# The files of all repositories, by the names that `Repository.scratch` and `Builder` give. Others there are not ours.
+_KEPT = f"{'[0-9a-f]' * 10}/builds/{'[0-9a-f]' * 40}.tar*"
 _ABANDONED = 86_400  # seconds until the file that a killed command began goes: nothing is written for a day
 # Variables of a terminal or a session. They change from one to the next, and no build depends on them.
 _OF_SESSIONS = re.compile(
@@ -49,35 +58,46 @@ Listing = Mapping[str, tuple[int, ...]]
 class Builder:
     """Builds the trees of one command. `directory` has the builds that earlier commands kept."""
 
-    def __init__(self, build: Build, directory: Path) -> None:
-        self._build = build
-        self._directory = directory / "builds"
+    def __init__(self, build: Build, directory: Path, plugins: Plugins | None = None) -> None:
+        step = build.environment
+        self._environment = plugins.make(ENVIRONMENT, step.name, step.params) if plugins and step else None
+        self._variables = {**inherited(), **build.activation}
+        self.build, self._root, self._directory = build, directory, directory / "builds"
+
+    def activated(self, tree: Path, stack: contextlib.ExitStack) -> Builder:
+        """The builder in the environment of the version in `tree`, which is there as long as the stack is open."""
+        if self._environment is None:
+            return self
+        plugin, driver = self._environment
+        with guard(plugin, "provide"):
+            variables = stack.enter_context(driver.provide(tree, self._root / "environments", self.build))
+        return Builder(attrs.evolve(self.build, activation=variables), self._root)
 
     def run(self, tree: Path, version: str) -> str:
         """Build the clean tree of a version, or put into it what its build made before, and give the end of what the
         commands printed. CommandFailedError for the first that fails."""
-        if not self._build.commands or not self._build.cache:
-            return run_build(self._build, tree)
+        if not self.build.commands or not self.build.cache:
+            return run_build(self.build, tree)
         before, began = _listing(tree), time.time_ns()
         archive = self._directory / f"{self._key(tree, version, before)}.tar"
-        log = None if self._build.rebuild else _restored(archive, tree, before)
+        log = None if self.build.rebuild else _restored(archive, tree, before)
         if log is None:
-            log = run_build(self._build, tree)
+            log = run_build(self.build, tree)
             with contextlib.suppress(OSError, tarfile.TarError):  # a full disk costs time, nothing else
-                _keep(archive, tree, before, {"began": began, "log": log}, self._build.cache)
+                _keep(archive, tree, before, {"began": began, "log": log}, self.build.cache)
         return log
 
     def _key(self, tree: Path, version: str, before: Listing) -> str:
         """The hash of what the build may read."""
-        environment = sorted((name, text) for name, text in inherited().items() if not _OF_SESSIONS.fullmatch(name))
+        environment = sorted((name, text) for name, text in self._variables.items() if not _OF_SESSIONS.fullmatch(name))
         sizes = sorted((path, *entry[:2]) for path, entry in before.items())  # submodules and filters may differ
-        facts = (_LAYOUT, version, str(tree), self._build.commands, self._build.shell, environment, self._tools, sizes)
+        facts = (_LAYOUT, version, str(tree), self.build.commands, self.build.shell, environment, self._tools, sizes)
         return hashlib.blake2b(repr(facts).encode(), digest_size=20).hexdigest()
 
     @functools.cached_property
     def _tools(self) -> list[tuple[object, ...]]:
         """Path, size and time of every program that can be called by its name, and the times of lists of packages."""
-        folders = list(dict.fromkeys(inherited().get("PATH", os.defpath).split(os.pathsep)))
+        folders = list(dict.fromkeys(self._variables.get("PATH", os.defpath).split(os.pathsep)))
         tools: list[tuple[object, ...]] = []
         for path in (*_PACKAGES, *(path for f in folders for p in ("*", _PYTHON_PACKAGES) for path in _matches(f, p))):
             with contextlib.suppress(OSError):  # a dangling link
@@ -109,7 +129,7 @@ def _entries(folder: str, prefix: str) -> Iterator[tuple[str, tuple[int, ...]]]:
 
 
 def _keep(archive: Path, tree: Path, before: Listing, facts: dict[str, Any], limit: int) -> None:
-    """Write what the build changed, and remove the builds that were not used for longest beyond `limit` bytes."""
+    """Write what the build changed, and remove builds beyond `limit` bytes of all repositories."""
     after = _listing(tree)
     changed = [path for path, entry in sorted(after.items()) if before.get(path) != entry]
     if sum(after[path][1] for path in changed) > limit:
@@ -192,9 +212,15 @@ def _is_whole(file: IO[bytes]) -> bool:
     return left == 0 and file.read() == digest.digest()
 
 
-def _prune(folder: Path, limit: int) -> None:
-    status, total = {path: path.stat() for path in folder.iterdir()}, 0
+def _prune(builds: Path, limit: int) -> None:
+    """Keep `limit` bytes over all repositories, those used last. Other commands may keep and remove builds meanwhile:
+    each looks after it wrote, so that the last one sees every file."""
+    status, total = {}, 0
+    for path in {*builds.iterdir(), *builds.parent.parent.glob(_KEPT)}:
+        with contextlib.suppress(OSError):  # removed by another command
+            status[path] = path.stat()
     for path in sorted(status, key=lambda path: status[path].st_mtime_ns, reverse=True):
         total += status[path].st_size
         if total > limit if path.suffix == ".tar" else status[path].st_mtime < time.time() - _ABANDONED:
-            path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # one that cannot be removed must not protect the others
+                path.unlink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import os
 import stat
 import sys
@@ -178,6 +179,87 @@ def test_the_limit_removes_what_was_not_used_for_longest(place: Place) -> None:
     assert len(place.archives) == 2
     place.run(attrs.evolve(place.build, cache=10), "v4")  # larger than all the room: not kept, and nothing goes for it
     assert len(place.archives) == 2
+
+
+def repositories(folder: Path) -> tuple[Place, Place]:
+    """Two places with names as those of repositories of one user."""
+    folders = (folder / "trees" / "0123456789", folder / "trees" / "abcdef0123")
+    for each in folders:
+        each.mkdir(parents=True)
+    return Place(folders[0]), Place(folders[1])
+
+
+def test_the_limit_holds_over_all_repositories_of_a_user(tmp_path: Path) -> None:
+    first, second = repositories(tmp_path)
+    for version in ("v1", "v2"):
+        first.run(version=version)
+    oldest, used = sorted(first.archives, key=lambda path: path.stat().st_mtime_ns)
+    limit = int(oldest.stat().st_size * 2.5)
+    os.utime(oldest, ns=(1, 1))
+    os.utime(used, ns=(2, 2))
+    second.run(attrs.evolve(second.build, cache=limit))
+    assert first.archives == [used]
+    assert len(second.archives) == 1
+    first.run(version="v2")  # used now, so that the other repository's is the oldest
+    os.utime(second.archives[0], ns=(3, 3))
+    first.run(attrs.evolve(first.build, cache=limit), "v3")
+    assert len(first.archives) == 2
+    assert second.archives == []
+
+
+def test_what_a_killed_command_began_in_another_repository_goes_after_a_day(tmp_path: Path) -> None:
+    first, second = repositories(tmp_path)
+    (first.folder / "builds").mkdir()
+    abandoned, recent = (first.folder / "builds" / f"{digit * 40}.tar.{digit * 16}.new" for digit in "ab")
+    for path in (abandoned, recent):
+        path.write_text("half")
+    os.utime(abandoned, ns=(1, 1))
+    second.run()
+    assert first.archives == [recent]
+
+
+def test_the_limit_touches_no_file_that_perf_did_not_write(tmp_path: Path) -> None:
+    first, second = repositories(tmp_path)
+    strange = [tmp_path / "trees/other/builds" / f"{'a' * 40}.tar", first.folder / "builds/release.tar"]
+    for path in strange:
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"x" * 1_000_000)
+        os.utime(path, ns=(1, 1))
+    second.run(attrs.evolve(second.build, cache=100_000))
+    assert all(path.exists() for path in strange)
+
+
+def test_builds_that_vanish_while_the_limit_is_kept_are_no_error(tmp_path: Path) -> None:
+    first, second = repositories(tmp_path)
+    first.run()
+    (archive,) = first.archives
+    vanished = archive.with_name(f"{'f' * 40}.tar")
+    vanished.symlink_to(tmp_path / "removed meanwhile")  # listed, and gone when it is looked at
+    os.utime(archive, ns=(1, 1))
+    second.run(attrs.evolve(second.build, cache=int(archive.stat().st_size * 1.5)))
+    assert not archive.exists()
+    assert len(second.archives) == 1
+
+
+def test_two_commands_that_keep_builds_at_once_end_within_the_limit(tmp_path: Path) -> None:
+    places = repositories(tmp_path)
+    places[0].run()
+    size = places[0].archives[0].stat().st_size
+    trees = [place.folder / "tree-007" for place in places]
+    places[1].tree()
+
+    def build(place: Place, tree: Path) -> None:
+        for number in range(6):
+            commands = (f"echo {number} > made-{number}; head -c {size} /dev/zero > room",)
+            limited = attrs.evolve(place.build, commands=commands, shell=True, cache=size * 4)
+            Builder(limited, place.folder).run(tree, f"v{number}")
+
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for future in [pool.submit(build, *each) for each in zip(places, trees, strict=True)]:
+            future.result()
+    kept = [path.stat().st_size for place in places for path in place.archives]
+    assert kept
+    assert sum(kept) <= size * 4
 
 
 def test_what_a_killed_command_began_goes_after_a_day(place: Place) -> None:

@@ -107,9 +107,12 @@ def _try_to_make(console: CommandContext, info: PluginInfo, options: Mapping[str
     """UsageError for a driver that is not made of these options, before every law says so."""
     if info.kind == HOOK:
         return
+    own = hasattr(console.plugins.load(info.kind, info.name)[1], "contract")  # which makes the driver
+    if own and not options:
+        return
     try:
         console.plugins.settings(info.kind, info.name, options)
-        if not KINDS[info.kind].placed and not hasattr(console.plugins.load(info.kind, info.name)[1], "contract"):
+        if not KINDS[info.kind].placed and not own:
             console.plugins.make(info.kind, info.name, options)
     except UsageError as error:
         raise UsageError(
