@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError, PerfError, StorageError
 from perfcore.hookspecs import Listed, Stored
 from perfcore.store import objects
-from perfcore.store.gc import collect_garbage, examine
 from perfcore.store.store import Store, object_key
 
 _COUNT = 700  # more than two batches

@@ -76,14 +76,16 @@ class MemoryStorage:
 
     def replace(self, key: str, data: bytes, tag: str | None) -> str:
         with self._lock:
-            if tag is None and _checked(key) in self._held:
-                raise ConflictError(f"{key} is there by now")
-            if tag is not None:
-                try:
-                    self._check_tag(key, tag)
-                except KeyMissingError as error:
-                    raise ConflictError(f"{key} is gone by now") from error
+            self._check_state(key, tag)
             return self._put(key, data)
+
+    def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
+        every = tuple(writes)
+        with self._lock:
+            for key, _, tag in every:
+                self._check_state(key, tag)
+            for key, data, _ in every:
+                self._put(key, data)
 
     def delete(self, key: str, tag: str) -> None:
         with self._lock:
@@ -132,6 +134,16 @@ class MemoryStorage:
         with self._lock:
             for held in self._held.values():
                 held.modified -= nanoseconds
+
+    def _check_state(self, key: str, tag: str | None) -> None:
+        """ConflictError unless the key has this tag; None: is not there."""
+        if tag is None and _checked(key) in self._held:
+            raise ConflictError(f"{key} is there by now")
+        if tag is not None:
+            try:
+                self._check_tag(key, tag)
+            except KeyMissingError as error:
+                raise ConflictError(f"{key} is gone by now") from error
 
     def _get(self, key: str) -> _Held:
         try:

@@ -1,4 +1,4 @@
-"""Laws of the optional methods `read_range`, `read_many` and `missing` of the kind `storage`."""
+"""Laws of the optional methods `read_range`, `read_many`, `missing` and `write_many` of the kind `storage`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from perfcore.errors import KeyMissingError, StorageError
+from perfcore.errors import ConflictError, KeyMissingError, StorageError
 from perfcore_testing import storage_children as children
 from perfcore_testing.storage_children import Child, number_key, payload, payload_number
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     ReadRange = Callable[[str, int, int], bytes]
     ReadMany = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
     Missing = Callable[[Iterable[str]], Iterator[str]]
+    WriteMany = Callable[[Iterable[tuple[str, bytes, str | None]]], None]
 
 _ENOUGH = 60  # keys: more than one request of a driver that asks for some at a time might hold, in several folders
 _LARGE, _LARGE_KEYS = 500_000, 48
@@ -44,6 +45,43 @@ class BatchLaws:
     def missing(self, driver: Storage) -> Missing:
         _require(driver, "missing")
         return driver.missing
+
+    @pytest.fixture
+    def write_many(self, driver: Storage) -> WriteMany:
+        _require(driver, "write_many")
+        return driver.write_many
+
+    # Writing together
+
+    def test_keys_are_created_and_replaced_together(self, driver: Storage, write_many: WriteMany) -> None:
+        tag = driver.create("objects/old", b"1")
+        write_many([("objects/old", b"2", tag), ("objects/a/new", b"3", None), ("objects/b/new", b"", None)])
+        contents = {row.key: driver.read(row.key).data for row in driver.list("objects/")}
+        assert contents == {"objects/old": b"2", "objects/a/new": b"3", "objects/b/new": b""}
+        listed = {row.key: row.tag for row in driver.list("objects/")}
+        write_many([("objects/a/new", b"4", listed["objects/a/new"])])
+        assert driver.read("objects/a/new").data == b"4"
+
+    def test_all_of_them_are_written_or_none(self, driver: Storage, write_many: WriteMany) -> None:
+        tag = driver.create("objects/old", b"1")
+        driver.replace("objects/old", b"2", tag)
+        refused = [("objects/old", b"3", tag), ("objects/old", b"3", None), ("objects/gone", b"3", tag)]
+        for wrong in refused:
+            with pytest.raises(ConflictError):
+                write_many([("objects/new", b"4", None), wrong])
+        assert {row.key: driver.read(row.key).data for row in driver.list("objects/")} == {"objects/old": b"2"}
+
+    def test_nothing_is_written_where_a_key_is_refused(self, driver: Storage, write_many: WriteMany) -> None:
+        with pytest.raises(StorageError):
+            write_many([("objects/new", b"1", None), ("../outside", b"2", None)])
+        assert list(driver.list("objects/")) == []
+
+    def test_many_keys_are_written_together(self, driver: Storage, write_many: WriteMany) -> None:
+        write_many((number_key("objects", number), payload(number), None) for number in range(_ENOUGH))
+        assert sorted(row.key for row in driver.list("objects/")) == sorted(
+            number_key("objects", number) for number in range(_ENOUGH)
+        )
+        write_many(())
 
     # Ranges
 

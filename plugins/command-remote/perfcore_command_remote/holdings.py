@@ -1,0 +1,66 @@
+"""What a store holds, by the keys of its storage: indexes and lists of notes, which are joined, and objects, which are
+the same everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+
+import attrs
+
+from perfcore.errors import FormatError, PerfError
+from perfcore.hookspecs import Listed
+from perfcore.store import index as indexes
+from perfcore.store import notes, objects
+from perfcore.store.index import Index
+from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
+
+
+@attrs.frozen
+class Holdings:
+    """A store with its keys as they were listed."""
+
+    store: Store
+    rows: Mapping[str, Listed]
+
+    @classmethod
+    def of(cls, store: Store) -> Holdings:
+        rows = {row.key: row for row in store.storage.list(OBJECTS) if is_object_key(row.key) and not too_large(row)}
+        return cls(store, rows)
+
+    def has(self, id: str) -> bool:
+        """Whether there is an object of this id."""
+        return object_key(id) in self.rows
+
+    def tag(self, key: str) -> str | None:
+        """The tag of a key; None where nothing is there."""
+        row = self.rows.get(key)
+        return None if row is None else row.tag
+
+    def joinable(self, known: Collection[str], joined: Callable[[str], bool]) -> Iterator[tuple[str, bytes | None]]:
+        """The indexes and lists of notes with their bytes, in the order of their keys. `known` are keys of objects,
+        which never change and need not be read; what is `joined` already has no bytes."""
+        for key, row in self.rows.items():
+            if joined(key):
+                yield key, None
+                continue
+            data = None if key in known else self.store.read_beginning(row)
+            if data is not None and (indexes.is_index(data) or notes.is_list(data)):
+                yield key, data
+
+
+def decode_index(key: str, data: bytes) -> Index:
+    """The index under a key. FormatError where it is damaged or belongs under another key."""
+    index = indexes.decode(data, where=f"the index {key}")
+    if not index.version:
+        raise FormatError(f"the index {key} is of a format that does not say its version", hint="perf import perun DIR")
+    if indexes.key_name(index.vcs, index.version) != key_id(key):
+        raise FormatError(f"the index {key} belongs to another version, {index.version}")
+    return index
+
+
+def verified(key: str, data: bytes | PerfError) -> bytes:
+    """The stored bytes of an object, if its content has its id. FormatError where it is damaged or cannot be read."""
+    if isinstance(data, PerfError):
+        raise FormatError(data.message)
+    objects.decode(data, key_id(key))
+    return data

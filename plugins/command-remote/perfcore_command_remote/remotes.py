@@ -1,0 +1,173 @@
+"""Remotes: other places with a store, by the names that the user gave them, or that they have in git."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from perfcore.config import layers
+from perfcore.config.layers import LOCAL_FILE
+from perfcore.errors import NotFoundError, PluginError, StorageError, UsageError, nearest
+from perfcore.hookspecs import STORAGE
+from perfcore.repository.location import DIRECTORY
+from perfcore.repository.repository import Repository
+from perfcore.store.store import Store
+from perfcore.text import brief, printable
+
+KEY = "remotes"
+DEFAULT = "origin"
+GIT, LOCAL = "git", "local"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# A scheme, or host:path as scp writes it.
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
+_GIT_SECONDS = 10.0  # to read one value of a configuration
+
+
+class Remote(NamedTuple):
+    """A place by its name: a URL or a path, and the storage that reads it there."""
+
+    name: str
+    url: str
+    storage: str
+
+    @property
+    def shown(self) -> str:
+        """The URL for messages, without a password."""
+        return printable(re.sub(r"(?<=://)([^/@:]*):[^/@]*@", r"\1:***@", self.url))
+
+
+def configured(repository: Repository) -> Mapping[str, str]:
+    """The URLs of the remotes of `perf remote add`, by name. UntrustedError where somebody else's file names them."""
+    urls: Mapping[str, str] = repository.trusted(KEY)
+    return urls
+
+
+def named(repository: Repository, name: str | None) -> Remote:
+    """The remote of a name: one of perfcore, or else of git. Without a name it is the only one, or `origin`."""
+    urls = configured(repository)
+    if name is None:
+        name = next(iter(urls)) if len(urls) == 1 else DEFAULT
+    url = urls.get(name) or of_git(repository, name)
+    if url is None:
+        hint = nearest(name, urls) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
+        raise NotFoundError(f"there is no remote {brief(name)}", hint=hint)
+    return remote(repository, name, url)
+
+
+def remote(repository: Repository, name: str, url: str) -> Remote:
+    """A remote with the storage that its URL calls for: a folder is a store, all else is for git."""
+    if _URL.match(url):
+        return Remote(name, url, GIT)
+    path = repository.cwd / Path(url).expanduser()
+    is_git = (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+    return Remote(name, str(path), GIT if is_git else LOCAL)
+
+
+def of_git(repository: Repository, name: str) -> str | None:
+    """The URL of a remote of the git repository; None where there is none."""
+    if not _NAME.fullmatch(name):
+        return None
+    return "".join(_git(repository, "remote", "get-url", "--push", "--", name)[:1]) or None
+
+
+def names_of_git(repository: Repository) -> list[str]:
+    """The names of git's remotes."""
+    return _git(repository, "remote")
+
+
+def opened(repository: Repository, remote: Remote) -> Store:
+    """The store at a remote. StorageError for a folder that is the repository's own."""
+    if remote.storage == LOCAL:
+        path = Path(remote.url)
+        place = path / DIRECTORY if (path / DIRECTORY / "objects").is_dir() else path
+        if place.resolve() == repository.perf.resolve():
+            raise StorageError(f"{remote.name} is this repository itself")
+        if not place.is_dir() and place != path:
+            raise StorageError(f"there is no folder {printable(remote.url)}")
+        _, driver = repository.plugins.make(STORAGE, LOCAL, {}, place=place)
+        return Store(driver)
+    options = {"url": remote.url}
+    config = _git_config(repository)
+    if config is not None:
+        options["config"] = str(config)
+    place = repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.git"
+    try:
+        _, driver = repository.plugins.make(STORAGE, GIT, options, place=place)
+    except PluginError as error:
+        if GIT not in repository.plugins.names("storage"):
+            raise PluginError(
+                f"{remote.shown} is a git repository, which takes a storage called git, and none is installed",
+                hint="use a folder that all can reach: perf remote add NAME PATH",
+            ) from error
+        raise
+    return Store(driver)
+
+
+def memory_file(repository: Repository, remote: Remote, direction: str) -> Path:
+    """Where it is kept what the last transfer to or from a remote left."""
+    return repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.{direction}"
+
+
+def add(repository: Repository, name: str, url: str) -> Remote:
+    """Keep a remote. UsageError for a name that there is already, or that cannot be one."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"{brief(name)} is no name of a remote: letters, digits, '.', '_' and '-', 100 at most")
+    if not url or url.startswith("-") or any(not character.isprintable() for character in url):
+        raise UsageError(f"{brief(url)} is no URL")
+    urls = dict(configured(repository))
+    if name in urls:
+        raise UsageError(f"there is a remote {name} already", hint=f"perf remote remove {name}")
+    added = remote(repository, name, url)
+    _write(repository, {**urls, name: added.url})
+    return added
+
+
+def remove(repository: Repository, name: str) -> None:
+    """Forget a remote; nothing changes there."""
+    urls = dict(configured(repository))
+    if name not in urls:
+        raise NotFoundError(f"there is no remote {brief(name)}", hint=nearest(name, urls))
+    del urls[name]
+    _write(repository, urls)
+
+
+def _write(repository: Repository, urls: Mapping[str, str]) -> None:
+    path = repository.perf / LOCAL_FILE
+    before, after = layers.set_value(path, KEY, dict(urls) or None)
+    trust = repository.trust
+    if trust.covers(layers.parse_layer("project", before, path)):
+        trust.add(layers.digest(after))
+
+
+def _git(repository: Repository, *words: str) -> list[str]:
+    """The lines that git prints; none where it fails, or the repository is of another VCS."""
+    if repository.vcs_name != "git":
+        return []
+    with contextlib.suppress(OSError, subprocess.SubprocessError):
+        command = ["git", *words]
+        done = subprocess.run(
+            command,
+            cwd=repository.root,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_GIT_SECONDS,
+            check=True,
+        )
+        return os.fsdecode(done.stdout).splitlines()
+    return []
+
+
+def _git_config(repository: Repository) -> Path | None:
+    """The file with what git needs to reach the remotes of the repository, such as credentials."""
+    path = repository.home / ".git" / "config"
+    return path if repository.vcs_name == "git" and path.is_file() else None
+
+
+def _digest(url: str) -> str:
+    return hashlib.sha1(url.encode(errors="surrogateescape"), usedforsecurity=False).hexdigest()[:20]

@@ -1,0 +1,249 @@
+"""The engine of push and pull: what one store has and another lacks is copied, and what both have is joined.
+
+Objects are the same everywhere, so they are created once; indexes and lists of notes are joined entry by entry, and an
+entry that was removed stays removed (`perfcore.store.index.merge`). So the order of transfers does not matter, and two
+of them at once lose nothing. Whatever an index or a list of notes refers to is there before it: a transfer that was
+killed leaves objects that nothing refers to, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import Any
+
+import attrs
+
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
+from perfcore.model import Entry
+from perfcore.model.listener import Listener
+from perfcore.profile import codec
+from perfcore.store import index as indexes
+from perfcore.store import notes
+from perfcore.store.index import Index
+from perfcore.store.store import Store, key_id, object_key, opened
+from perfcore_command_remote.holdings import Holdings, decode_index, verified
+from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.writer import Writer
+
+_TRIES = 20  # while others write to the same place, each of whom succeeded in between
+SCHEMA = 1
+
+
+@attrs.frozen(kw_only=True)
+class Transferred:
+    """What a transfer brought: (version, entry) of each profile, and the number of objects with their bytes as they are
+    stored. `removed` counts profiles that the other side took off. `problems` says what could not be copied."""
+
+    profiles: tuple[tuple[str, Entry], ...] = ()
+    removed: int = 0
+    notes: int = 0
+    objects: int = 0
+    bytes: int = 0
+    problems: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        """The form of `docs/schemas/transfer.json`."""
+        rows = [{"version": version, "profile": e.profile, "label": e.label} for version, e in self.profiles]
+        return {"schema": SCHEMA, **attrs.asdict(self, recurse=False), "profiles": rows, "problems": [*self.problems]}
+
+
+@attrs.frozen
+class _IndexChange:
+    """An index of the source, of which the target lacks something: what is there, and the ids that each new entry
+    needs."""
+
+    incoming: Index
+    current: Index | None
+    needs: dict[Entry, frozenset[str]]
+
+
+@attrs.frozen
+class _NotesChange:
+    ids: tuple[str, ...]
+    current: tuple[str, ...]
+
+
+@attrs.define
+class _Plan:
+    """What the target lacks, by key, and all keys of the source that are no objects."""
+
+    indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
+    notes: dict[str, _NotesChange] = attrs.field(factory=dict)
+    joinable: set[str] = attrs.field(factory=set)
+    problems: list[str] = attrs.field(factory=list)
+
+    def needed(self) -> dict[str, None]:
+        """The ids of all objects that new entries and notes refer to; a profile after its tables."""
+        ids = dict[str, None]()
+        for change in self.indexes.values():
+            for entry, needs in change.needs.items():
+                ids |= dict.fromkeys(sorted(needs - {entry.profile}))
+                ids[entry.profile] = None
+        for notes_change in self.notes.values():
+            ids |= dict.fromkeys(notes_change.ids)
+        return ids
+
+
+def transfer(
+    source: Store,
+    target: Store,
+    memory: Memory,
+    listener: Listener,
+    *,
+    versions: Container[str] | None = None,
+    dry_run: bool = False,
+) -> Transferred:
+    """Bring everything from the source to the target, or the profiles of some versions only. What is damaged on either
+    side is left out and named."""
+    for _ in range(_TRIES):
+        try:
+            return _once(source, target, memory, listener, versions, dry_run)
+        except ConflictError:
+            continue  # somebody else was faster: what they wrote is read, and joined with ours
+    raise ConflictError(f"others keep writing to the same place: {_TRIES} tries failed", hint="try again")
+
+
+def _once(
+    source: Store,
+    target: Store,
+    memory: Memory,
+    listener: Listener,
+    versions: Container[str] | None,
+    dry_run: bool,
+) -> Transferred:
+    listener.progress(0, 0, "comparing")
+    ours, theirs = Holdings.of(source), Holdings.of(target)
+    plan = _planned(ours, theirs, memory, versions)
+    missing = [id for id in plan.needed() if not theirs.has(id)]
+    writer = Writer(target)
+    lost, size = _copied(ours, missing, None if dry_run else writer, plan.problems, listener)
+    profiles, removed = _without(plan, lost)
+    if not dry_run:
+        _join(plan, theirs, writer)
+        if versions is None and not plan.problems:
+            memory.remember(ours, Holdings.of(target), plan.joinable)
+    return Transferred(
+        profiles=tuple(profiles),
+        removed=removed,
+        notes=sum(len(change.ids) for change in plan.notes.values()),
+        objects=len(missing) - len(lost),
+        bytes=size,
+        problems=tuple(plan.problems),
+        dry_run=dry_run,
+    )
+
+
+def _planned(ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None) -> _Plan:
+    plan = _Plan()
+    for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
+        plan.joinable.add(key)
+        if data is None:
+            continue
+        there = theirs.store.read_key(key) if key in theirs.rows else None
+        try:
+            if notes.is_list(data):
+                _plan_notes(plan, key, data, there)
+            else:
+                _plan_index(plan, ours, key, data, there, versions)
+        except FormatError as error:
+            plan.problems.append(error.message)
+    return plan
+
+
+def _plan_index(
+    plan: _Plan, ours: Holdings, key: str, data: bytes, there: bytes | None, versions: Container[str] | None
+) -> None:
+    incoming = decode_index(key, data)
+    if versions is not None and incoming.version not in versions:
+        return
+    current = decode_index(key, there) if there is not None else None
+    joined = indexes.merge(current, incoming) if current is not None else incoming
+    if joined == current:
+        return
+    present = set(current.entries) if current is not None else set()
+    new = [entry for entry in joined.live if entry not in present]
+    plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
+
+
+def _plan_notes(plan: _Plan, key: str, data: bytes, there: bytes | None) -> None:
+    current = notes.decode(there, f"the list of notes {key}") if there is not None else ()
+    if new := tuple(id for id in notes.decode(data, f"the list of notes {key}") if id not in set(current)):
+        plan.notes[key] = _NotesChange(new, current)
+
+
+def _needs(ours: Holdings, entry: Entry) -> frozenset[str]:
+    """The ids of all objects of a profile. Of one that is damaged or missing it is itself alone, which is said when it
+    is to be copied."""
+    data = ours.store.read_key(object_key(entry.profile))
+    try:
+        content = opened(entry.profile, data or b"", "profile").content
+        pieces = codec.piece_ids(content, f"profile {entry.profile}")
+    except FormatError:
+        return frozenset((entry.profile,))
+    return frozenset((entry.profile, *entry.tables, *pieces))
+
+
+def _copied(
+    ours: Holdings, missing: list[str], writer: Writer | None, problems: list[str], listener: Listener
+) -> tuple[set[str], int]:
+    """Copy objects; without a writer they are only counted. Gives the ids of those that are damaged or missing in the
+    source, and the bytes of the others."""
+    if writer is None:
+        return set(), sum(ours.rows[object_key(id)].size for id in missing if ours.has(id))
+    size, lost = 0, dict.fromkeys(missing)
+    for done, (key, data) in enumerate(ours.store.read_many(map(object_key, missing)), 1):
+        listener.progress(done, len(missing), "objects")
+        try:
+            writer.create(key, verified(key, data))
+        except FormatError as error:
+            problems.append(error.message)
+            continue
+        size += len(data) if not isinstance(data, PerfError) else 0
+        lost.pop(key_id(key), None)
+    problems += [f"object {id} is missing" for id in lost if not ours.has(id)]
+    writer.flush()
+    return set(lost), size
+
+
+def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int]:
+    """Take out of the plan what needs a lost object. Gives the profiles that are left, and how many are taken off."""
+    profiles: list[tuple[str, Entry]] = []
+    removed = 0
+    for key, change in plan.indexes.items():
+        whole = [entry for entry, needs in change.needs.items() if not needs & lost]
+        left_out = change.needs.keys() - set(whole)
+        incoming = change.incoming._replace(
+            entries=tuple(entry for entry in change.incoming.entries if entry not in left_out)
+        )
+        needs = {entry: change.needs[entry] for entry in whole}
+        plan.indexes[key] = attrs.evolve(change, incoming=incoming, needs=needs)
+        before = set(change.current.live) if change.current is not None else set()
+        # A profile that got another tag is a new entry and a removed one; it is not news.
+        known = {entry.profile for entry in before}
+        profiles += [(incoming.version, entry) for entry in whole if entry.profile not in known]
+        after = indexes.merge(change.current, incoming) if change.current is not None else incoming
+        removed += len(known - {entry.profile for entry in after.live})
+    for key, notes_change in plan.notes.items():
+        plan.notes[key] = attrs.evolve(notes_change, ids=tuple(id for id in notes_change.ids if id not in lost))
+    return profiles, removed
+
+
+def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
+    """Write the indexes and lists of notes, whose objects are all there."""
+    for key, change in plan.indexes.items():
+        writer.join_index(key, change.incoming, change.current, theirs.tag(key))
+    for key, notes_change in plan.notes.items():
+        writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
+    writer.flush()
+    if not writer.together:
+        _secure(plan, theirs.store)
+
+
+def _secure(plan: _Plan, store: Store) -> None:
+    """Make what was there already look new, now that it is referred to: or `gc` might take it for garbage.
+    ConflictError where it went meanwhile, so that the transfer begins again."""
+    try:
+        store.touch(plan.needed())
+    except KeyMissingError as error:
+        raise ConflictError(f"{error.message}: a collection of garbage was faster") from error

@@ -1,0 +1,130 @@
+"""`perf push` and `perf pull`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import typer
+
+from perfcore.cli.console import Console
+from perfcore.cli.options import AsJson, Last, Since, Until
+from perfcore.errors import FormatError
+from perfcore.text import plural, printable, quantity
+from perfcore_command_remote import remotes, sharing
+from perfcore_command_remote.chosen import versions_of
+from perfcore_command_remote.transfer import Transferred
+
+RemoteName = Annotated[
+    str | None,
+    typer.Argument(metavar="[REMOTE]", help="Default: the only one, or origin.", show_default=False),
+]
+Revisions = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[REV]...", help="Only these versions, or those of A..B.", show_default=False),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Only print what would be brought.")]
+_LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
+
+
+def new_push() -> typer.Typer:
+    """A new Typer app with `perf push`."""
+    return _app(push)
+
+
+def new_pull() -> typer.Typer:
+    """A new Typer app with `perf pull`."""
+    return _app(pull)
+
+
+def _app(command: Callable[..., None]) -> typer.Typer:
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
+    app.command()(command)
+    return app
+
+
+def push(
+    ctx: typer.Context,
+    remote: RemoteName = None,
+    revisions: Revisions = None,
+    last: Last = None,
+    since: Since = None,
+    until: Until = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the registered profiles to a remote, with their tags, checks and acceptances.
+
+    Histories are joined: nothing that is there is lost, and it does not matter who pushes first. Profiles say on which
+    machine and with which command they were measured; --dry-run lists what would be sent.
+    """
+    _transfer(ctx.obj, sharing.push, "pushed", "to", remote, (revisions, last, since, until), dry_run, as_json)
+
+
+def pull(
+    ctx: typer.Context,
+    remote: RemoteName = None,
+    revisions: Revisions = None,
+    last: Last = None,
+    since: Since = None,
+    until: Until = None,
+    dry_run: DryRun = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring the profiles of a remote here, with their tags, checks and acceptances.
+
+    Histories are joined: nothing that is here is lost. What comes is data, and nothing of it runs.
+    """
+    _transfer(ctx.obj, sharing.pull, "pulled", "from", remote, (revisions, last, since, until), dry_run, as_json)
+
+
+def _transfer(
+    console: Console,
+    act: Callable[..., Transferred],
+    verb: str,
+    preposition: str,
+    name: str | None,
+    choice: tuple[list[str] | None, int | None, str | None, str | None],
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    repository = console.repository
+    remote = remotes.named(repository, name)
+    versions = versions_of(repository, *choice)
+    result = act(repository, name, versions=versions, dry_run=dry_run, listener=console)
+    console.clear_progress()
+    if as_json:
+        console.json(result.as_json())
+    else:
+        for line in _lines(result):
+            console.line(line)
+        console.say(_conclusion(result, verb, f"{preposition} {remote.name}"))
+    if result.problems:
+        raise FormatError(
+            f"{plural(len(result.problems), 'part')} damaged or missing, and left out: {printable(result.problems[0])}",
+            hint="`perf fsck` on the side that sent them names each",
+        )
+
+
+def _lines(result: Transferred) -> Iterator[str]:
+    for version, entry in result.profiles[:_LISTED]:
+        yield f"{version[:10]}  {printable(entry.label)}"
+    if len(result.profiles) > _LISTED:
+        yield f"… and {len(result.profiles) - _LISTED:,} more"
+
+
+def _conclusion(result: Transferred, verb: str, where: str) -> str:
+    """`pushed 3 profiles of 2 versions to origin (12 objects, 4.1 kB)`."""
+    parts = []
+    if result.profiles:
+        versions = {version for version, _ in result.profiles}
+        parts.append(f"{plural(len(result.profiles), 'profile')} of {plural(len(versions), 'version')}")
+    if result.removed:
+        parts.append(f"{plural(result.removed, 'removal')}")
+    if result.notes:
+        parts.append(plural(result.notes, "note"))
+    if not parts and not result.objects:
+        return f"nothing to be {verb} {where}: it is all there"
+    what = ", ".join(parts) or "tags"
+    size = f"({plural(result.objects, 'object')}, {quantity(result.bytes, 'B')})"
+    return f"{'would have ' if result.dry_run else ''}{verb} {what} {where} {size}"

@@ -1,0 +1,77 @@
+"""Writing to the target of a transfer: together where its storage can, or else key by key."""
+
+from __future__ import annotations
+
+import attrs
+
+from perfcore.errors import ConflictError, KeyMissingError, StorageError
+from perfcore.store import index as indexes
+from perfcore.store import notes
+from perfcore.store.index import Index
+from perfcore.store.store import Store, key_id
+
+_KEYS = 5_000  # written together: so many that the time of a connection no longer matters
+_BYTES = 32 << 20  # the same for their bytes, which are held in memory
+_TRIES = 1_000  # writers that were faster, before a livelock is reported
+
+
+@attrs.define
+class Writer:
+    """Objects first, and then what refers to them. ConflictError where somebody else wrote to the same keys of a
+    storage that writes together: nothing of that part is written."""
+
+    store: Store
+    waiting: list[tuple[str, bytes, str | None]] = attrs.field(factory=list)
+    size: int = 0
+
+    @property
+    def together(self) -> bool:
+        return hasattr(self.store.storage, "write_many")
+
+    def create(self, key: str, data: bytes) -> None:
+        """Write an object."""
+        if self.together:
+            self._wait(key, data, None)
+        else:
+            self.store.put_stored(key_id(key), data)
+
+    def join_index(self, key: str, incoming: Index, current: Index | None, tag: str | None) -> None:
+        """Join an index with the one that is there. `current` and `tag` are what was there when it was listed."""
+        if self.together:
+            joined = indexes.merge(current, incoming) if current is not None else incoming
+            self._wait(key, indexes.encode(joined), tag)
+            return
+        self.store.update_index(incoming.vcs, incoming.version, lambda index: indexes.merge(index, incoming))
+
+    def join_notes(self, key: str, ids: tuple[str, ...], current: tuple[str, ...], tag: str | None) -> None:
+        """The same for a list of notes."""
+        if self.together:
+            self._wait(key, notes.encode((*current, *ids)), tag)
+            return
+        storage = self.store.storage
+        for _ in range(_TRIES):
+            try:
+                data, newest = storage.read(key)
+                current = notes.decode(data, f"the list of notes {key}")
+            except KeyMissingError:
+                current, newest = (), None
+            if set(ids) <= set(current):
+                return
+            try:
+                storage.replace(key, notes.encode((*current, *ids)), newest)
+                return
+            except ConflictError:
+                continue
+        raise StorageError(f"the list of notes {key} keeps changing: {_TRIES} tries to update it failed")
+
+    def flush(self) -> None:
+        """Write what waits."""
+        if self.waiting:
+            self.store.storage.write_many(self.waiting)
+            self.waiting, self.size = [], 0
+
+    def _wait(self, key: str, data: bytes, tag: str | None) -> None:
+        self.waiting.append((key, data, tag))
+        self.size += len(data)
+        if len(self.waiting) >= _KEYS or self.size >= _BYTES:
+            self.flush()

@@ -1,0 +1,149 @@
+"""`perf remote`, `perf push` and `perf pull` in two clones and a folder that both reach."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import attrs
+import pytest
+from jsonschema import Draft202012Validator
+from perfcore_testing import profiles
+from perfcore_testing.project import Project
+
+from perfcore.library import open_repository
+
+SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
+
+
+def register(project: Project, wall: int) -> str:
+    history = open_repository(project.path)
+    made = attrs.evolve(profiles.timed(3, wall), origin=history.version(), created=wall)
+    return history.register(history.save(made)).profile
+
+
+@pytest.fixture
+def other(project: Project, tmp_path: Path) -> Project:
+    """Another clone."""
+    project.git("clone", "--quiet", str(project.path), str(tmp_path / "other"))
+    clone = Project(tmp_path / "other", project.home)
+    clone.perf("init")
+    return clone
+
+
+def test_profiles_and_tags_travel(project: Project, other: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    project.perf("tag", "release", "0@i")
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    pushed = project.perf("push")
+    assert "pushed 1 profile of 1 version to shared (1 object, " in pushed.err
+    assert "nothing to be pushed to shared: it is all there" in project.perf("push", "shared").err
+    assert "pulled 1 profile of 1 version from shared" in other.perf("pull").err
+    assert "wall 100 ns" in other.perf("show", "--one-line", "release").out
+    second = register(other, 200)
+    other.perf("push")
+    project.perf("fetch")
+    assert second[:10] in project.perf("log").out
+    for clone in (project, other):
+        clone.perf("fsck")
+
+
+def test_a_dry_run_lists_what_would_be_sent_and_sends_nothing(project: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    done = project.perf("push", "--dry-run")
+    assert "would have pushed 1 profile of 1 version" in done.err
+    assert not (tmp_path / "shared" / "objects").exists()
+
+
+def test_the_document_follows_its_schema(project: Project, tmp_path: Path) -> None:
+    profile = register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    document = project.perf("push", "--json").json
+    Draft202012Validator(json.loads(SCHEMA.read_text())).validate(document)
+    assert [row["profile"] for row in document["profiles"]] == [profile]
+    assert document["profiles"][0]["version"] == project.git("rev-parse", "HEAD").out.strip()
+
+
+def test_only_the_versions_that_are_named_are_brought(project: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    project.commit("Second")
+    register(project, 200)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "1 profile of 1 version" in project.perf("push", "shared", "HEAD~1..HEAD").err
+    assert "1 profile of 1 version" in project.perf("push", "shared", "--last", "5").err
+
+
+def test_remotes_are_listed_with_those_of_git_and_removed(project: Project, other: Project, tmp_path: Path) -> None:
+    assert "there are no remotes" in project.perf("remote").err
+    other.perf("remote", "add", "shared", "https://me:secret@example.org/x.git")
+    rows = other.perf("remote").lines
+    assert rows[0].split() == ["shared", "https://me:***@example.org/x.git"]
+    assert rows[1].split() == ["origin", str(project.path), "(of", "git)"]
+    assert "secret" not in other.perf("remote", "--json").out
+    assert "already" in other.perf("remote", "add", "shared", "elsewhere", code=2).err
+    other.perf("remote", "remove", "shared")
+    assert "there is no remote" in other.perf("remote", "remove", "shared", code=3).err
+
+
+@pytest.mark.parametrize("name", ["", "-x", "a/b", "a b", "..", "x" * 101])
+def test_a_bad_name_is_refused(project: Project, name: str) -> None:
+    assert "is no name of a remote" in project.perf("remote", "add", "--", name, "/tmp/x", code=2).err
+
+
+@pytest.mark.parametrize("url", ["", "--upload-pack=touch x", "a\nb"])
+def test_a_bad_url_is_refused(project: Project, url: str) -> None:
+    assert "is no URL" in project.perf("remote", "add", "--", "shared", url, code=2).err
+
+
+def test_an_unknown_remote_is_an_error_with_a_way_on(project: Project) -> None:
+    assert "perf remote add origin URL" in project.perf("push", code=3).err
+
+
+def test_the_repository_itself_is_no_remote(project: Project) -> None:
+    project.perf("remote", "add", "self", ".")
+    assert "this repository itself" in project.perf("push", "self", code=4).err
+
+
+def test_remotes_that_somebody_else_wrote_are_not_used(project: Project) -> None:
+    project.write(".perfcore.yml", "remotes: {origin: 'ext::touch pwned'}\n")
+    assert "trust" in project.perf("push", code=None).err
+    assert not (project.path / "pwned").exists()
+
+
+def test_what_a_damaged_store_sends_is_named_and_the_command_fails(project: Project, other: Project) -> None:
+    profile = register(project, 100)
+    path = project.path / ".perf" / "objects" / profile[:2] / profile[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-4])
+    other.perf("remote", "add", "shared", str(project.path))
+    done = other.perf("pull", code=None)
+    assert done.code not in (0, None)
+    assert profile in done.err
+    assert other.perf("log", "--json").json["profiles"] == []
+
+
+def test_the_library_pushes_and_pulls(
+    project: Project, other: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.use_home(monkeypatch)
+    profile = register(project, 100)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert len(open_repository(project.path).command("push").profiles) == 1
+    (row,) = open_repository(other.path).command("pull", remote="shared").profiles
+    assert row[1].profile == profile
+
+
+def test_a_git_repository_without_its_storage_is_an_error_with_a_way_on(project: Project) -> None:
+    project.perf("remote", "add", "hub", "https://example.org/x.git")
+    done = project.perf("push", env={"PERF_DISABLED_PLUGINS": "storage:git"}, code=5)
+    assert "takes a storage called git" in done.err
+    assert "perf remote add NAME PATH" in done.err
+
+
+def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: Project, other: Project) -> None:
+    register(other, 100)
+    assert "pushed 1 profile of 1 version to origin" in other.perf("push").err
+    assert "100 ns" in project.perf("show", "--one-line", "0@i").out

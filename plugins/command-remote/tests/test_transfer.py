@@ -1,0 +1,292 @@
+"""The engine over storages in memory: whatever the order, the end or the damage, nothing is lost or doubled."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.transfer import Transferred, transfer
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
+from perfcore_testing import profiles
+from perfcore_testing.memory import MemoryStorage
+
+from perfcore.errors import StorageError
+from perfcore.model import Entry
+from perfcore.model.listener import SilentListener
+from perfcore.store import index as indexes
+from perfcore.store import notes, objects
+from perfcore.store.store import Store, object_key
+
+VCS = "git"
+
+
+def version(number: int) -> str:
+    return f"{number:040x}"
+
+
+def register(store: Store, number: int, wall: int, *, tags: tuple[str, ...] = ()) -> Entry:
+    """A profile of a version; the same numbers give the same profile."""
+    made = attrs.evolve(profiles.timed(3, wall), origin=version(number), created=wall)
+    content, tables = store.encode_profile(made)
+    entry = Entry(
+        profile="0" * 40, created=wall, name=f"p{wall}", type="time", cmd=f"./{wall}", tables=tables, tags=tags
+    )
+    id = objects.identify(objects.Object("profile", "time", content))
+    return store.register(VCS, version(number), content, "time", attrs.evolve(entry, profile=id))
+
+
+def entries(store: Store, count: int = 20) -> dict[str, set[Entry]]:
+    """What is registered, by version."""
+    every = {version(n): set(store.read_index(VCS, version(n)).live) for n in range(count)}
+    return {id: registered for id, registered in every.items() if registered}
+
+
+def bring(source: Store, target: Store, path: Path | None = None, **options: object) -> Transferred:
+    memory = Memory.read(path) if path is not None else Memory(None)
+    return transfer(source, target, memory, SilentListener(), **options)  # type: ignore[arg-type]
+
+
+class OneByOne(MemoryStorage):
+    """A storage that does not write together, as a folder."""
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "write_many":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+@pytest.fixture(params=[MemoryStorage, OneByOne])
+def storage(request: pytest.FixtureRequest) -> type[MemoryStorage]:
+    made: type[MemoryStorage] = request.param
+    return made
+
+
+@pytest.fixture
+def here(storage: type[MemoryStorage]) -> Store:
+    return Store(storage())
+
+
+@pytest.fixture
+def there(storage: type[MemoryStorage]) -> Store:
+    return Store(storage())
+
+
+def test_what_one_side_has_comes_to_the_other(here: Store, there: Store) -> None:
+    for number in range(5):
+        register(here, number, 100 + number, tags=("kept",))
+    notes.add(here, "check", "check", b"{}")
+    done = bring(here, there)
+    assert [len(done.profiles), done.notes, done.problems] == [5, 1, ()]
+    assert entries(there) == entries(here)
+    assert notes.read(there, "check") == notes.read(here, "check")
+    assert list(examine(there)) == []
+    assert bring(here, there) == Transferred()
+
+
+def test_both_sides_are_joined_in_any_order(here: Store, there: Store) -> None:
+    for number in range(6):
+        register(here, number, 100 + number)
+        register(there, number, 200 + number)
+    removed = register(here, 7, 7)
+    bring(here, there)
+    here.update_index(VCS, version(7), lambda index: indexes.bury(index, removed))
+    assert bring(here, there).removed == 1
+    bring(there, here)
+    assert entries(here) == entries(there)
+    assert version(7) not in entries(here)  # what was removed stays removed
+    assert {len(registered) for registered in entries(here).values()} == {2}
+
+
+def test_a_profile_with_another_tag_is_not_one_more(here: Store, there: Store) -> None:
+    entry = register(here, 1, 100)
+    bring(here, there)
+    tagged = attrs.evolve(entry, tags=("release",))
+    here.update_index(VCS, version(1), lambda index: indexes.add(indexes.bury(index, entry), tagged))
+    done = bring(here, there)
+    assert (done.profiles, done.removed, done.objects) == ((), 0, 0)
+    assert entries(there) == {version(1): {tagged}}
+
+
+def test_only_some_versions_are_brought(here: Store, there: Store) -> None:
+    for number in range(4):
+        register(here, number, 100 + number)
+    bring(here, there, versions={version(1), version(2)})
+    assert entries(there).keys() == {version(1), version(2)}
+    bring(here, there)
+    assert entries(there) == entries(here)
+
+
+def test_a_dry_run_says_the_same_and_writes_nothing(here: Store, there: Store) -> None:
+    register(here, 1, 100)
+    dry = bring(here, there, dry_run=True)
+    assert list(there.storage.list("")) == []
+    assert attrs.evolve(dry, dry_run=False) == bring(here, there)
+
+
+@pytest.mark.parametrize("break_it", ["damaged", "missing", "swapped"])
+def test_what_is_damaged_is_left_out_and_named_and_the_rest_comes(here: Store, there: Store, break_it: str) -> None:
+    """As a remote that lies, or lost something."""
+    bad, good = register(here, 1, 100), register(here, 1, 200)
+    storage = here.storage
+    assert isinstance(storage, MemoryStorage)
+    key = object_key(bad.profile)
+    if break_it == "missing":
+        storage.delete(key, storage.read(key).tag)
+    else:
+        other = storage.read(object_key(good.profile)).data
+        storage.damage(key, other if break_it == "swapped" else other[: len(other) // 2])
+    done = bring(here, there)
+    assert any(bad.profile in problem for problem in done.problems)
+    assert entries(there) == {version(1): {good}}
+    assert list(examine(there)) == []
+
+
+def test_an_index_under_the_key_of_another_version_is_refused(here: Store, there: Store) -> None:
+    register(here, 1, 100)
+    data = here.storage.read(object_key(version(1))).data
+    here.storage.create(object_key(version(2)), data)
+    done = bring(here, there)
+    assert len(done.problems) == 1
+    assert entries(there).keys() == {version(1)}
+
+
+def test_what_was_brought_before_is_not_read_again(here: Store, there: Store, tmp_path: Path) -> None:
+    for number in range(10):
+        register(here, number, 100 + number)
+    memory = tmp_path / "memory"
+    bring(here, there, memory)
+    assert len(Memory.read(memory).joined) == 10
+    register(here, 3, 300)
+    register(there, 4, 400)
+    read: list[str] = []
+    original = here.storage.read
+    here.storage.read = lambda key: read.append(key) or original(key)  # type: ignore[method-assign, func-returns-value]
+    assert len(bring(here, there, memory).profiles) == 1
+    assert {key for key in read if key == object_key(version(5))} == set()
+    assert version(4) in entries(there)
+
+
+@pytest.mark.parametrize("damage", [b"", b"\x93\x01", b"\xc1" * 100])
+def test_a_memory_that_is_damaged_changes_no_answer(here: Store, there: Store, tmp_path: Path, damage: bytes) -> None:
+    register(here, 1, 100)
+    memory = tmp_path / "memory"
+    bring(here, there, memory)
+    memory.write_bytes(damage)
+    assert bring(here, there, memory) == Transferred()
+
+
+def test_a_target_that_was_set_back_gets_everything_again(here: Store, there: Store, tmp_path: Path) -> None:
+    """As from a backup: the index is there, and lacks what was brought since."""
+    register(here, 1, 100)
+    bring(here, there)
+    older = Store(MemoryStorage())
+    bring(there, older)
+    register(here, 1, 200)
+    memory = tmp_path / "memory"
+    bring(here, there, memory)
+    bring(here, older, memory)
+    assert entries(older) == entries(here)
+
+
+class Dying(OneByOne):
+    """Refuses every write from the one with this number on, as a process that is killed there would."""
+
+    left = 10**9
+
+    def create(self, key: str, data: bytes) -> str:
+        self._write()
+        return super().create(key, data)
+
+    def replace(self, key: str, data: bytes, tag: str | None) -> str:
+        self._write()
+        return super().replace(key, data, tag)
+
+    def _write(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise StorageError("killed")
+
+
+class DyingTogether(MemoryStorage):
+    """The same of a storage that writes together."""
+
+    left = 10**9
+
+    def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise StorageError("killed")
+        super().write_many(writes)
+
+
+@pytest.mark.parametrize(("dying", "least"), [(Dying, 9), (DyingTogether, 2)])
+def test_a_transfer_that_is_killed_at_any_write_goes_on_and_nothing_is_lost(
+    here: Store, dying: type[Dying | DyingTogether], least: int
+) -> None:
+    for number in range(4):
+        register(here, number, 100 + number)
+        register(here, number, 200 + number)
+    notes.add(here, "check", "check", b"{}")
+    instants = 0
+    for left in range(100):
+        storage = dying()
+        there = Store(storage)
+        storage.left = left
+        try:
+            bring(here, there)
+        except StorageError:
+            instants += 1
+            assert [finding for finding in examine(there) if finding.level == "error"] == []
+            storage.left = 10**9
+            bring(here, there)
+        assert entries(there) == entries(here)
+        assert list(examine(there)) == []
+        if left > instants:
+            break
+    assert instants >= least
+
+
+def test_many_writers_to_one_place_lose_nothing(there: Store) -> None:
+    """Four clones push and pull at once, in an order that the seed decides, with versions that all of them have."""
+
+    def work(clone: Store, seed: int) -> None:
+        dice = random.Random(seed)
+        for number in range(10):
+            register(clone, dice.randrange(5), 1000 * seed + number)
+            if dice.random() < 0.5:
+                bring(clone, there)
+            else:
+                bring(there, clone)
+        bring(clone, there)
+
+    clones = [Store(MemoryStorage()) for _ in range(4)]
+    threads = [threading.Thread(target=work, args=(clone, seed)) for seed, clone in enumerate(clones)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for clone in clones:
+        bring(there, clone)
+        assert entries(clone) == entries(there)
+    assert sum(map(len, entries(there).values())) == 40
+    assert list(examine(there)) == []
+
+
+def test_garbage_that_is_referred_to_again_is_no_garbage(here: Store, there: Store) -> None:
+    """Its objects are there already, and nothing referred to them."""
+    entry = register(here, 1, 100)
+    bring(here, there)
+    there.update_index(VCS, version(1), lambda index: indexes.bury(index, entry))
+    again = attrs.evolve(entry, name="again")
+    here.update_index(VCS, version(2), lambda index: indexes.add(index, again))
+    assert bring(here, there).objects == 0
+    collect_garbage(there, older_than=2**62)
+    assert entries(there)[version(2)] == {again}
+    assert [finding for finding in examine(there) if finding.level == "error"] == []
