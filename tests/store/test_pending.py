@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing.hostile import NAMES
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError
-from perfcore.store import gc, pending
+from perfcore.store import pending
 from perfcore.store.store import Store
 
 if TYPE_CHECKING:
@@ -89,7 +91,7 @@ def test_a_damaged_one_is_listed_and_disturbs_nothing(
     assert (broken.name, broken.profile) == ("broken.perf", None)
     assert "broken.perf" in broken.damage
     assert whole.name == saved.name
-    assert [f.key for f in gc.examine(store)] == ["jobs/broken.perf"]
+    assert [f.key for f in examine(store)] == ["jobs/broken.perf"]
 
 
 def test_other_files_are_not_profiles(store: Store, storage: MemoryStorage) -> None:
@@ -116,7 +118,7 @@ class Sweeping(MemoryStorage):
 
     def create(self, key: str, data: bytes) -> str:
         if key.startswith("jobs/"):
-            gc.collect_garbage(Store(self), older_than=2**62)
+            collect_garbage(Store(self), older_than=2**62)
         return super().create(key, data)
 
 
@@ -126,4 +128,4 @@ def test_garbage_collected_while_saving_takes_no_table(make: Make) -> None:
     (found,) = pending.walk(store)
     assert found.profile is not None
     assert found.profile.tables["resources"] == make().tables["resources"]
-    assert not list(gc.examine(store))
+    assert not list(examine(store))

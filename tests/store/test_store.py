@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, NotFoundError, StorageError
-from perfcore.store import gc, objects
 from perfcore.store import index as indexes
+from perfcore.store import objects
 from perfcore.store.objects import Object
 from perfcore.store.store import Store, object_key
 
@@ -224,7 +226,7 @@ def test_eight_writers_over_files_lose_nothing(tmp_path: Path, make: Make) -> No
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(work, range(24)))
     assert set(stores[0].read_index("git", VERSION).live) == set(found)
-    assert not list(gc.examine(stores[0]))
+    assert not list(examine(stores[0]))
 
 
 def _entry(id: str, tables: tuple[str, ...]) -> Entry:
@@ -265,7 +267,7 @@ class Interrupting(MemoryStorage):
 
 def _collect(storage: Storage) -> None:
     """All garbage goes, without any grace."""
-    gc.collect_garbage(Store(storage), older_than=2**62)
+    collect_garbage(Store(storage), older_than=2**62)
 
 
 @pytest.mark.parametrize("method", ["read", "create", "replace", "touch"])
@@ -301,7 +303,7 @@ def test_another_writer_at_any_step_loses_nothing(make: Make, at: int) -> None:
         store.register("git", VERSION, data, "time", _entry(id, tables))
         if isinstance(store.storage, Interrupting) and store.storage.left < 0:
             assert len(store.read_index("git", VERSION).live) == 2
-            assert not list(gc.examine(store))
+            assert not list(examine(store))
 
 
 class Contended(MemoryStorage):
@@ -346,4 +348,4 @@ def test_writers_and_collectors_of_garbage_together(make: Make) -> None:
             stop.set()
         assert collecting.result() > 0
     assert set(store.read_index("git", VERSION).live) == set(found)
-    assert not list(gc.examine(store))
+    assert not list(examine(store))

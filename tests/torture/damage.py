@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from perfcore_command_store.examination import examine
 from world import World, profile, warm
 
 from perfcore.errors import PerfError
@@ -33,7 +34,6 @@ from perfcore.plugins import Plugins
 from perfcore.repository import Repository
 from perfcore.store import index as indexes
 from perfcore.store import notes
-from perfcore.store.gc import examine
 from perfcore.store.index import Index
 from perfcore.store.lookup import Ref, refs_of
 from perfcore.store.pending import Pending

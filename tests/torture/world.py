@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_command_store.examination import examine
 
 from perfcore import cli
 from perfcore.cli.verbs import VERBS
@@ -29,7 +30,6 @@ from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
-from perfcore.store.gc import examine
 from perfcore.store.store import Store
 
 CREATED = 1_750_000_000_000_000_000

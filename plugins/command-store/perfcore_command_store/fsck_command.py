@@ -8,8 +8,8 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError
-from perfcore.repository.maintenance import verify
 from perfcore.text import plural, printable
+from perfcore_command_store.examination import verify
 
 
 def new_app() -> typer.Typer:

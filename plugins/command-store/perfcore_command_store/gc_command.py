@@ -8,8 +8,8 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import seconds
-from perfcore.repository.maintenance import remove_garbage
 from perfcore.text import plural, quantity
+from perfcore_command_store.garbage import remove_garbage
 
 
 def new_app() -> typer.Typer:

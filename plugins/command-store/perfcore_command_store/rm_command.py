@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from perfcore.cli.console import Console
-from perfcore.repository.maintenance import check_removable, remove
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
+from perfcore_command_store.removal import check_removable, remove
 
 
 def new_app() -> typer.Typer:

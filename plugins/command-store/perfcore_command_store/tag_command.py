@@ -8,8 +8,8 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
-from perfcore.repository.maintenance import change_tag, check_tag, tag_list
 from perfcore.text import align, printable
+from perfcore_command_store.tags import change_tag, check_tag, tag_list
 
 
 def new_app() -> typer.Typer:

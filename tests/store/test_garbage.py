@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import attrs
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
-from perfcore.store import gc, notes, pending
 from perfcore.store import index as indexes
+from perfcore.store import notes, pending
 from perfcore.store.objects import Object
 from perfcore.store.objects import encode as encode_object
 from perfcore.store.store import Store, object_key
@@ -35,7 +37,7 @@ def keys(storage: MemoryStorage) -> set[str]:
 
 
 def findings(store: Store) -> dict[str, str]:
-    return {found.key: found.text for found in gc.examine(store)}
+    return {found.key: found.text for found in examine(store)}
 
 
 def test_what_is_reachable_stays(store: Store, storage: MemoryStorage, make: Make, register: Register) -> None:
@@ -44,7 +46,7 @@ def test_what_is_reachable_stays(store: Store, storage: MemoryStorage, make: Mak
     pending.save(store, make(3))
     notes.add(store, "subject", "check", b"one")
     before = keys(storage)
-    swept = gc.collect_garbage(store, older_than=ALL)
+    swept = collect_garbage(store, older_than=ALL)
     assert (swept.removed, swept.bytes, swept.kept) == ((), 0, len(before))
     assert keys(storage) == before
     assert findings(store) == {}
@@ -56,7 +58,7 @@ def test_what_nothing_refers_to_goes(store: Store, storage: MemoryStorage, make:
     stray = object_key(store.put(Object("note", "x", b"stray")))
     sizes = {row.key: row.size for row in storage.list("objects/")}
     store.update_index("git", VERSION, lambda index: indexes.bury(index, gone))
-    swept = gc.collect_garbage(store, older_than=ALL)
+    swept = collect_garbage(store, older_than=ALL)
     expected = {object_key(id) for id in (gone.profile, *gone.tables)} | {stray}
     assert set(swept.removed) == expected
     assert swept.bytes == sum(sizes[key] for key in expected)
@@ -71,7 +73,7 @@ def test_a_table_that_two_profiles_share_stays_with_either(
     first, second = register(make()), register(make(created=5))
     assert first.tables == second.tables
     store.update_index("git", VERSION, lambda index: indexes.bury(index, first))
-    assert gc.collect_garbage(store, older_than=ALL).removed == (object_key(first.profile),)
+    assert collect_garbage(store, older_than=ALL).removed == (object_key(first.profile),)
     assert store.load(second.profile) == make(created=5)
 
 
@@ -79,7 +81,7 @@ def test_grace_keeps_what_is_young(store: Store, storage: MemoryStorage) -> None
     store.put(Object("note", "x", b"old"))
     storage.age(2 * HOUR)
     young = store.put(Object("note", "x", b"young"))
-    swept = gc.collect_garbage(store, older_than=time.time_ns() - HOUR)
+    swept = collect_garbage(store, older_than=time.time_ns() - HOUR)
     assert len(swept.removed) == 1
     assert keys(storage) == {object_key(young)}
 
@@ -88,15 +90,15 @@ def test_what_is_touched_is_young(store: Store, storage: MemoryStorage) -> None:
     id = store.put(Object("note", "x", b"old"))
     storage.age(2 * HOUR)
     store.touch([id])
-    assert gc.collect_garbage(store, older_than=time.time_ns() - HOUR).removed == ()
+    assert collect_garbage(store, older_than=time.time_ns() - HOUR).removed == ()
 
 
 def test_a_dry_run_says_the_same_and_removes_nothing(store: Store, storage: MemoryStorage) -> None:
     store.put(Object("note", "x", b"stray"))
     before = keys(storage)
-    dry = gc.collect_garbage(store, older_than=ALL, dry_run=True)
+    dry = collect_garbage(store, older_than=ALL, dry_run=True)
     assert keys(storage) == before
-    assert gc.collect_garbage(store, older_than=ALL) == dry
+    assert collect_garbage(store, older_than=ALL) == dry
     assert keys(storage) == set()
 
 
@@ -106,7 +108,7 @@ def test_the_sources_of_a_pending_profile_stay(
     source = register(make(1))
     store.update_index("git", VERSION, lambda index: indexes.bury(index, source))
     pending.save(store, make(2, sources=(source.profile, "ab" * 20)))
-    gc.collect_garbage(store, older_than=ALL)
+    collect_garbage(store, older_than=ALL)
     assert store.load(source.profile) == make(1)
 
 
@@ -129,14 +131,14 @@ class Gone(MemoryStorage):
 def test_a_concurrent_writer_wins() -> None:
     store = Store(Touching())
     id = store.put(Object("note", "x", b"stray"))
-    assert gc.collect_garbage(store, older_than=ALL).removed == ()
+    assert collect_garbage(store, older_than=ALL).removed == ()
     assert store.get(id).content == b"stray"
 
 
 def test_a_concurrent_collector_is_no_failure() -> None:
     store = Store(Gone())
     store.put(Object("note", "x", b"stray"))
-    assert gc.collect_garbage(store, older_than=ALL).removed == ()
+    assert collect_garbage(store, older_than=ALL).removed == ()
     assert list(store.storage.list("")) == []
 
 
@@ -158,7 +160,7 @@ def test_what_becomes_reachable_meanwhile_stays(make: Make) -> None:
     store.encode_profile(make())
     store.put(Object("note", "x", b"so that something is read"))
     storage.action = lambda storage: pending.save(Store(storage), make())
-    gc.collect_garbage(store, older_than=ALL)
+    collect_garbage(store, older_than=ALL)
     (found,) = pending.walk(store)
     assert found.profile is not None
     assert found.profile.tables["resources"] == make().tables["resources"]
@@ -173,7 +175,7 @@ def test_a_damaged_index_stops_everything(
     storage.damage(key, storage.read(key).data[:end])
     before = keys(storage)
     with pytest.raises(FormatError, match=VERSION[2:]):
-        gc.collect_garbage(store, older_than=ALL)
+        collect_garbage(store, older_than=ALL)
     assert keys(storage) == before
     assert list(findings(store)) == [key]
 
@@ -191,10 +193,10 @@ def test_an_index_that_no_longer_looks_like_one_stops_everything(
         wrong[bit // 8] ^= 1 << bit % 8
         storage.damage(key, bytes(wrong))
         with pytest.raises(FormatError):
-            gc.collect_garbage(store, older_than=ALL)
+            collect_garbage(store, older_than=ALL)
     storage.damage(key, bytes(len(data)))
     with pytest.raises(FormatError):
-        gc.collect_garbage(store, older_than=ALL)
+        collect_garbage(store, older_than=ALL)
     assert keys(storage) == before
 
 
@@ -202,7 +204,7 @@ def test_a_damaged_pending_profile_stops_everything(store: Store, storage: Memor
     store.put(Object("note", "x", b"stray"))
     storage.create("jobs/broken.perf", b"{")
     with pytest.raises(FormatError, match=r"broken\.perf") as caught:
-        gc.collect_garbage(store, older_than=ALL)
+        collect_garbage(store, older_than=ALL)
     assert "jobs/broken.perf" in (caught.value.hint or "")
     assert len(keys(storage)) == 1
 
@@ -212,7 +214,7 @@ def test_a_damaged_list_of_notes_stops_everything(store: Store, storage: MemoryS
     key = notes.key("subject")
     storage.damage(key, storage.read(key).data[:-1])
     with pytest.raises(FormatError, match="list of notes"):
-        gc.collect_garbage(store, older_than=ALL)
+        collect_garbage(store, older_than=ALL)
     assert store.get(id).content == b"one"
 
 
@@ -228,7 +230,7 @@ def test_fsck_names_what_is_damaged(store: Store, storage: MemoryStorage, make: 
     assert set(found) == {key, stray, object_key(VERSION), object_key(entry.profile)}
     assert "damaged" in found[key]
     assert entry.tables[0] in found[object_key(VERSION)]
-    assert all(each.level == "error" for each in gc.examine(store))
+    assert all(each.level == "error" for each in examine(store))
 
 
 def test_fsck_names_what_is_missing(store: Store, storage: MemoryStorage, make: Make, register: Register) -> None:
@@ -236,7 +238,7 @@ def test_fsck_names_what_is_missing(store: Store, storage: MemoryStorage, make: 
     waiting = pending.save(store, make())
     for id in (entry.profile, *entry.tables):
         storage.delete(object_key(id), storage.read(object_key(id)).tag)
-    found = list(gc.examine(store))
+    found = list(examine(store))
     texts = {(each.key, each.text) for each in found}
     assert texts == {
         (object_key(VERSION), f"profile {entry.profile} is missing or damaged"),
@@ -249,7 +251,7 @@ def test_fsck_looks_into_the_tables_of_pending_profiles(store: Store, storage: M
     table = '{"rows":2,"columns":[{"name":"x","dtype":"i64","values":[1]}]}'
     fields = '"header":{"type":"time"},"created":0,"collector_info":{"name":"time"}'
     storage.create("jobs/short.perf", f'{{"format":1,{fields},"tables":{{"t":{table}}}}}'.encode())
-    (found,) = gc.examine(store)
+    (found,) = examine(store)
     assert (found.key, found.level) == ("jobs/short.perf", "error")
     assert "1 rows, not 2" in found.text
 
@@ -261,11 +263,11 @@ def test_garbage_that_a_killed_collection_left_half_removed_is_no_damage(
     store.update_index("git", VERSION, lambda index: indexes.bury(index, entry))
     table = object_key(entry.tables[0])
     storage.delete(table, storage.read(table).tag)
-    (found,) = gc.examine(store)
+    (found,) = examine(store)
     assert (found.key, found.level) == (object_key(entry.profile), "note")
     assert entry.tables[0] in found.text
-    gc.collect_garbage(store, older_than=ALL)
-    assert list(gc.examine(store)) == []
+    collect_garbage(store, older_than=ALL)
+    assert list(examine(store)) == []
 
 
 def test_fsck_names_what_is_of_another_kind(store: Store, make: Make, register: Register) -> None:

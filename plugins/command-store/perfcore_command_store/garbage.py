@@ -1,0 +1,157 @@
+"""Garbage collection: removes the objects that nothing refers to."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
+from perfcore.profile import codec
+from perfcore.store import index as indexes
+from perfcore.store import notes, objects, pending
+from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
+from perfcore_command_store.examination import is_damage
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Listed
+    from perfcore.repository.repository import Repository
+    from perfcore.store.pending import Pending
+
+SCHEMA = 1
+# A driver's unfinished files younger than an hour may belong to a process at work: no write of the store takes longer.
+_UNFINISHED = 3_600_000_000_000
+
+
+@attrs.frozen(kw_only=True)
+class GarbageReport:
+    """The objects that a collection of garbage removed, or would remove."""
+
+    removed: tuple[str, ...]
+    bytes: int
+    kept: int
+
+
+@attrs.frozen(kw_only=True)
+class GcResult:
+    """The keys of the removed objects with their bytes, and how many objects remain."""
+
+    dry_run: bool
+    removed: tuple[str, ...]
+    bytes: int
+    kept: int
+
+    def as_json(self) -> dict[str, Any]:
+        """The form of `docs/schemas/gc.json`."""
+        return {"schema": SCHEMA, **attrs.asdict(self), "removed": list(self.removed)}
+
+
+def remove_garbage(repository: Repository, grace: float | None = None, *, dry_run: bool = False) -> GcResult:
+    """Remove objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`)."""
+    seconds = float(repository.config.get("gc.grace")) if grace is None else grace
+    before = time.time_ns() - int(seconds * 1e9)
+    swept = collect_garbage(repository.store, older_than=before, dry_run=dry_run)
+    prune = getattr(repository.store.storage, "prune", None)
+    if prune is not None and not dry_run:
+        prune(min(before, time.time_ns() - _UNFINISHED))
+    return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept)
+
+
+def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:
+    """Remove objects that nothing refers to and that nobody touched since `older_than` (ns since 1970 UTC).
+
+    Nothing is removed that is not called as objects are. FormatError for a damaged index or pending profile, before
+    anything is removed: what it refers to is not known."""
+    # What might go is listed before the roots are looked for, and they are looked for in a listing of their own.
+    # Whoever makes something reachable touches it afterwards: if that was before the first listing, the second one
+    # holds the root; if it was later, the tag is not the listed one and `delete` refuses. So no clock decides
+    # whether an object is garbage, only how long it stays.
+    listed = [row for row in store.storage.list(OBJECTS) if is_object_key(row.key)]
+    reachable, lists = _reachable(store)
+    garbage = [
+        row for row in listed if row.key not in lists and key_id(row.key) not in reachable and row.modified < older_than
+    ]
+    removed = []
+    for row in garbage:
+        if dry_run or _remove(store, row):
+            removed.append(row)
+    return GarbageReport(
+        removed=tuple(row.key for row in removed),
+        bytes=sum(row.size for row in removed),
+        kept=len(listed) - len(removed),
+    )
+
+
+def _reachable(store: Store) -> tuple[set[str], set[str]]:
+    """(ids of all that is referred to, keys of indexes and lists of notes)."""
+    reachable: set[str] = set()
+    lists: set[str] = set()
+    profiles: set[str] = set()
+    for row in store.storage.list(OBJECTS):
+        data = None if _passed_over(row.key) else store.read_beginning(row)
+        if data is None:
+            continue
+        if indexes.is_index(data):
+            lists.add(row.key)
+            for entry in indexes.decode(data, where=f"index {row.key}").live:
+                profiles.add(entry.profile)
+                reachable.update(entry.tables)
+        elif notes.is_list(data):
+            lists.add(row.key)
+            reachable.update(notes.decode(data, f"list of notes {row.key}"))
+        elif not objects.is_compressed(data):
+            raise _unknown(row.key)
+    for waiting in pending.walk(store):
+        if waiting.profile is None:
+            raise FormatError(waiting.damage, hint=f"repair or remove {waiting.key} first: its references are unknown")
+        with contextlib.suppress(KeyMissingError):  # somebody registered or removed it meanwhile
+            reachable.update(_held_by(store, waiting))
+            profiles.update(waiting.profile.sources)
+    for key, stored in store.read_many(map(object_key, profiles)):
+        if isinstance(stored, PerfError):
+            raise stored
+        profile = opened(key_id(key), stored, "profile")
+        reachable.update(codec.piece_ids(profile.content, f"profile {key_id(key)}"))
+    return reachable | profiles, lists
+
+
+def _passed_over(key: str) -> bool:
+    """Whether a key is no object's. FormatError where it shows that the place of one is taken."""
+    if is_object_key(key):
+        return False
+    if is_damage(key):
+        raise _unknown(key)
+    return True
+
+
+def _unknown(key: str) -> FormatError:
+    return FormatError(
+        f"{key} is damaged, and might have been an index: its references are unknown",
+        hint="restore it from a copy, or remove it if it was not an index; `perf fsck` lists what is damaged",
+    )
+
+
+def _held_by(store: Store, waiting: Pending) -> set[str]:
+    """Everything that the pending profile refers to, and what it becomes when it is registered."""
+    # So nothing of it is missing where the process that registers it is killed before it could look again.
+    _, data = pending.read(store, waiting.name)
+    tables: set[str] = set()
+
+    def keep(table: str, piece: bytes) -> str:
+        id = objects.identify(table_object(table, piece))
+        tables.add(id)
+        return id
+
+    content, pieces = codec.for_object(data, keep, where=waiting.key)
+    assert waiting.profile is not None
+    return {*tables, *pieces, objects.identify(objects.Object("profile", waiting.profile.header.type, content))}
+
+
+def _remove(store: Store, row: Listed) -> bool:
+    try:
+        store.storage.delete(row.key, row.tag)
+    except (ConflictError, KeyMissingError):  # somebody touched or removed it since it was listed
+        return False
+    return True
