@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,9 @@ def main() -> None:
     parser.add_argument("--functions", type=int, default=12)
     parser.add_argument("--commits", type=int, default=10)
     parser.add_argument("--slower", type=float, default=0.1)
+    parser.add_argument(
+        "--seed", type=int, help="choose the function and the commit by it; without, those in the middle"
+    )
     parser.add_argument("--repeat", type=int, default=6)
     parser.add_argument("--busy", type=int, default=0, help="processes that compute beside")
     parser.add_argument("--bisect", action="store_true")
@@ -44,8 +48,13 @@ def main() -> None:
     args = parser.parse_args()
     with contextlib.ExitStack() as stack:
         folder = args.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        planted, project = make_project(folder, args.functions, args.commits, args.slower)
-        name = f"bench_project.time_{args.functions // 2}"
+        function, commit = args.functions // 2, args.commits // 2
+        if args.seed is not None:
+            dice = random.Random(args.seed)
+            # A change needs some versions on either side, as a history needs to show it.
+            function, commit = dice.randrange(args.functions), dice.randrange(args.commits // 5, args.commits * 4 // 5)
+        planted, project = make_project(folder, args.functions, args.commits, args.slower, function, commit)
+        name = f"bench_project.time_{function}"
         print(f"{name} is {args.slower:.0%} slower since {planted[:10]}")
         with busy(args.busy):
             run(project, "init")
@@ -59,8 +68,10 @@ def main() -> None:
             print(run(project, *words))
 
 
-def make_project(folder: Path, functions: int, commits: int, slower: float) -> tuple[str, Path]:
-    """The commit that makes the middle function slower, and a fresh clone of the project."""
+def make_project(
+    folder: Path, functions: int, commits: int, slower: float, function: int, slower_since: int
+) -> tuple[str, Path]:
+    """The commit that makes a function slower, and a fresh clone of the project."""
     origin, clone = folder / "origin", folder / "clone"
     (origin / "benchmarks").mkdir(parents=True)
     suite = ["import project", *(f"def time_{n}(): project.compute{n}()" for n in range(functions))]
@@ -69,13 +80,13 @@ def make_project(folder: Path, functions: int, commits: int, slower: float) -> t
     steps = [round(STEPS * LONGEST ** (n / max(1, functions - 1))) for n in range(functions)]
     planted = ""
     for commit in range(commits):
-        if commit == commits // 2:
-            steps[functions // 2] = round(steps[functions // 2] * (1 + slower))
+        if commit == slower_since:
+            steps[function] = round(steps[function] * (1 + slower))
         text = "".join(FUNCTION.format(number=n, steps=steps[n]) for n in range(functions))
         (origin / "project.py").write_text(f'VERSION = "{commit}"\n{text}')
         git(origin, "add", ".")
         git(origin, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "-qm", f"Commit {commit}")
-        if commit == commits // 2:
+        if commit == slower_since:
             planted = git(origin, "rev-parse", "HEAD")
     git(folder, "clone", "-q", str(origin), str(clone))
     return planted, clone

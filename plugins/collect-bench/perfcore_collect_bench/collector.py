@@ -74,7 +74,12 @@ class BenchCollector:
             asv=self.settings.asv,
             timeout=self.settings.timeout,
             paths=job.argv,
-            suite_id=(interpreter.program, self.settings.asv, job.argv, tuple(sorted(job.env.items()))),
+            suite_id=(
+                self.settings.python if job.activation else interpreter.program,
+                self.settings.asv,
+                job.argv,
+                tuple(sorted(job.env.items())),
+            ),
         )
         session = Session(job, columns=suite.columns(), state=state)
         if suite.broken:
@@ -161,9 +166,11 @@ class BenchCollector:
 
 def _rows(suite: Suite, benchmark: Benchmark, event: Event) -> dict[str, list[Any]]:
     """The rows of a benchmark in a run, as columns: one for each value."""
+    from perfcore_collect_bench.suite import TIMES
+
     columns: dict[str, list[Any]] = {}
     if benchmark.kind == "time":
-        columns = {"wall": event["wall"], "cpu": event["cpu"]}
+        columns = {spec.name: event[spec.name] for spec in TIMES}
         columns["loops"] = [event["plan"]["loops"]] * len(event["wall"])
     else:
         columns = {benchmark.metric: [event["amount"]]}

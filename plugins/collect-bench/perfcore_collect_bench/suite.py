@@ -17,7 +17,11 @@ from perfcore.text import brief, clip, plural, printable
 if TYPE_CHECKING:
     from perfcore.profile.table import Value
 
-TIMES = (ColumnSpec("wall", "f64", "ns", "value"), ColumnSpec("cpu", "f64", "ns", "value"))
+TIMES = (
+    ColumnSpec("wall", "f64", "ns", "value"),
+    ColumnSpec("cpu", "f64", "ns", "value"),
+    ColumnSpec("relative", "f64", "", "value"),
+)
 MEMORY = {
     "memory": ColumnSpec("memory", "f64", "B", "value"),
     "peak_memory": ColumnSpec("peak_memory", "f64", "B", "value"),
@@ -25,7 +29,7 @@ MEMORY = {
 LOOPS = ColumnSpec("loops", "i64", role="order")
 NAME = ColumnSpec("benchmark", "str", role="benchmark")
 _NO_UNIT = ("", "unit")  # asv writes `unit` for a number that has none
-_RESERVED = ("run", "benchmark", "wall", "cpu", "memory", "peak_memory", "loops", "status", "message")
+_RESERVED = ("run", "benchmark", *(spec.name for spec in TIMES), "memory", "peak_memory", "loops", "status", "message")
 _SHOWN = 5  # failures or benchmarks in a message
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_collect_bench.worker.timing import VALUES
 
 from perfcore.errors import CommandFailedError, UsageError
 from perfcore.profile.benchmarks import split
@@ -69,9 +70,9 @@ def test_a_suite_of_asv_runs_unchanged(measure: MeasureSuite) -> None:
     measuring = measure(SUITE, words=("suite",), asv=True)
     metrics = {name: {c.name for c in p.tables["resources"].values()} for name, p in split(measuring.profile).items()}
     assert metrics == {
-        **{f"lists.Lists.time_sort[mode={mode},n={n}]": {"wall", "cpu"} for n, mode in COMBINATIONS},
+        **{f"lists.Lists.time_sort[mode={mode},n={n}]": {"wall", "cpu", "relative"} for n, mode in COMBINATIONS},
         **{f"lists.Lists.track_length[mode={mode},n={n}]": {"amount_items"} for n, mode in COMBINATIONS},
-        "lists.time_sum": {"wall", "cpu"},
+        "lists.time_sum": {"wall", "cpu", "relative"},
         "lists.track_collecting": {"amount"},
         "lists.peakmem_list": {"peak_memory"},
         "lists.timeraw_import": {"wall"},
@@ -89,7 +90,9 @@ def test_loops_are_those_of_asv_and_the_same_in_all_runs(measure: MeasureSuite) 
     assert loops["lists.Lists.time_sort"] == {1}
     assert len(loops["lists.time_sum"]) == 1
     assert max(loops["lists.time_sum"]) > 1
-    assert [row["run"] for row in measuring.rows] == [0] * 10 + [1] * 10
+    runs = [row["run"] for row in measuring.rows]
+    assert runs.count(0) == runs.count(1)  # fewer values where a slow machine made the calibration long
+    assert 2 <= runs.count(0) <= 2 * VALUES
     assert all(row["cpu"] > 0 for row in measuring.rows)
 
 

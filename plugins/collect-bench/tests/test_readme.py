@@ -28,10 +28,10 @@ def test_the_prefixes_are_those_of_the_code() -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert timing.VALUE_TIME == 5_000_000
-    assert "to take 5 ms" in README
-    assert (timing.DROPPED, timing.VALUES) == (2, 5)
-    assert "Two values are dropped and five are kept" in README
+    assert timing.VALUE_TIME == 2_000_000
+    assert "to take 2 ms" in README
+    assert (timing.DROPPED, timing.VALUES) == (2, 10)
+    assert "Two values are dropped and ten are kept" in README
     assert timing.SLOW == 100_000_000
     assert "more than 100 ms" in README
 

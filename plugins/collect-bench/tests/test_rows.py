@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from statistics import median
 
+from perfcore_collect_bench.worker.timing import VALUES
+
 from perfcore.profile.benchmarks import split
 
 from .conftest import MeasureSuite
@@ -29,7 +31,7 @@ MIXED = """
         return "import json"
 """
 METRICS = {
-    "time_sum": {"wall", "cpu"},
+    "time_sum": {"wall", "cpu", "relative"},
     "timeraw_import": {"wall"},
     "track_size": {"amount"},
     "track_rate": {"amount_items_s"},
@@ -46,20 +48,21 @@ def test_each_benchmark_is_a_series_of_its_own_metrics(measure: MeasureSuite) ->
     assert all(list(part.tables["resources"]["run"]) == [0, 1] for part in series.values())
 
 
-def test_a_run_holds_five_values_of_a_time_with_its_loops(measure: MeasureSuite) -> None:
+def test_a_run_holds_the_values_of_a_time_with_its_loops(measure: MeasureSuite) -> None:
     measuring = measure({"bench_sum.py": "def time_sum(): sum(range(100))"}, runs=2)
-    assert [row["run"] for row in measuring.rows] == [0] * 5 + [1] * 5
+    assert [row["run"] for row in measuring.rows] == [0] * VALUES + [1] * VALUES
     assert len({row["loops"] for row in measuring.rows}) == 1
     assert all(row["cpu"] > 0 and 0 < row["wall"] < 1e6 for row in measuring.rows)
     (part,) = split(measuring.profile).values()
-    assert part.tables["resources"]["wall"][0] == median(row["wall"] for row in measuring.rows[:5])
+    assert part.tables["resources"]["wall"][0] == median(row["wall"] for row in measuring.rows[:VALUES])
 
 
 def test_amounts_have_the_unit_that_the_suite_says(measure: MeasureSuite) -> None:
     measuring = measure({"bench_mixed.py": MIXED}, runs=1)
     units = {column.name: column.unit for column in measuring.resources.values()}
     assert units == {
-        "wall": "ns", "cpu": "ns", "memory": "B", "peak_memory": "B", "amount": "", "amount_items_s": "items/s"
+        "wall": "ns", "cpu": "ns", "relative": "",
+        "memory": "B", "peak_memory": "B", "amount": "", "amount_items_s": "items/s",
     }  # fmt: skip
     amounts = {row["benchmark"]: row["amount"] or row["amount_items_s"] for row in measuring.rows}
     assert amounts["bench_mixed.track_size"] == 42

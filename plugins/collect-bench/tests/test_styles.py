@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from perfcore_collect_bench import benchmark
 from perfcore_collect_bench.decorator import ATTRIBUTE
+from perfcore_collect_bench.worker.timing import VALUES
 
 from .conftest import MeasureSuite, statuses
 
@@ -55,7 +56,7 @@ def test_the_decorator_says_how_often_is_set_up(measure: MeasureSuite, tmp_path:
     assert calls(tmp_path) == "sst" * setups
     # Five calls that are kept, two that are dropped, and as many to count them out as the machine's speed asks for.
     assert setups == 1 if per == "run" else setups >= 7
-    assert len(measuring.rows) == 5
+    assert len(measuring.rows) == VALUES
 
 
 def test_per_value_is_set_up_around_each_value(measure: MeasureSuite, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from perfcore_collect_bench.worker.speed import loop_time
 from perfcore_collect_bench.worker.timing import (
     DROPPED,
     MOST_LOOPS,
@@ -15,6 +16,7 @@ from perfcore_collect_bench.worker.timing import (
     calibrate,
     fits,
     plan,
+    values,
 )
 
 MS = 1_000_000
@@ -31,8 +33,8 @@ def takes(call: float, cpu: float | None = 1.0, seen: list[int] | None = None) -
     return take
 
 
-@pytest.mark.parametrize("call", [20, 300, 5_000, 1 * MS, 4 * MS])
-def test_a_value_takes_five_milliseconds(call: float) -> None:
+@pytest.mark.parametrize("call", [20, 300, 5_000, 1 * MS, 1.5 * MS])
+def test_a_value_takes_two_milliseconds(call: float) -> None:
     made = calibrate(takes(call), value_time=VALUE_TIME)
     assert made.loops * call == pytest.approx(VALUE_TIME, rel=0.5)
     assert (made.dropped, made.values) == (DROPPED, VALUES)
@@ -41,7 +43,7 @@ def test_a_value_takes_five_milliseconds(call: float) -> None:
 
 @pytest.mark.parametrize(
     ("milliseconds", "dropped", "values"),
-    [(6, 2, 5), (90, 2, 5), (150, 1, 5), (300, 1, 2), (900, 1, 1), (5000, 1, 1)],
+    [(6, 2, 10), (90, 2, 9), (150, 1, 5), (300, 1, 2), (900, 1, 1), (5000, 1, 1)],
 )
 def test_slow_benchmarks_have_less_values(milliseconds: int, dropped: int, values: int) -> None:
     made = calibrate(takes(milliseconds * MS), value_time=VALUE_TIME)
@@ -87,3 +89,31 @@ def test_a_call_that_is_far_too_slow_is_not_repeated_by_a_plan() -> None:
     made = Plan(loops=5000, dropped=2, values=5, wall=1000.0, cpu=1000.0)
     assert not fits(takes(100 * MS, seen=seen), made)
     assert seen == [1, 1]
+
+
+def test_a_relative_time_is_that_of_the_loop_just_before_and_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine is half as fast from the second value on, and what is measured is as well."""
+    speeds = iter([1000.0, 1000.0, 2000.0, 2000.0])
+    lasted: list[float] = []
+
+    def loop_time(value_time: float) -> float:
+        lasted.append(value_time)
+        return next(speeds)
+
+    monkeypatch.setattr("perfcore_collect_bench.worker.timing.loop_time", loop_time)
+    totals = iter([Value(50.0, 40.0), Value(100.0, 80.0), Value(150.0, 120.0), Value(200.0, 160.0)])
+    given = Plan(2, 1, 3, 25.0, 20.0)._asdict()
+    measured = values(lambda loops: next(totals), given, adapt=False, calibrated=lambda: Plan.of(given))
+    assert measured["cpu"] == [40.0, 60.0, 80.0]
+    assert measured["relative"] == [0.04, 0.04, 0.04]
+    assert lasted == [50.0] * 4
+
+
+def test_a_time_without_cpu_time_is_relative_to_nothing() -> None:
+    given = Plan(1, 0, 2, 5.0, None)
+    measured = values(lambda loops: Value(5.0, None), given._asdict(), adapt=False, calibrated=lambda: given)
+    assert measured["relative"] == [None, None]
+
+
+def test_the_loop_takes_time() -> None:
+    assert 0 < loop_time(VALUE_TIME) < 1e9

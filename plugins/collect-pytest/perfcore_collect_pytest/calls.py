@@ -80,17 +80,22 @@ class Perf:
             yield Block()
             return
         from perfcore_collect_bench.worker import timing
+        from perfcore_collect_bench.worker.speed import loop_time
 
         plan = timing.Plan.of(self._order.plan) if self._order.plan else None
         if plan is None:
             first, start = Block(), time.perf_counter_ns()
             yield first
             plan = timing.plan(1, first.value, time.perf_counter_ns() - start)
-        blocks = []
-        for _ in range(plan.dropped + plan.values):
-            blocks.append(Block())
-            yield blocks[-1]
-        self.measured = timing.measured(plan, [block.value for block in blocks[plan.dropped :]])
+        for _ in range(plan.dropped):
+            yield Block()
+        totals, speeds = [], [loop_time(plan.wall)]
+        for _ in range(plan.values):
+            block = Block()
+            yield block
+            totals.append(block.value)
+            speeds.append(loop_time(plan.wall))
+        self.measured = timing.measured(plan, totals, speeds)
 
     def in_rounds(
         self,
@@ -129,8 +134,7 @@ class Perf:
 
             plan = timing.Plan(iterations, warmup_rounds, min(rounds, timing.MOST_VALUES), 0, None)
             take_round = take if iterations > 1 else call_once
-            totals = [take_round() for _ in range(warmup_rounds + plan.values)]
-            self.measured = timing.measured(plan, totals[warmup_rounds:])
+            self.measured = timing.values(lambda _: take_round(), plan._asdict(), adapt=False, calibrated=lambda: plan)
         return result
 
     def _begin(self, function: Callable[..., Any] | None) -> None:

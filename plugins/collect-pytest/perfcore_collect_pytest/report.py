@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.analysis.run_values import primary
-from perfcore.model import Change
+from perfcore.model import RELATIVE, Change
 from perfcore.profile import benchmarks
 from perfcore.text import align, clip, percent, plural, printable, quantity, width
 
@@ -83,7 +83,7 @@ def _of_profile(part: Profile) -> tuple[str, ...]:
     from perfcore.measure.collect_result import summarize
 
     summaries = {summary.metric: summary for summary in summarize(part)}
-    metric = primary(summaries) or ""
+    metric = primary(name for name in summaries if name != RELATIVE) or ""  # which only tells beside another one
     return metric, quantity(summaries[metric].median, summaries[metric].unit), "-", "", "no baseline"
 
 

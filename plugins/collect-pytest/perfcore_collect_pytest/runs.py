@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 from perfcore_collect_bench.measuring import FAILED, MEASURED, SKIPPED, Status, was_disturbed
-from perfcore_collect_bench.suite import failures_text
+from perfcore_collect_bench.suite import TIMES, failures_text
 from perfcore_collect_bench.worker_process import Event, Interpreter, WorkerDiedError, events
 from perfcore_format_benchmarks.metrics import percentiles
 
@@ -102,7 +102,7 @@ class Runs:
         if event["coarse"]:
             self.coarse.add(test)
         loops = [event["plan"]["loops"]] * len(event["wall"])
-        measurements[test] = {"wall": event["wall"], "cpu": event["cpu"], "loops": loops}
+        measurements[test] = {**{spec.name: event[spec.name] for spec in TIMES}, "loops": loops}
 
     def _take_results(self, path: Path, passed: set[str], measurements: dict[str, Columns]) -> None:
         """The times that pytest-benchmark wrote, of tests that passed."""
@@ -163,6 +163,7 @@ def results_of(path: Path) -> dict[str, Columns]:
         times[benchmark["fullname"]] = {
             "wall": nothing if is_cpu else amounts,
             "cpu": amounts if is_cpu else nothing,
+            "relative": nothing,
             "loops": [benchmark["stats"].get("iterations")] * len(amounts),
         }
     return times

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_collect_bench.worker.timing import VALUES
 from perfcore_collect_pytest.collector import PytestCollector, PytestSettings
 from perfcore_testing.collector import Measuring
 from perfcore_testing.project import Project
@@ -88,7 +89,7 @@ def test_only_tests_that_pass_are_measured(measure: MeasureTests, tmp_path: Path
 
 def test_a_run_is_a_process_with_several_values_of_the_same_loops(measure: MeasureTests) -> None:
     measuring = measure("def test_sum(perf): perf(sum, range(100))", runs=2)
-    assert [row["run"] for row in measuring.rows] == [0] * 5 + [1] * 5
+    assert [row["run"] for row in measuring.rows] == [0] * VALUES + [1] * VALUES
     assert len({row["loops"] for row in measuring.rows}) == 1
     assert all(row["cpu"] > 0 for row in measuring.rows)
     (part,) = split(measuring.profile).values()

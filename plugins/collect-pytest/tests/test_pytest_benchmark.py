@@ -50,8 +50,13 @@ def test_results_are_nanoseconds_by_test_and_missing_times_are_none(tmp_path: Pa
     path = tmp_path / "results.json"
     path.write_text(json.dumps({"benchmarks": entries}))
     assert results_of(path) == {
-        "a": {"wall": [pytest.approx(1000), pytest.approx(3000)], "cpu": [None, None], "loops": [3, 3]},
-        "b": {"wall": [None], "cpu": [pytest.approx(2000)], "loops": [3]},
+        "a": {
+            "wall": [pytest.approx(1000), pytest.approx(3000)],
+            "cpu": [None, None],
+            "relative": [None, None],
+            "loops": [3, 3],
+        },
+        "b": {"wall": [None], "cpu": [pytest.approx(2000)], "relative": [None], "loops": [3]},
     }
 
 

@@ -37,10 +37,10 @@ def test_the_options_are_those_of_the_settings_and_the_plugin() -> None:
 
 
 def test_the_numbers_are_those_of_the_code() -> None:
-    assert timing.VALUE_TIME == 5_000_000
-    assert "take 5 ms" in README
-    assert (timing.DROPPED, timing.VALUES) == (2, 5)
-    assert "two values are dropped, five are kept" in README
+    assert timing.VALUE_TIME == 2_000_000
+    assert "take 2 ms" in README
+    assert (timing.DROPPED, timing.VALUES) == (2, 10)
+    assert "two values are dropped, ten are kept" in README
 
 
 def test_the_examples_are_tests(measure: MeasureTests) -> None:

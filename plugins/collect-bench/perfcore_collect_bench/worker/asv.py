@@ -108,18 +108,8 @@ class AsvCase:
 
     def _times(self, order: Order) -> dict[str, Any]:
         self._timer, self._number = getattr(self._benchmark, "timer", None), self._benchmark.number
-        plan = Plan.of(order.plan) if order.plan else self._calibrated()
-        if order.plan and order.adapt and not timing.fits(lambda loops: self._values(loops, 1)[0], plan):
-            plan = self._calibrated()
-        values = self._values(plan.loops, plan.dropped + plan.values)
-        kept = values[plan.dropped :]
-        coarse = plan.loops == 1 and min(value.wall for value in kept) < 100 * timing.clock_step()
-        return {
-            "wall": [value.wall / plan.loops for value in kept],
-            "cpu": [None if value.cpu is None else value.cpu / plan.loops for value in kept],
-            "plan": plan._asdict(),
-            "coarse": coarse and not isinstance(self._benchmark, TimerawBenchmark),
-        }
+        times = timing.values(self._value, order.plan, adapt=order.adapt, calibrated=self._calibrated)
+        return {**times, "coarse": times["coarse"] and not isinstance(self._benchmark, TimerawBenchmark)}
 
     def _calibrated(self) -> Plan:
         """asv-runner decides how many calls a sample has: one where there is a setup, else as many as fill its time."""
@@ -134,14 +124,12 @@ class AsvCase:
         cpu = sum(marks[-1:]) - sum(marks[-2:-1]) if len(marks) > 1 else None
         return timing.plan(number, Value(sample, None if cpu is None else cpu / number), elapsed)
 
-    def _values(self, loops: int, count: int) -> list[Value]:
-        """So many values, one after the other."""
+    def _value(self, loops: int) -> Value:
         benchmark = self._benchmark
-        benchmark.number, benchmark.repeat, benchmark.warmup_time = loops, count, 0
+        benchmark.number, benchmark.repeat, benchmark.min_run_count, benchmark.warmup_time = loops, 1, 1, 0
         marks = self._mark_cpu_time()
-        samples = self._run()["samples"]
-        cpu = _pairs(marks, len(samples))
-        return [Value(sample * 1e9 * loops, spent) for sample, spent in zip(samples, cpu, strict=True)]
+        (sample,) = self._run()["samples"]
+        return Value(sample * 1e9 * loops, _spent(marks))
 
     def _mark_cpu_time(self) -> list[int]:
         """The readings of CPU time that will be made with those of the clock; none where the suite has its own."""
@@ -168,13 +156,11 @@ def _marking_timer(marks: list[int]) -> float:
     return time.perf_counter()
 
 
-def _pairs(marks: list[int], samples: int) -> list[int | None]:
-    """The CPU time of each sample, which read the clock before and after each of its timed parts."""
-    if not marks or len(marks) % (2 * samples):
-        return [None] * samples
-    spent = [end - start for start, end in zip(marks[::2], marks[1::2], strict=True)]
-    parts = len(spent) // samples
-    return [sum(spent[sample * parts : (sample + 1) * parts]) for sample in range(samples)]
+def _spent(marks: list[int]) -> int | None:
+    """The CPU time of a sample, which read the clock before and after each of its timed parts."""
+    if not marks or len(marks) % 2:
+        return None
+    return sum(end - start for start, end in zip(marks[::2], marks[1::2], strict=True))
 
 
 def enter_folder(path: Path) -> None:

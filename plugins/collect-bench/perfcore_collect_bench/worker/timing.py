@@ -8,8 +8,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-VALUE_TIME = 5_000_000  # ns; a value of 5 ms is 5 times a tick of the scheduler at 1000 Hz, and 50 functions take 2 s
-VALUES = 5  # per process: the spread between processes is larger, so that more values buy little
+from perfcore_collect_bench.worker.speed import loop_time
+
+VALUE_TIME = 2_000_000  # ns; what disturbs a machine lasts for milliseconds, so that the speed beside is that within
+VALUES = 10  # per process: the spread between processes is larger, so that more values buy little
 DROPPED = 2  # values taken before these: the first is 2 to 3 % slow, the second at most 1 %
 SLOW = 100_000_000  # ns; if a value takes longer, only one is dropped: the benchmark is warm after that
 ENOUGH = 1_000_000_000  # ns that the values of a benchmark may take in a process, before there are less than five
@@ -80,16 +82,24 @@ def values(
     followed = Plan.of(plan) if plan else calibrated()
     if plan and adapt and not fits(take, followed):
         followed = calibrated()
-    for _ in range(followed.dropped):
-        take(followed.loops)
-    return measured(followed, [take(followed.loops) for _ in range(followed.values)])
+    lasting = max([take(followed.loops).wall for _ in range(followed.dropped)], default=float(VALUE_TIME))
+    totals, speeds = [], [loop_time(lasting)]
+    for _ in range(followed.values):
+        totals.append(take(followed.loops))
+        speeds.append(loop_time(lasting))
+    return measured(followed, totals, speeds)
 
 
-def measured(plan: Plan, totals: Sequence[Value]) -> dict[str, Any]:
-    """The times of a call, from those of all calls of each value."""
+def measured(plan: Plan, totals: Sequence[Value], speeds: Sequence[float]) -> dict[str, Any]:
+    """The times of a call, from those of all calls of each value. `speeds` are the times of the fixed loop before the
+    first value and after each."""
     return {
         "wall": [total.wall / plan.loops for total in totals],
         "cpu": [None if total.cpu is None else total.cpu / plan.loops for total in totals],
+        "relative": [
+            None if total.cpu is None else 2 * total.cpu / plan.loops / (before + after)
+            for total, (before, after) in zip(totals, itertools.pairwise(speeds), strict=True)
+        ],
         "plan": plan._asdict(),
         "coarse": plan.loops == 1 and min(total.wall for total in totals) < STEPS * clock_step(),
     }
