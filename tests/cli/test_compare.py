@@ -140,7 +140,7 @@ def test_profiles_that_are_there_are_compared_without_a_run(here: Here) -> None:
     assert "20 pairs of stored runs" in here.perf("compare", names[0], names[2], code=1).out
     assert "B is the same as A within 20 %" in here.perf("compare", names[0], names[1], "--threshold", "0.2").out
     found = here.perf("compare", names[0], names[1], "--threshold", "0.0001", "--json", code=8).json
-    assert (found["answer"], found["seconds"]) == ("cannot tell", None)
+    assert (found["answer"], found["seconds"]) == ("inconclusive", None)
     assert found["needed"] > 20
 
 
@@ -156,7 +156,7 @@ def test_a_spent_budget_is_told_with_the_runs_that_are_needed(here: Here, work: 
     assert "all that the budget allows" in done.out
     assert "about 6 pairs would tell: --budget" in done.out
     found = here.perf(*words, "--json", code=8).json
-    assert (found["answer"], found["stopped"], found["needed"]) == ("cannot tell", "budget", 6)
+    assert (found["answer"], found["stopped"], found["needed"]) == ("inconclusive", "budget", 6)
     assert found["pairs"] == 1
 
 
@@ -165,7 +165,7 @@ def test_as_many_pairs_as_allowed_are_told_with_those_that_are_needed(here: Here
     found = here.perf(*words, "--json", code=None).json
     assert found["pairs"] == 6
     assert found["stopped"] in ("pairs", "decided")
-    assert (found["answer"] == "cannot tell") == (found["stopped"] == "pairs")
+    assert (found["answer"] == "inconclusive") == (found["stopped"] == "pairs")
 
 
 def test_what_was_measured_can_be_kept_and_compared_again(here: Here, work: Callable[[int], str]) -> None:

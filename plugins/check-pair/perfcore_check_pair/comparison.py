@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
+from perfcore.analysis import run_values
 from perfcore.errors import UsageError
 from perfcore.model import Change
 from perfcore.text import printable
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from perfcore_check_pair.verdict import Verdict
 
 _ALIKE = 1e-9  # below it the shares of sessions differ by rounding
-CPU, WALL = "cpu", "wall"  # in this order the primary metric: other processes disturb CPU time least
+WALL = "wall"
 
 
 @attrs.frozen(eq=False)
@@ -198,16 +199,14 @@ def _threshold(pairing: Pairing, name: str, primary: bool, settings: PairSetting
 
 
 def _primary(baseline: Mapping[str, Metric], target: Mapping[str, Metric]) -> str | None:
-    """The metric that decides: CPU time, else wall time, else the first column, among those that both sides
-    have amounts of; the same one when the sides are swapped."""
+    """The metric that decides, in the order of all analyses, among those that both sides have amounts of; the same one
+    when the sides are swapped."""
     shared = [name for name in baseline if name in target]
     # A clock of 10 ms (`time -p`) gives a CPU time of 0 for a short program: then wall time decides.
     usable = [name for name in shared if all((side[name].amounts > 0).any() for side in (baseline, target))]
     places = {side: list(side_metrics) for side, side_metrics in enumerate((baseline, target))}
-    return min(
-        usable or shared,
-        key=lambda name: (name != CPU, name != WALL, sum(places[i].index(name) for i in (0, 1)), name),
-        default=None,
+    return run_values.primary(
+        sorted(usable or shared, key=lambda name: (sum(places[i].index(name) for i in (0, 1)), name))
     )
 
 

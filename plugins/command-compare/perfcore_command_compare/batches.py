@@ -14,7 +14,8 @@ import attrs
 from perfcore.analysis.pairing import measured_runs
 from perfcore.errors import CommandFailedError
 from perfcore.model import Change, Job, Measured, Profile, Sample
-from perfcore_command_compare import sequential
+from perfcore.profile import benchmarks
+from perfcore_command_compare import sequential, suites
 from perfcore_command_compare.request import Budget
 from perfcore_command_compare.result import Reason
 
@@ -134,7 +135,7 @@ def _decided_by_one_pair(
         else set()
         for profile in profiles
     ]
-    if not exact[0] & exact[1]:
+    if not exact[0] & exact[1] or any(map(benchmarks.is_suite, profiles)):
         return None
     pair = _Batches(jobs)
     pair.add(measured)
@@ -177,10 +178,11 @@ def _schedule(repeat: int, retry_disturbed: int = 0, warmup: int = 0) -> dict[st
 
 
 def stop_reason(changes: Sequence[Change], smallest: float, *, late: bool, last: bool) -> Reason | None:
-    """Why measuring ends here; None if it goes on. The last look accepts every verdict of the check."""
-    first = changes[0] if changes else None
-    if first is None or (first.kind == "cannot tell" and first.ratio is None and first.needed is None):
+    """Why measuring ends here; None if it goes on. A suite goes on until each of its benchmarks is decided. The last
+    look accepts every verdict of the check."""
+    primary = suites.deciding(changes)
+    if all(change.kind == "cannot tell" and change.ratio is None and change.needed is None for change in primary):
         return "hopeless"
-    if sequential.settles(first, smallest) or (last and first.kind in _DECIDED):
+    if all(sequential.settles(change, smallest) or (last and change.kind in _DECIDED) for change in primary):
         return "decided"
     return "budget" if late else "pairs" if last else None

@@ -18,7 +18,7 @@ from perfcore.analysis import target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import INCONCLUSIVE, REGRESSED, parse_rules
 from perfcore.cli.console import Console
-from perfcore.cli.options import AsJson, Cwd, NoBuild, Rebuild, seconds, variables
+from perfcore.cli.options import AsJson, Cpu, Cwd, NoBuild, Rebuild, seconds, variables
 from perfcore.errors import NotFoundError, UsageError, VersionError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory
@@ -101,6 +101,7 @@ def compare(
     again: Annotated[bool, typer.Option("--again", help="Measure even if both sides are in the same state.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the runs as pending profiles.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
+    cpu: Cpu = None,
     cwd: Cwd = None,
     env: Annotated[
         list[str] | None,
@@ -157,6 +158,7 @@ def compare(
             rebuild=rebuild,
             again=again,
             save=keep,
+            cpu=cpu,
         )
         host = Host.of(console.history.repository) if keep else _host(console)
         result = engine.compare(host, request, console)
@@ -301,7 +303,7 @@ def _verdicts(result: ComparisonResult) -> CheckResult:
 
 
 def _print_table(console: Console, result: ComparisonResult, *, verbose: bool) -> None:
-    for line in table.lines(result, everything=verbose):
+    for line in table.lines(result, everything=verbose, columns=console.width):
         console.line(painted(console, line))
     for line in table.evidence(result.changes) if verbose else ():
         console.line(line)

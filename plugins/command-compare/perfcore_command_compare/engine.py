@@ -12,13 +12,15 @@ import attrs
 
 from perfcore.analysis import pairing, target
 from perfcore.errors import UsageError
+from perfcore.measure import affinity
 from perfcore.measure.execution import submit
 from perfcore.measure.runner import Context, metrics
-from perfcore.model import Job, Measured, Plan, Profile, Sample
+from perfcore.model import Change, Job, Measured, Plan, Profile, Sample
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import printable
+from perfcore_command_compare import suites
 from perfcore_command_compare.batches import Look, interim_looks, stop_reason
 from perfcore_command_compare.host import Host
 from perfcore_command_compare.judge import Judge
@@ -36,6 +38,9 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
     inputs = request.inputs or tuple(host.config.get("execute.inputs"))
     with contextlib.ExitStack() as stack:
         context = host.context(listener)
+        if request.cpu is not None:
+            affinity.cpus(request.cpu)  # an error here comes before anything is built
+            context = attrs.evolve(context, schedule={**context.schedule, "cpu": request.cpu})
         programs = prepare(host, stack, request, listener)
         sides = _side(programs[0]), _side(programs[1])
         is_metric = judge.metric is None or judge.metric in metrics(programs[0].job, context)
@@ -58,6 +63,7 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
         looks=look.index,
         seconds=look.seconds,
         stopped=look.stopped,
+        unpaired=judge.unpaired,
     )
 
 
@@ -93,6 +99,7 @@ def compare_profiles(
         pairs=pairing.shared_blocks(first, second),
         looks=1,
         stopped=stop_reason(changes, smallest, late=False, last=True),
+        unpaired=judge.unpaired,
     )
 
 
@@ -115,8 +122,7 @@ class _Bench:
         """The last look; there is always at least one."""
         jobs = self.programs[0].job, self.programs[1].job
         for look in interim_looks(jobs, self._measure_batch, judge, self.budget, time.monotonic):
-            change = look.changes[0] if look.changes else None
-            self.summary = f"{change.metric} {interval(change)}" if change else ""
+            self.summary = _summary(look.changes)
             self.pairs = look.pairs
         return look
 
@@ -138,6 +144,14 @@ class _Bench:
         # The runner counts the repeats of disturbed pairs from 0 again; the report never goes back.
         self.reported = max(self.reported, self.pairs + done // 2)
         self.listener.progress(self.reported, 0, f"pairs: {self.summary or text}")
+
+
+def _summary(changes: Sequence[Change]) -> str:
+    """What is known so far: the interval, or of a suite how many benchmarks are not decided."""
+    primary = suites.deciding(changes)
+    if len(primary) > 1:
+        return f"{sum(change.kind == 'cannot tell' for change in primary):,} of {len(primary):,} benchmarks undecided"
+    return f"{primary[0].metric} {interval(primary[0])}" if primary else ""
 
 
 def _with_side(measured: Measured, prepared: PreparedProgram) -> Measured:

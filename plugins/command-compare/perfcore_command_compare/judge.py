@@ -7,18 +7,21 @@ from collections.abc import Sequence
 import attrs
 
 from perfcore.analysis import fail_on, method_rules, pair_checks, pairing
+from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import PluginError, UsageError
 from perfcore.hookspecs import CHECK
 from perfcore.model import Change, Pairing
 from perfcore.plugins.drivers import Phases
-from perfcore.profile import benchmarks
 from perfcore.text import printable
+from perfcore_command_compare import suites
 from perfcore_command_compare.batches import Samples
 from perfcore_command_compare.host import Host
 
 # 1 %: smaller differences appear between builds of the same source, by the layout of code and environment in memory
 # (Mytkowicz, Diwan, Hauswirth, Sweeney: Producing wrong data without doing anything obviously wrong, ASPLOS 2009).
 DEFAULT_THRESHOLD = 0.01
+# Of a benchmark of a suite: the pairs that decide 1 % take four times as many, and every benchmark needs them.
+SUITE_THRESHOLD = 0.02
 
 
 @attrs.define
@@ -28,8 +31,10 @@ class Judge:
     host: Host
     metric: str | None
     threshold: float | None
+    unpaired: tuple[Unpaired, ...] = ()
     _thresholds: dict[str, float] = attrs.field(init=False)
     _check: Phases | None = None
+    _is_suite: bool = False
 
     def __attrs_post_init__(self) -> None:
         repository = self.host.repository
@@ -40,14 +45,20 @@ class Judge:
         """The smallest relative change that matters in the metric that decides."""
         if self.threshold is not None:
             return self.threshold
-        return self._thresholds.get(self.metric or "", self._thresholds.get("", DEFAULT_THRESHOLD))
+        default = SUITE_THRESHOLD if self._is_suite else DEFAULT_THRESHOLD
+        return self._thresholds.get(self.metric or "", self._thresholds.get("", default))
 
     def __call__(self, samples: Samples, share: float) -> tuple[Sequence[Change], float]:
-        """The changes of all metrics, that of the deciding metric first, and the smallest change that matters."""
-        _refuse_suites(samples)
+        """The changes of all metrics, those that decide first, and the smallest change that matters. `unpaired` are the
+        benchmarks that only one side has."""
         pair = attrs.evolve(pairing.of_profiles(None, *samples), share=share, metric=self.metric)
         if self._check is None:
             self._check = _configured_check(self.host, pair)
+        self._is_suite = suites.is_suite(pair)
+        if self._is_suite:
+            pair = attrs.evolve(pair, thresholds=self._thresholds)
+            changes, self.unpaired = suites.judged(self._check, pair, self.smallest)
+            return changes, self.smallest
         if self.metric is None:
             changes = self._check.call("compare", pairing=pair)
             self.metric = next((change.metric for change in changes if change.primary), None)
@@ -63,17 +74,6 @@ class Judge:
             metrics = ", ".join(printable(change.metric) for change in changes)
             raise UsageError(f"the metric {printable(str(self.metric))!r} was not measured", hint=f"there is {metrics}")
         return [totals[0], *(change for change in changes if change is not totals[0])]
-
-
-def _refuse_suites(samples: Samples) -> None:
-    """UsageError for suites: the interval of one sum would hide what each benchmark does."""
-    for profile in (profile for sample in samples for profile in sample.profiles):
-        if benchmarks.is_suite(profile):
-            name = profile.collector.name
-            raise UsageError(
-                f"perf compare decides on one program, and {name} measures a suite of benchmarks",
-                hint=f"perf collect {name} --version A --version B --add -- ...; then perf check A..B",
-            )
 
 
 def _configured_check(host: Host, pair: Pairing) -> Phases:

@@ -29,7 +29,7 @@ class CompareOptions:
     Two commands are compared in the working tree; one command, in two `versions` (None: the working tree). Without a
     command, the versions are names of stored profiles, and nothing is measured. A job is a command with its collector,
     as a profile holds it; its directory and variables are its own. `save` saves the runs as pending
-    profiles; `budget` is in seconds; `cwd` is a directory below the root of the tree.
+    profiles; `budget` is in seconds; `cpu` is a list of CPUs; `cwd` is a directory below the root of the tree.
     """
 
     first: Command | Job | None = None
@@ -46,6 +46,7 @@ class CompareOptions:
     again: bool = False
     save: bool = False
     shell: bool = False
+    cpu: str | None = None
     env: Mapping[str, str] | None = None
     cwd: str | Path | None = None
     listener: Listener | None = None
@@ -115,6 +116,7 @@ def _compare_commands(
         rebuild=options.rebuild,
         again=options.again,
         save=options.save,
+        cpu=options.cpu,
     )
     return engine.compare(Host.of(repository), request, listener)
 

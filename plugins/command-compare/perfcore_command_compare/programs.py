@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
@@ -60,9 +60,10 @@ def _prepare_in_repository(
     repository: Repository, stack: contextlib.ExitStack, request: CompareRequest, listener: Listener
 ) -> Iterator[PreparedProgram]:
     building = configured_build(repository, skip=not request.build, rebuild=request.rebuild)
-    builder = Builder(building, repository.scratch)
+    builder = Builder(building, repository.scratch, repository.plugins)
     trees = stack.enter_context(Trees(repository))
     built: dict[str | None, Path] = {}
+    activations: dict[str | None, Mapping[str, str]] = {}
     for side, program in enumerate(request.programs):
         version = program.version
         key = version and f"{version} {side}"  # two sides at one version get two trees; the working tree is one
@@ -70,10 +71,12 @@ def _prepare_in_repository(
             listener.progress(side, len(request.programs), f"preparing {program.name}")
             built[key] = tree = repository.root if version is None else trees.get(version)
             with _errors_of(program):
-                run_build(building, tree) if version is None else builder.run(tree, version)
+                active = builder.activated(tree, stack)
+                run_build(active.build, tree) if version is None else active.run(tree, version)
+                activations[key] = active.build.activation
         origin, dirty = (version, False) if version is not None else tree_state(repository)
         directory = tree_directory(built[key], program.job.cwd, version)
-        job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty)
+        job = attrs.evolve(program.job, cwd=directory, version=origin, dirty=dirty, activation=activations[key])
         yield PreparedProgram(program=program, job=job, tree=built[key], building=building)
 
 

@@ -37,7 +37,7 @@ class CompareRequest:
     (None: the configured one).
 
     `inputs` are patterns of the files that decide what the programs do, relative to their trees. `again` measures
-    programs that are identical; `save` saves the runs as pending profiles.
+    programs that are identical; `save` saves the runs as pending profiles. `cpu` is a list of the CPUs to run on.
     """
 
     programs: tuple[Program, Program]
@@ -49,3 +49,4 @@ class CompareRequest:
     rebuild: bool = False
     again: bool = False
     save: bool = False
+    cpu: str | None = None

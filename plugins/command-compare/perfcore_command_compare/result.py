@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import attrs
 
-from perfcore.analysis import verdict_text
+from perfcore.analysis import change_json, verdict_text
+from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
 from perfcore.text import percent, printable, quantity
 
@@ -28,7 +29,8 @@ class Side:
 
 @attrs.frozen(kw_only=True)
 class ComparisonResult:
-    """The first of `changes` is that of the metric that decides. There are no changes if both sides are `identical`,
+    """The first of `changes` is that of the metric that decides, and of a suite the worst; `unpaired` are benchmarks of
+    one side alone. There are no changes if both sides are `identical`,
     and nothing was measured. `seconds` is None for stored runs. `stopped` says why no more pairs were measured."""
 
     sides: tuple[Side, Side]
@@ -39,6 +41,12 @@ class ComparisonResult:
     seconds: float | None = None
     stopped: Reason | None = None
     identical: bool = False
+    unpaired: tuple[Unpaired, ...] = ()
+
+    @property
+    def is_suite(self) -> bool:
+        """Whether each of several benchmarks was decided."""
+        return bool(self.changes and self.changes[0].resource)
 
     @property
     def kind(self) -> str:
@@ -53,18 +61,18 @@ class ComparisonResult:
         return sides + html_table(COLUMNS, map(cells, self.changes), len(self.changes))
 
     def _answer(self) -> str:
-        # Tables say `inconclusive`; the document keeps the word that scripts read.
-        if not self.changes or self.kind == "cannot tell":
-            return self.kind
+        if not self.changes:
+            return self.kind if self.identical else "inconclusive"
         return verdict_text.word(self.changes[0])
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/compare.json`."""
         first = self.changes[0] if self.changes else None
+        versions = change_json.by_beginning(side.version for side in self.sides)
         return {
             "schema": SCHEMA,
             "answer": self._answer(),
-            "kind": self.kind,
+            "kind": self.kind.replace(" ", "-"),
             "identical": self.identical,
             "metric": first.metric if first else None,
             "threshold": self.threshold,
@@ -74,7 +82,8 @@ class ComparisonResult:
             "stopped": self.stopped,
             "needed": first.needed if first else None,
             "sides": [attrs.asdict(side) for side in self.sides],
-            "changes": [attrs.asdict(change) for change in self.changes],
+            "changes": [change_json.as_json(change, versions) for change in self.changes],
+            "unpaired": [{"benchmark": part.benchmark, "side": part.side} for part in self.unpaired],
         }
 
 

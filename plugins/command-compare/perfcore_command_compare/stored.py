@@ -119,7 +119,6 @@ class StoredComparison:
         return {
             **{key: setting for key, setting in row.items() if key not in _NOT_OF_PAIRS},
             "verdict": verdict_text.word(change),
-            "kind": change.kind.replace(" ", "-"),
             "baseline": self.sides[0].version,
             "target": self.sides[1].version,
         }

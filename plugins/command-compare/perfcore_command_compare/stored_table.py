@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from perfcore_command_check import companions
 
 from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.verdict_text import CHANGED
 from perfcore.model import Change
 from perfcore.text import align, clip, fitted, plural, printable, quantity
@@ -23,18 +24,23 @@ def lines(
     where `everything` is wanted."""
     outcome = comparison.outcome
     visible = outcome.changes if all_metrics else companions.shown(outcome.changes)
-    changed = [change for change in visible if change.kind in CHANGED]
-    sections = [("", changed)] if changed else []
-    if everything or all_metrics:
-        wanted = [change for change in visible if change.kind == "cannot tell"]
-        sections += [(_why(reason, rows), rows) for reason, rows in inconclusive_by_reason(wanted)]
-        sections.append(("unchanged:", [change for change in visible if change.kind == "same"]))
+    sections = sections_of(visible, everything or all_metrics)
     text = [f"{letter}  {_profiles(side)}" for letter, side in zip("AB", comparison.sides, strict=True)]
-    text += ["", *_table(sections, outcome.accepted, columns)]
+    text += ["", *section_rows(sections, outcome.accepted, columns)]
     if not (everything or all_metrics):
-        text += _counts(comparison, columns)
-    text += _one_sided(comparison, everything, columns)
+        text += counts(comparison.unchanged, comparison.inconclusive, "--all", columns)
+    text += one_sided(comparison.unpaired, everything, "--all", columns)
     return text if text[-1] else text[:-1]
+
+
+def sections_of(changes: Sequence[Change], everything: bool) -> list[tuple[str, list[Change]]]:
+    """What changed; with `everything` what is inconclusive, by its reason, and what is unchanged, with their titles."""
+    sections = [("", [change for change in changes if change.kind in CHANGED])]
+    if everything:
+        wanted = [change for change in changes if change.kind == "cannot tell"]
+        sections += [(_why(reason, rows), rows) for reason, rows in inconclusive_by_reason(wanted)]
+        sections.append(("unchanged:", [change for change in changes if change.kind == "same"]))
+    return sections
 
 
 def evidence(changes: Sequence[Change]) -> Iterator[str]:
@@ -42,7 +48,7 @@ def evidence(changes: Sequence[Change]) -> Iterator[str]:
     return (f"{_name(change, True)}: {printable(change.evidence)}" for change in changes if change.evidence)
 
 
-def _table(
+def section_rows(
     sections: Sequence[tuple[str, Sequence[Change]]], accepted: Collection[str], columns: int | None
 ) -> Iterator[str]:
     changes = [change for _, rows in sections for change in rows]
@@ -82,13 +88,15 @@ def _why(reason: str, changes: Sequence[Change]) -> str:
     return f"inconclusive, {printable(reason)}{advice}:"
 
 
-def _counts(comparison: StoredComparison, columns: int | None) -> Iterator[str]:
-    """How many comparisons have no row, and why those that are inconclusive are so."""
-    unchanged, inconclusive = len(comparison.unchanged), len(comparison.inconclusive)
-    parts = [f"{unchanged:,} unchanged"] * bool(unchanged) + [f"{inconclusive:,} inconclusive"] * bool(inconclusive)
+def counts(
+    unchanged: Sequence[Change], inconclusive: Sequence[Change], option: str, columns: int | None
+) -> Iterator[str]:
+    """How many comparisons have no row, and why those that are inconclusive are so. `option` lists them."""
+    parts = [f"{len(unchanged):,} unchanged"] * bool(unchanged)
+    parts += [f"{len(inconclusive):,} inconclusive"] * bool(inconclusive)
     if parts:
-        yield f"{', '.join(parts)} (--all lists them)"
-    groups = inconclusive_by_reason(comparison.inconclusive)
+        yield f"{', '.join(parts)} ({option} lists them)"
+    groups = inconclusive_by_reason(inconclusive)
     for reason, changes in groups[:_LISTED]:
         line = f"  {len(changes):,} {printable(reason)}"
         yield clip(line, columns) if columns else line
@@ -96,19 +104,19 @@ def _counts(comparison: StoredComparison, columns: int | None) -> Iterator[str]:
         yield f"  {sum(len(changes) for _, changes in groups[_LISTED:]):,} for other reasons"
 
 
-def _one_sided(comparison: StoredComparison, everything: bool, columns: int | None) -> Iterator[str]:
+def one_sided(unpaired: Sequence[Unpaired], everything: bool, option: str, columns: int | None) -> Iterator[str]:
     """What only one version has, and what both have but of machines that cannot be compared."""
     for title, side in (("only in A", "baseline"), ("only in B", "target"), ("not compared", "")):
-        missing = [unpaired for unpaired in comparison.unpaired if unpaired.side == side]
+        missing = [part for part in unpaired if part.side == side]
         if not missing:
             continue
         yield f"{title}: {len(missing):,}"
-        for unpaired in missing if everything else missing[:_LISTED]:
-            reason = "" if side else f": {printable(unpaired.reason)}"
-            line = f"  {printable(unpaired.benchmark or unpaired.label)}{reason}"
+        for part in missing if everything else missing[:_LISTED]:
+            reason = "" if side else f": {printable(part.reason)}"
+            line = f"  {printable(part.benchmark or part.label)}{reason}"
             yield clip(line, columns) if columns else line
         if len(missing) > _LISTED and not everything:
-            yield f"  … and {len(missing) - _LISTED:,} more (--all lists them)"
+            yield f"  … and {len(missing) - _LISTED:,} more ({option} lists them)"
 
 
 def _profiles(side: StoredSide) -> str:
