@@ -32,7 +32,9 @@ CHECKPOINT = 1.0  # seconds: a kill loses about that much, and writing some prof
 def collect(repository: Repository, request: MeasureRequest, listener: Listener) -> CollectResult:
     """Measure everything, save each profile at once, and go on when a part fails: the result holds the failures.
     KeyboardInterrupt leaves the finished runs of each job as pending profiles marked incomplete."""
-    return _Collection(repository, request, listener, runner_context(repository, listener)).run()
+    collection = Collection(repository, request, listener, runner_context(repository, listener))
+    with collection.stack:
+        return collection.run()
 
 
 @attrs.define
@@ -47,7 +49,7 @@ class _Target:
 
 
 @attrs.define
-class _Collection:
+class Collection:
     """One call of `collect`."""
 
     repository: Repository
@@ -56,14 +58,24 @@ class _Collection:
     context: Context
     profiles: list[SavedProfile] = attrs.field(factory=list)
     failures: list[Failure] = attrs.field(factory=list)
+    stack: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
 
     def run(self) -> CollectResult:
+        cpu = self.request.schedule.get("cpu", self.context.schedule.get("cpu"))
+        if cpu is not None and executor_name(self.repository, self.request.executor) == "local":
+            from perfcore.measure import affinity
+
+            affinity.cpus(cpu)  # an error comes before a build
         try:
-            jobs = self._jobs()
+            jobs = self._built_tree() if self.request.versions is None else self.jobs()
         except _BuildError as error:
             self._fail("the working tree", error.cause)
             jobs = ()
-        targets = self._targets(resolve(Plan(jobs=jobs, schedule=self.request.schedule), self.context).jobs)
+        targets = self.targets(resolve(Plan(jobs=jobs, schedule=self.request.schedule), self.context).jobs)
+        for target in [target for target in targets if _runs(target.submitted) == 0]:  # interrupted after its last run
+            targets.remove(target)
+            assert target.earlier is not None
+            self._complete(target, target.earlier)
         plan = self._plan([target.submitted for target in targets])
         try:
             executor = chosen_executor(self.repository, self.request.executor)
@@ -82,30 +94,38 @@ class _Collection:
             self.listener.note(f"{plural(count, 'version')} measured in two sessions, to compare the sessions")
         return result
 
-    def _jobs(self) -> tuple[Job, ...]:
-        """The jobs of all versions, oldest first, those of the working tree in its directories. The working tree is
-        built here, since it is measured as it is."""
-        request, root = self.request, self.repository.root
-        if request.versions is None:
-            self.listener.progress(0, 1, "preparing the working tree")
-            try:
-                directories = [tree_directory(root, job.cwd, None) for job in request.jobs]
-                if request.building.commands:
-                    from perfcore.measure.build import run_build
-
-                    run_build(request.building, root)
-            except PerfError as error:
-                raise _BuildError(error) from error
+    def jobs(self) -> tuple[Job, ...]:
+        """The jobs of all versions, oldest first."""
+        if self.request.versions is None:
             version, dirty = tree_state(self.repository)
-            return tuple(
-                attrs.evolve(job, cwd=directory, version=version, dirty=dirty)
-                for job, directory in zip(request.jobs, directories, strict=True)
-            )
-        return tuple(attrs.evolve(job, version=version) for version in request.versions for job in request.jobs)
+            return tuple(attrs.evolve(job, version=version, dirty=dirty) for job in self.request.jobs)
+        return tuple(
+            attrs.evolve(job, version=version) for version in self.request.versions for job in self.request.jobs
+        )
 
-    def _targets(self, jobs: Sequence[Job]) -> list[_Target]:
+    def _built_tree(self) -> tuple[Job, ...]:
+        """The jobs of the working tree in its directories. It is built here, since it is measured as it is."""
+        root = self.repository.root
+        self.listener.progress(0, 1, "preparing the working tree")
+        try:
+            directories = [tree_directory(root, job.cwd, None) for job in self.request.jobs]
+            if (build := self.request.building).commands or build.environment:
+                from perfcore.measure.build import run_build
+                from perfcore.measure.build_cache import Builder
+
+                builder = Builder(build, self.repository.scratch, self.repository.plugins)
+                build = builder.activated(root, self.stack).build
+                run_build(build, root)
+        except PerfError as error:
+            raise _BuildError(error) from error
+        return tuple(
+            attrs.evolve(job, cwd=directory, activation=build.activation)
+            for job, directory in zip(self.jobs(), directories, strict=True)
+        )
+
+    def targets(self, jobs: Sequence[Job]) -> list[_Target]:
         """The jobs that have something to measure. With `missing`, those without a registered profile; with `resume`,
-        those without a complete one, of which an incomplete one gets only the runs that it lacks."""
+        those without a complete one, of which an incomplete one gets only the runs that it lacks, which may be none."""
         targets = []
         pending = (
             [candidate for candidate in self.repository.pending() if candidate.profile] if self.request.resume else []
@@ -120,10 +140,6 @@ class _Collection:
                 pending.remove(under_way)  # no second job continues it
                 target = self._continued(job, under_way, under_way.profile)
             targets.append(target)
-        for target in [target for target in targets if _runs(target.submitted) == 0]:  # interrupted after its last run
-            targets.remove(target)
-            assert target.earlier is not None
-            self._complete(target, target.earlier)
         return targets
 
     def _under_way(self, pending: Sequence[Pending], job: Job) -> Pending | None:
@@ -165,8 +181,7 @@ class _Collection:
 
     def _sessions(self, jobs: Sequence[Job]) -> tuple[tuple[int, ...], ...] | None:
         """The sessions of more versions than share one; `local` splits them by the size of their trees."""
-        from perfcore.measure.preparation import DEFAULT_VERSIONS
-        from perfcore.measure.sessions import planned
+        from perfcore.measure.sessions import DEFAULT_VERSIONS, planned
 
         versions = list(dict.fromkeys(job.version for job in jobs))
         if len(versions) <= DEFAULT_VERSIONS:
@@ -266,13 +281,13 @@ def _entry_key(entry: Entry) -> tuple[object, ...]:
 
 
 def _profile_key(profile: Profile) -> tuple[object, ...]:
-    """The `_entry_key` that this profile will have."""
+    """The `entry_key` that this profile will have."""
     header, steps = profile.header, tuple(step.name for step in profile.postprocessors)
     return header.cmd, header.args, header.workload, profile.collector.name, steps
 
 
 def _job_key(job: Job) -> tuple[object, ...]:
-    """The `_entry_key` of the profile that this job will give."""
+    """The `entry_key` of the profile that this job will give."""
     return job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors)
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 
 from perfcore.errors import PerfError, UsageError, VersionError
-from perfcore.model import Build, Job
+from perfcore.model import Build, Job, Step
 from perfcore.repository.repository import Repository
 
 
@@ -54,11 +54,11 @@ def select_versions(
     if bool(revisions) + by_filter + every > 1:
         raise UsageError("--version, --since (or --until, --tags) and --all exclude one another")
     if by_filter:
-        from perfcore.repository.version_filter import between, tagged
+        from perfcore.repository.version_filter import VersionFilter, tagged
 
         walk = repository.vcs.walk_minor_versions
         history = walk(repository.version()) if tags is None else tagged(repository, tags)
-        selected = dict.fromkeys([version.id for version in filter(between(repository, since, until), history)][::-1])
+        selected = dict.fromkeys(v.id for v in VersionFilter(since=since, until=until).of(repository, history)[::-1])
     elif not (revisions or every or last is not None or step > 1):
         return None
     else:
@@ -74,21 +74,30 @@ def _versions_of(repository: Repository, revision: str) -> Iterator[str]:
     if not dots:
         yield repository.version(revision)
         return
-    known = {version.id for version in repository.vcs.walk_minor_versions(repository.version(start))} if start else ()
+    from perfcore.repository.version_filter import VersionFilter
+
     history = repository.vcs.walk_minor_versions(repository.version(end or None))
-    yield from reversed([version.id for version in history if version.id not in known])
+    yield from [version.id for version in VersionFilter(start=start).of(repository, history)][::-1]
 
 
 def configured_build(
     repository: Repository, execute: Mapping[str, Any] | None = None, *, skip: bool = False, rebuild: bool = False
 ) -> Build:
-    """The build commands of the configuration, `execute` of a matrix file above it. UntrustedError before any of them
-    runs from a file that the user has not trusted."""
+    """The environment and the build commands of the configuration, `execute` of a matrix file above it. UntrustedError
+    before any of them runs from a file that the user has not trusted."""
     config = repository.config.with_layer("command line", {"execute": execute}) if execute else repository.config
     commands = () if skip else tuple(config.get("execute.pre_run"))
-    for key in ("execute.pre_run", "execute.shell") if commands else ():
+    # The limit of kept builds is of all repositories: a clone must not set it.
+    for key in ("execute.pre_run", "execute.shell", "execute.build_cache") if commands else ():
         repository.trust.require(config.origin(key))
+    recipe = {} if skip else dict(config.get("execute.environment"))
+    if recipe:
+        repository.trust.require(config.origin("execute.environment"))
+        if not isinstance(name := recipe.pop("name", None), str):
+            raise UsageError("execute.environment has no name", hint="such as {name: venv}")
+        recipe = {"name": name, "params": {**repository.plugin_options("environment", name), **recipe}}
     return Build(
+        environment=Step(**recipe) if recipe else None,
         commands=commands,
         shell=bool(config.get("execute.shell")),
         timeout=float(config.get("execute.timeout")),

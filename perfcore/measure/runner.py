@@ -14,7 +14,7 @@ import attrs
 
 from perfcore import environment
 from perfcore.config.settings import identity_params, to_params
-from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError
+from perfcore.errors import CommandFailedError, FormatError, PerfError, PluginError, UsageError
 from perfcore.hookspecs import COLLECTOR, POSTPROCESSOR
 from perfcore.measure import schedule as schedules
 from perfcore.measure.commands import job_config_id
@@ -105,6 +105,8 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     states = [
         _state(job, plan, context, original) for job, original in zip(plan.jobs, submitted or plan.jobs, strict=True)
     ]
+    if len({state.schedule.cpus for state in states}) > 1:  # they share what starts them
+        raise UsageError("jobs that are measured in turn run on the same CPUs", hint="give all of them the same `cpu`")
     if plan.seconds is not None:
         context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
     status: Literal["ok", "interrupted"] = "interrupted"
@@ -112,7 +114,9 @@ def run(plan: Plan, context: Context, submitted: Sequence[Job] = ()) -> Generato
     with workspace(context.directory) as directory:
         try:
             for index, state in enumerate(states):
-                _before(state, directory / f"{index:05}")  # the length of a path can change how fast a program runs
+                _before(
+                    state, directory / f"{index:05}", context.plugins
+                )  # the length of a path can change how fast a program runs
             yield from _take_turns(states, context, _Checkpoints(plan.checkpoint))
             status = "ok"
         except KeyboardInterrupt as error:
@@ -131,7 +135,7 @@ def metrics(job: Job, context: Context) -> frozenset[str]:
     """The metrics that the collector of a job announces before anything runs; it may measure more; empty on error."""
     state = _state(job, Plan(jobs=(job,)), context, job)
     with workspace(context.directory) as directory:
-        _before(state, directory / "00000")
+        _before(state, directory / "00000", context.plugins)
         _after_all([state], "ok")
     if state.session is None:
         return frozenset()
@@ -206,14 +210,15 @@ def _params(settings: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return ({}, {}) if settings is None else (to_params(settings), identity_params(settings))
 
 
-def _before(state: _JobState, directory: Path) -> None:
+def _before(state: _JobState, directory: Path, plugins: Plugins) -> None:
     directory.mkdir(parents=True)
     state.started = time.time_ns()
     try:
-        session = state.phases.call("before", job=state.job.with_workload())
+        with state.schedule.pinned():
+            session = state.phases.call("before", job=state.job.with_workload())
         if not isinstance(session, Session):
             raise PluginError("it returned no Session", plugin=str(state.phases.info), phase="before")
-        session.workspace = directory
+        session.workspace, session.plugins = directory, plugins
         state.session = session
     except PerfError as error:
         state.error = error
@@ -273,7 +278,8 @@ def _take(state: _JobState, turn: schedules.Turn, session: str) -> None:
         warmup=turn.warmup,
     )
     try:
-        state.phases.call("collect", session=state.session, run=run)
+        with state.schedule.pinned():
+            state.phases.call("collect", session=state.session, run=run)
     except PerfError as error:
         state.error = error
         return

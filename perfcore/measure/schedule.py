@@ -7,6 +7,7 @@ in 13 to 43 of 100 comparisons on a shared machine; interleaved in 0 to 7.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -35,6 +36,24 @@ class Schedule:
     retry_disturbed: int = option(
         0, help="The number of disturbed runs of a job to repeat.", minimum=0, maximum=1_000_000
     )
+    cpu: str | None = option(None, help="The CPUs to run on, such as 1, or 0-3,5.", metavar="LIST")
+
+    @property
+    def cpus(self) -> frozenset[int]:
+        """Their numbers; empty for any. UsageError for what is no list of CPUs that this process may use."""
+        if self.cpu is None:
+            return frozenset()
+        from perfcore.measure import affinity  # most commands pin nothing
+
+        return affinity.cpus(self.cpu)
+
+    def pinned(self) -> contextlib.AbstractContextManager[None]:
+        """What is started meanwhile runs on these CPUs."""
+        if self.cpu is None:
+            return contextlib.nullcontext()
+        from perfcore.measure import affinity
+
+        return affinity.pinned(self.cpus)
 
 
 class Turn(NamedTuple):

@@ -12,6 +12,7 @@ import math
 from collections.abc import Sequence
 from itertools import pairwise
 
+DEFAULT_VERSIONS = 16  # of a session where the size of their trees is not known: these stand on the disk together
 _SEGMENTS = 8  # of a session: it then shares versions with up to 16 segments of others, enough to estimate its offset
 _SHORTEST = 4  # versions of a segment beside the shared one: with fewer, over a quarter would be measured twice
 _SPREAD = 64  # segments that a session is spread over, so that a very long history is finished part by part

@@ -11,7 +11,7 @@ from perfcore_command_compare.options import Threshold
 from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis.fail_on import INCONCLUSIVE
-from perfcore.cli.options import Cwd, NoBuild, Rebuild, seconds, variables
+from perfcore.cli.options import Cpu, Cwd, NoBuild, Rebuild, seconds, variables
 from perfcore.errors import UsageError
 from perfcore_command_bisect import engine, report
 from perfcore_command_bisect.journal import CONFIDENCE, MAX_RUNS
@@ -77,7 +77,9 @@ def bisect(
     threshold: Threshold = None,
     max_runs: Annotated[
         int | None,
-        typer.Option("--max-runs", min=8, max=1_000_000, metavar="N", help=f"Stop after N runs (default: {MAX_RUNS})."),
+        typer.Option(
+            "--max-runs", min=8, max=1_000_000, metavar="N", help=f"Measure at most N runs (default: {MAX_RUNS})."
+        ),
     ] = None,
     budget: Annotated[
         str | None,
@@ -89,6 +91,7 @@ def bisect(
     register: Annotated[bool, typer.Option("--add", "-a", help="Register the measured profiles.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Discard the unfinished bisection.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
+    cpu: Cpu = None,
     cwd: Cwd = None,
     env: Annotated[
         list[str] | None,
@@ -135,6 +138,7 @@ def bisect(
         again=again,
         register=register,
         reset=reset,
+        cpu=cpu,
     )
     with engine.bisection(
         context.history.repository, options, context, confirm=functools.partial(_confirm, context)

@@ -99,6 +99,7 @@ def _with_changes(journal: Journal, options: BisectOptions) -> Journal:
         "confidence": options.confidence,
         "threshold": options.threshold,
         "max_runs": options.max_runs,
+        "cpu": options.cpu,
         "better": options.better or None,
         "again": options.again or None,
     }
@@ -157,6 +158,9 @@ class Bisection:
 
     def __attrs_post_init__(self) -> None:
         self._context = runner_context(self.repository, self.listener)
+        if self.journal.cpu:
+            schedule = {**self._context.schedule, "cpu": self.journal.cpu}
+            self._context = attrs.evolve(self._context, schedule=schedule)
         self._thresholds = thresholds_of(self.repository)
 
     def run(self, on_step: StepListener = no_steps) -> BisectResult:
@@ -193,7 +197,7 @@ class Bisection:
             return "identical"
         if verdict := self.search.verdict(question, belief, max_runs, confidence):
             return verdict
-        if belief.runs[2] >= max_runs:
+        if belief.runs[2] - self.journal.earlier_runs >= max_runs:
             return "runs"
         if self.until is not None and time.monotonic() >= self.until:
             return "time"
@@ -253,7 +257,7 @@ class Bisection:
             cwd = tree_directory(tree, job.cwd, version)
         except UsageError as error:
             raise CommandFailedError(error.message, hint=error.hint) from error
-        return attrs.evolve(job, cwd=cwd, version=version)
+        return attrs.evolve(job, cwd=cwd, version=version, activation=trees.activation(version))
 
     def _identify(self, place: int, trees: Versions) -> None:
         version = self.journal.versions[place]
@@ -312,7 +316,9 @@ class Bisection:
             environment_id=first.environment_id,
         )
         if not journal.sessions:
-            self._write(readings=(*self.journal.readings, *earlier_readings(self.repository, self.journal)))
+            stored = earlier_readings(self.repository, self.journal)
+            earlier_runs = self.journal.earlier_runs + sum(len(reading.amounts) for reading in stored)
+            self._write(readings=(*self.journal.readings, *stored), earlier_runs=earlier_runs)
         for profile in profiles:
             self._register(profile)
         for index, values in zip(places, amounts, strict=True):

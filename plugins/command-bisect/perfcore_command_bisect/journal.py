@@ -65,6 +65,7 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
 
 class Journal(msgspec.Struct, frozen=True, kw_only=True):
     """A bisection: what is asked, and all that was learnt. `versions` are ids from the good end to the bad one;
+    `earlier_runs` of the readings are those of stored profiles, which cost nothing: `max_runs` limits the others.
     `contains` as in `ancestry.VersionRange`, in hexadecimal digits. `ends_from` is the `degradation` of a history
     or its largest `step`, where the ends were taken from one."""
 
@@ -80,10 +81,12 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float = CONFIDENCE
     max_runs: int = MAX_RUNS
     threshold: float | None = None
+    cpu: str = ""
     again: bool = False
     environment_id: str = ""
     config_id: str = ""
     readings: tuple[Reading, ...] = ()
+    earlier_runs: int = 0
     broken: dict[str, str] = {}
     programs: dict[str, str] = {}
     sessions: int = 0

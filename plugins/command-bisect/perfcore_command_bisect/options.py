@@ -9,6 +9,7 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import UsageError
+from perfcore.measure import affinity
 from perfcore.text import printable
 
 
@@ -19,8 +20,9 @@ class BisectOptions:
     `good` is a version before the change and `bad` one with it; `auto` takes both from the history. Without either, the
     bisection under way goes on. `command` is a list of words (None: the command that was measured for these versions).
     `collector` is that of the earlier profiles by default, or `time`. None for `confidence`, `threshold` and `max_runs`
-    means those of the bisection under way, or the defaults. `budget` is in seconds. `again` measures versions although
-    their program and inputs are identical, `register` registers the profiles, `reset` discards the bisection under way.
+    means those of the bisection under way, or the defaults. `budget` is in seconds, `cpu` a list of CPUs. `again`
+    measures versions although their program and inputs are identical, `register` registers the profiles, `reset`
+    discards the bisection under way.
     """
 
     good: str = ""
@@ -40,6 +42,7 @@ class BisectOptions:
     threshold: float | None = None
     max_runs: int | None = None
     budget: float | None = None
+    cpu: str | None = None
     again: bool = False
     register: bool = False
     reset: bool = False
@@ -56,6 +59,8 @@ class BisectOptions:
             )
         if self.max_runs is not None and self.max_runs < 8:  # four runs of each end are the least
             raise UsageError("--max-runs is at least 8: each end is run four times")
+        if self.cpu is not None:
+            affinity.cpus(self.cpu)
         if self.auto and (self.good or self.bad):
             raise UsageError("--auto takes the ends from the history", hint="leave GOOD and BAD away")
         if bool(self.good) != bool(self.bad):

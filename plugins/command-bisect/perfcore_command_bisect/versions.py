@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Self
 
@@ -21,7 +21,8 @@ class Versions:
     def __init__(self, repository: Repository, building: Build, keep: Collection[str] = ()) -> None:
         """The trees of the versions in `keep` stay to the end; of the others the latest ROOM."""
         self._repository = repository
-        self._builder = Builder(building, repository.scratch)
+        self._builder = Builder(building, repository.scratch, repository.plugins)
+        self._activations: dict[str, Mapping[str, str]] = {}
         self._keep = frozenset(keep)
         self._held: dict[str, tuple[contextlib.ExitStack, Path]] = {}
 
@@ -43,13 +44,19 @@ class Versions:
             return self._held[version][1]
         with contextlib.ExitStack() as stack:
             path = stack.enter_context(Trees(self._repository)).get(version)
-            self._builder.run(path, version)
+            builder = self._builder.activated(path, stack)
+            builder.run(path, version)
+            self._activations[version] = builder.build.activation
             # Only a tree that was built is kept: the stack removes one whose build failed.
             self._held[version] = stack.pop_all(), path
         unprotected = [held for held in self._held if held not in self._keep]
         for version_id in unprotected[:-ROOM]:
             self._let_go(version_id)
         return path
+
+    def activation(self, version: str) -> Mapping[str, str]:
+        """The variables of the environment of a version whose tree is ready."""
+        return self._activations[version]
 
     def _let_go(self, version: str) -> None:
         self._held.pop(version)[0].close()

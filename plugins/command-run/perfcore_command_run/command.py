@@ -14,6 +14,8 @@ from perfcore.cli.options import (
     Add,
     AsJson,
     Continue,
+    Cpu,
+    DryRun,
     EachNth,
     Every,
     ExecutorName,
@@ -29,9 +31,7 @@ from perfcore.cli.options import (
 )
 from perfcore.cli.summary_table import measure
 from perfcore.config.documents import Source
-from perfcore.measure.collect_result import SCHEMA
 from perfcore.measure.request import select_versions, working_directory
-from perfcore.text import align, printable
 from perfcore_command_run import matrix
 from perfcore_command_run.matrix import Matrix
 from perfcore_command_run.request import matrix_of_config, matrix_of_file, matrix_request
@@ -91,8 +91,9 @@ def run_matrix(
     rebuild: Rebuild = False,
     repeat: Repeat = None,
     warmup: Warmup = None,
+    cpu: Cpu = None,
     budget: Budget = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only list the jobs.")] = False,
+    dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the job matrix: every command with its arguments and workloads, under every collector.
@@ -103,15 +104,12 @@ def run_matrix(
     console: Console = ctx.obj
     repository = console.history.repository
     chosen = matrix_of_file(repository, file) if file is not None else matrix_of_config(repository, run=not dry_run)
-    if dry_run:
-        _list(console, chosen, as_json)
-        return
     _measure(
         console,
         chosen,
         cwd=Path() if file is None else working_directory(repository),
         versions=select_versions(repository, version, since, every, until, tags, last=last, step=step),
-        schedule=_schedule(repeat, warmup, budget),
+        schedule=_schedule(repeat, warmup, budget, cpu),
         register=register,
         missing=missing,
         resume=resume,
@@ -119,6 +117,7 @@ def run_matrix(
         no_build=no_build,
         rebuild=rebuild,
         as_json=as_json,
+        dry_run=dry_run,
     )
 
 
@@ -155,12 +154,14 @@ def run_job(
     step: EachNth = 1,
     missing: Missing = False,
     resume: Continue = False,
+    dry_run: DryRun = False,
     executor: ExecutorName = None,
     register: Add = False,
     no_build: NoBuild = False,
     rebuild: Rebuild = False,
     repeat: Repeat = None,
     warmup: Warmup = None,
+    cpu: Cpu = None,
     budget: Budget = None,
     as_json: AsJson = False,
 ) -> None:
@@ -179,7 +180,7 @@ def run_job(
         matrix.parse(values, where=Source("the command line")),
         cwd=working_directory(repository),
         versions=select_versions(repository, version, since, every, until, tags, last=last, step=step),
-        schedule=_schedule(repeat, warmup, budget),
+        schedule=_schedule(repeat, warmup, budget, cpu),
         register=register,
         missing=missing,
         resume=resume,
@@ -187,6 +188,7 @@ def run_job(
         no_build=no_build,
         rebuild=rebuild,
         as_json=as_json,
+        dry_run=dry_run,
     )
 
 
@@ -204,10 +206,11 @@ def _measure(
     no_build: bool,
     rebuild: bool,
     as_json: bool,
+    dry_run: bool,
 ) -> None:
     repository = console.history.repository
     # Before the plan is made: a workload counts for the configuration by its content, and no run waits for a file.
-    with generated(repository, chosen.generators, console) as files:
+    with generated(repository, () if dry_run else chosen.generators, console) as files:
         request = matrix_request(
             repository,
             chosen,
@@ -217,24 +220,14 @@ def _measure(
             schedule=schedule,
             register=register,
             missing=missing,
-            build=not no_build,
+            build=not (no_build or dry_run),
             rebuild=rebuild,
             resume=resume,
             executor=executor,
         )
-        measure(console, repository, request, as_json=as_json)
+        measure(console, repository, request, as_json=as_json, dry_run=dry_run)
 
 
-def _list(console: Console, chosen: Matrix, as_json: bool) -> None:
-    jobs = chosen.jobs()
-    if as_json:
-        rows = [{"collector": job.collector.name, "command": job.label, "argv": list(job.argv)} for job in jobs]
-        console.json({"schema": SCHEMA, "jobs": rows})
-        return
-    for line in align([(printable(job.collector.name), printable(job.label)) for job in jobs]):
-        console.line(line)
-
-
-def _schedule(repeat: int | None, warmup: int | None, budget: str | None) -> dict[str, Any]:
-    limits = {"repeat": repeat, "warmup": warmup, "budget": seconds("--budget", budget)}
+def _schedule(repeat: int | None, warmup: int | None, budget: str | None, cpu: str | None) -> dict[str, Any]:
+    limits = {"repeat": repeat, "warmup": warmup, "budget": seconds("--budget", budget), "cpu": cpu}
     return {key: value for key, value in limits.items() if value is not None}

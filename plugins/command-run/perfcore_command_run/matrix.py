@@ -36,7 +36,7 @@ from perfcore_command_run.workloads import Files, Generator
 # Jobs: the lists of a matrix multiply, so a mistake in one would make countless jobs.
 MAX_JOBS = 10_000
 KEYS = ("collectors", "postprocessors", "bins", "cmds", "args", "workloads", "schedule", "execute")
-_BIN_KEYS = ("name", "params", "args", "workloads", "env", "shell")
+_BIN_KEYS = ("name", "params", "args", "values", "workloads", "env", "shell")
 
 
 @attrs.frozen
@@ -154,12 +154,27 @@ def _of_bin(
         raise UsageError(f"{where}: a command under bins has no name")
     own_arguments = [*_words_list(entry.get("params"), where), *_words_list(entry.get("args"), where)]
     env = {str(key): str(value) for key, value in _mapping(entry.get("env"), where, "env").items()}
+    values = _mapping(entry.get("values"), where, "values")
     for params, param_words in own_arguments or everywhere:
-        for load in workloads or [_Load("", [])]:
-            text = " ".join(word for word in (name, params) if word)
-            words = [_with_text(text, load)] if shell else _with_words([*argv, *param_words], load)
-            job = Job(argv=tuple(words), cmd=name, args=params, workload=load.text, shell=shell, env=env)
-            yield Command(job, load.generator)
+        for cmd, args, *filled_words in _filled([name, params, *argv, *param_words], values, where, shell=shell):
+            for load in workloads or [_Load("", [])]:
+                text = " ".join(word for word in (cmd, args) if word)
+                words = [_with_text(text, load)] if shell else _with_words(filled_words, load)
+                job = Job(argv=tuple(words), cmd=cmd, args=args, workload=load.text, shell=shell, env=env)
+                yield Command(job, load.generator)
+
+
+def _filled(words: list[str], values: Mapping[str, Any], where: Source, *, shell: bool) -> list[list[str]]:
+    """The words with each combination of values in the places of their names, as `perf collect --param` fills them."""
+    if not values:
+        return [words]
+    from perfcore.measure.params import filled
+
+    texts = [f"{name}={','.join(map(str, _list(listed, where)))}" for name, listed in values.items()]
+    try:
+        return filled([words], texts, shell=shell)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error.message.replace('--param ', 'values: ')}", hint=error.hint) from error
 
 
 def _with_words(words: list[str], load: _Load) -> Iterator[str]:

@@ -58,8 +58,8 @@ def test_the_matrix_is_the_product_of_its_parts(project: Project) -> None:
 def test_dry_run_lists_the_jobs_and_runs_nothing(project: Project) -> None:
     project.write("jobs.yml", MATRIX.replace("echo", "touch"))
     lines = project.perf("run", "matrix", "jobs.yml", "--dry-run").lines
-    assert len(lines) == 6
-    assert lines[0].split() == ["time", "touch", "gaston", "-p", "-q", "-g", "ex10.mona"]
+    assert len(lines) == 7
+    assert lines[0].endswith("touch gaston -p -q -g ex10.mona")
     listed = project.perf("run", "matrix", "jobs.yml", "--dry-run", "--json").json
     assert listed["schema"] == 1
     assert listed["jobs"][5]["argv"] == ["touch", "mona", "-q", "-s", "ex14.mona"]
@@ -75,7 +75,7 @@ def test_the_matrix_of_the_configuration_runs_wproject_it_is_the_user_s_own(proj
 
 def test_the_matrix_of_a_versioned_file_runs_only_after_the_user_trusted_it(project: Project) -> None:
     project.write(".perfcore.yml", "bins: [touch ran]\n")
-    assert len(project.perf("run", "matrix", "--dry-run").lines) == 1
+    assert len(project.perf("run", "matrix", "--dry-run").lines) == 2
     done = project.perf("run", "matrix", *FAST, code=7)
     assert "bins" in done.err
     assert not (project.path / "ran").exists()

@@ -142,3 +142,25 @@ def test_generated_files_multiply_the_jobs() -> None:
     many = matrix.parse({"bins": ["a"] * 101, "workloads": {"generator": "x"}}, where=HERE)
     with pytest.raises(UsageError, match="more than 10,000 commands"):
         many.jobs({"x": [files["x"][0]] * 100})
+
+
+def test_each_value_of_a_parameter_takes_its_place() -> None:
+    entry = {"name": "./sort {ALG}", "params": ["{N}"], "values": {"N": "1..3..2", "ALG": ["quick", "merge"]}}
+    jobs = matrix.parse({"bins": [entry], "workloads": ["w"]}, where=HERE).jobs()
+    assert [(job.cmd, job.args, job.workload) for job in jobs] == [
+        ("./sort quick", "1", "w"),
+        ("./sort merge", "1", "w"),
+        ("./sort quick", "3", "w"),
+        ("./sort merge", "3", "w"),
+    ]
+    assert jobs[0].argv == ("./sort", "quick", "1", "w")
+
+
+def test_values_are_quoted_for_a_shell() -> None:
+    entry = {"name": "echo {W} | wc", "shell": True, "values": {"W": ["a b"]}}
+    assert _argvs(bins=[entry]) == [["echo 'a b' | wc"]]
+
+
+def test_a_parameter_without_a_place_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"the matrix: values: N: there is no \{N\} in the command"):
+        _argvs(bins=[{"name": "a", "values": {"N": "1..3"}}])

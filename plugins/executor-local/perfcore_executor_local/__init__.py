@@ -17,10 +17,11 @@ from perfcore.model import Attempt, Job, Measured, Plan, Requirement
 from perfcore.plugins.installed import normalized
 from perfcore.plugins.registry import Plugins
 from perfcore.text import printable
+from perfcore_executor_local.interpreter import interpreter_of
 
 if TYPE_CHECKING:
-    from perfcore.measure.preparation import Directories
     from perfcore.model.listener import Listener
+    from perfcore_executor_local.preparation import Directories
 
 
 class LocalExecutor:
@@ -34,7 +35,7 @@ class LocalExecutor:
             for positions in _explicit(plan):
                 yield from _measured(plan, context, dict.fromkeys(positions), log)
             return
-        from perfcore.measure.preparation import prepared
+        from perfcore_executor_local.preparation import prepared
 
         with contextlib.closing(prepared(plan, context)) as sessions:
             for directories in sessions:
@@ -64,18 +65,29 @@ def _measured(plan: Plan, context: Context, directories: Directories, log: str) 
         if isinstance(tree, PerfError):
             failures[position] = tree
         else:
-            ready.append((attrs.evolve(job, cwd=tree.directory) if tree else job, job))
+            ready.append((attrs.evolve(job, cwd=tree.directory, activation=tree.activation) if tree else job, job))
             logs[job.version] = tree.log if tree else ""
     attempt = Attempt(worker=str(context.machine.get("host", "")), started=time.time_ns())
     waiting = list(directories)
+    interpreters = {id(submitted): interpreter_of(job) for job, submitted in ready}
     session = attrs.evolve(plan, jobs=tuple(job for job, _ in ready))
     with contextlib.closing(runner.run(session, context, [job for _, job in ready])) as answers:
         for answer in answers:
             if answer.profile is None or not answer.profile.incomplete:
                 yield from _failed(plan, failures, waiting, attempt, log)
                 waiting.pop(0)
-            yield _with_log(answer, attempt, log + logs.get(answer.job.version, ""))
+            yield _with_log(_with_interpreter(answer, interpreters), attempt, log + logs.get(answer.job.version, ""))
     yield from _failed(plan, failures, waiting, attempt, log)
+
+
+def _with_interpreter(answer: Measured, interpreters: Mapping[int, Mapping[str, str] | None]) -> Measured:
+    """The answer whose profile says which Python measured. It is no part of the machine's identity: a version with
+    another interpreter is compared all the same."""
+    interpreter = interpreters.get(id(answer.job))
+    if answer.profile is None or interpreter is None:
+        return answer
+    machine = {**answer.profile.machine, "interpreter": interpreter}
+    return attrs.evolve(answer, profile=attrs.evolve(answer.profile, machine=machine))
 
 
 def _failed(

@@ -15,23 +15,24 @@ from perfcore.measure.build import run_build
 from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import tree_directory
 from perfcore.measure.runner import Context
-from perfcore.measure.sessions import planned
+from perfcore.measure.sessions import DEFAULT_VERSIONS, planned
 from perfcore.measure.trees import VcsExporter, VersionTrees, exporter_of
-from perfcore.model import Plan, Source
+from perfcore.model import EMPTY, Plan, Source
 from perfcore.repository.scratch import default_directory
 
-# Versions of a session. All its trees stand on the disk together, so large trees allow few; more than 64 versions in
-# turn would put hours between two runs of one version, and the drift of the machine with them.
-DEFAULT_VERSIONS, MAX_VERSIONS = 16, 64
+# Versions of a session. All its trees stand on the disk together, so large trees allow few; more than these in turn
+# would put hours between two runs of one version, and the drift of the machine with them.
+MAX_VERSIONS = 64
 _DISK = 1 << 30  # bytes for the trees of a session of more than 16: a clean checkout of most projects fits 64 times
 
 
 @attrs.frozen
 class Directory:
-    """The directory in which a job runs, and the output of building its tree."""
+    """The directory in which a job runs, the output of building its tree, and the variables of its environment."""
 
     directory: Path
     log: str = ""
+    activation: Mapping[str, str] = EMPTY
 
 
 Directories = Mapping[int, Directory | PerfError | None]  # by position in `Plan.jobs`; None: where `cwd` says
@@ -43,11 +44,12 @@ def prepared(plan: Plan, context: Context) -> Generator[Directories, None, None]
     with contextlib.ExitStack() as stack:
         source = plan.source
         assert source is not None
-        if source.kind == "path" and source.root is not None:
-            yield from _in_place(plan, source.root)
-            return
         directory = _directory(source, context)
-        trees = _Trees(plan, context, directory, Builder(plan.build, directory))
+        builder = Builder(plan.build, directory, context.plugins)
+        if source.kind == "path" and source.root is not None:
+            yield from _in_place(plan, source.root, builder, stack)
+            return
+        trees = _Trees(plan, context, directory, builder)
         if plan.sessions is not None:
             for positions in plan.sessions or (range(len(plan.jobs)),):
                 with trees.session() as session:
@@ -85,11 +87,12 @@ def _limit(size: int | None) -> int:
     return min(max(_DISK // max(1, size), DEFAULT_VERSIONS), MAX_VERSIONS)
 
 
-def _in_place(plan: Plan, root: Path) -> Iterator[Directories]:
+def _in_place(plan: Plan, root: Path, builder: Builder, stack: contextlib.ExitStack) -> Iterator[Directories]:
     """The tree as it is, built once."""
     built: Directory | PerfError
     try:
-        built = Directory(root, run_build(plan.build, root))
+        build = builder.activated(root, stack).build
+        built = Directory(root, run_build(build, root), build.activation)
     except PerfError as error:
         built = error
     for positions in plan.sessions or (range(len(plan.jobs)),):
@@ -120,10 +123,9 @@ class _Trees:
         source = self.plan.source
         assert source is not None
         vcs = self.context.vcs if source.kind == "vcs" else None
-        with VersionTrees(
-            self.directory, VcsExporter(vcs) if vcs else exporter_of(source, self.context.plugins, self.directory)
-        ) as trees:
-            yield _Session(self, trees)
+        exporter = VcsExporter(vcs) if vcs else exporter_of(source, self.context.plugins, self.directory)
+        with contextlib.ExitStack() as environments, VersionTrees(self.directory, exporter) as trees:
+            yield _Session(self, trees, environments)
 
 
 @attrs.define
@@ -132,6 +134,7 @@ class _Session:
 
     parent: _Trees
     trees: VersionTrees
+    environments: contextlib.ExitStack
     size: int | None = None
 
     def directories(self, positions: Sequence[int]) -> dict[int, Directory | PerfError | None]:
@@ -160,12 +163,13 @@ class _Session:
                 tree_directory(tree, cwd, version)
             assert plan.source is not None
             bundle = plan.source.bundles.get(version)  # of a project that is not known: its tree is its identity
-            log = self.parent.builder.run(tree, hashlib.sha1(bundle).hexdigest() if bundle else version)
+            builder = self.parent.builder.activated(tree, self.environments)
+            log = builder.run(tree, hashlib.sha1(bundle).hexdigest() if bundle else version)
         except PerfError as error:
             self.parent.broken.add(version)
             return error
         self.size = _size(tree) if self.size is None else self.size
-        return Directory(tree, log)
+        return Directory(tree, log, builder.build.activation)
 
 
 def _directory(source: Source, context: Context) -> Path:
