@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from perfcore.analysis import change_json
 from perfcore.analysis.fail_on import DEFAULT, EMPTY_CHECK, INCONCLUSIVE, NOT_COMPARED, REGRESSED, FailRule
 from perfcore.model import EMPTY
 from perfcore.text import percent
@@ -24,7 +24,7 @@ SCHEMA = 1
 class CheckResult:
     """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
     `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
-    comparisons or series that were, and `metrics` of what."""
+    comparisons or series that were, and `metrics` of what. `versions` has full ids by their first ten characters."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
@@ -33,6 +33,7 @@ class CheckResult:
     conclusion: str = ""
     compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
     metrics: frozenset[str] = frozenset()
+    versions: Mapping[str, str] = EMPTY
 
     def fails(self, change: Change) -> bool:
         """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""
@@ -106,9 +107,4 @@ class CheckResult:
     def _change_json(self, change: Change) -> dict[str, Any]:
         note = self.accepted.get(change.id)
         accepted = None if note is None else {"author": note.author, "why": note.why, "time": note.time}
-        return {**_finite(attrs.asdict(change)), "accepted": accepted, "fails": self.fails(change)}
-
-
-def _finite(values: Mapping[str, Any]) -> dict[str, Any]:
-    # JSON has neither NaN nor infinity (RFC 8259, section 6).
-    return {key: None if isinstance(v, float) and not math.isfinite(v) else v for key, v in values.items()}
+        return {**change_json.as_json(change, self.versions), "accepted": accepted, "fails": self.fails(change)}

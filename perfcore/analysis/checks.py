@@ -12,10 +12,12 @@ import attrs
 
 from perfcore.analysis import history, note_keys, verdict_text
 from perfcore.analysis import series as series_of
+from perfcore.analysis.change_json import by_beginning
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, FailRule, combined, thresholds_of
 from perfcore.analysis.findings import Findings, MethodResults, of_judgement, of_pairs, of_scans
-from perfcore.analysis.history import HistoryCheck
+from perfcore.analysis.history import HistoryCheck, ScannedSeries
+from perfcore.analysis.run_values import is_judged
 from perfcore.analysis.series import ConfigHistory
 from perfcore.analysis.stored_results import Results
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
@@ -39,11 +41,12 @@ _MEASURE = "perf collect time --all --add -- COMMAND"
 @attrs.frozen(kw_only=True)
 class CheckOptions:
     """How a check is done: by one `method`, or else as configured; with `thresholds` in addition to the configured
-    ones. `metric` decides between two samples instead of the primary one. `rules` say what fails the build, and `store`
-    whether the result is stored with the versions."""
+    ones. `metric` decides between two samples instead of the primary one, and those of `also` are judged where others
+    tell more. `rules` say what fails the build, and `store` whether the result is stored with the versions."""
 
     method: str | None = None
     metric: str | None = None
+    also: tuple[str, ...] = ()
     thresholds: Mapping[str, float] = EMPTY
     rules: tuple[FailRule, ...] = DEFAULT
     store: bool = False
@@ -67,9 +70,10 @@ def check(
         conclusion="\n".join(findings.conclusions),
         compared=findings.compared,
         metrics=findings.metrics,
+        versions=findings.versions,
     )
     run.note_unused_thresholds(findings.metrics)  # else a mistyped metric keeps its default without a word
-    if options.store:
+    if options.store and not (isinstance(target, Range) and target.part):  # a part tells less than the whole
         from perfcore.analysis import last_checked
 
         _store(repository, findings.results)
@@ -139,7 +143,10 @@ class _Run:
         scanned = history.scan_series(self.repository, deciding, scan, smallest, self.listener.progress, every)
         drifts = [change for change in history.changes(scanned) if change.until == version and not change.undone]
         changes = (*findings.changes, *drifts)
-        return attrs.evolve(findings, changes=changes, conclusions=(verdict_text.conclusion(changes),))
+        versions = {**findings.versions, **_full_ids(lines)}
+        return attrs.evolve(
+            findings, changes=changes, conclusions=(verdict_text.conclusion(changes),), versions=versions
+        )
 
     def _judged(self, findings: Findings, version: str) -> Findings:
         """The findings on a version with the verdicts of its judges."""
@@ -157,7 +164,10 @@ class _Run:
                 for change in findings.changes
             )
             findings = attrs.evolve(
-                findings, changes=(*changes, *judgement.verdicts), compared=findings.compared + len(judgement.verdicts)
+                findings,
+                changes=(*changes, *judgement.verdicts),
+                compared=findings.compared + len(judgement.verdicts),
+                versions={**findings.versions, version[:10]: version},
             )
         verdicts = [change for change in findings.changes if change.contract]
         if not verdicts:
@@ -175,13 +185,17 @@ class _Run:
             return Findings(conclusions=(f"{printable(target.start)}..{printable(target.end)} holds no version",))
         scan = history_check(repository, options.method, self.listener)
         lines = series_of.config_histories(repository, repository.version(target.end or None))
+        part: frozenset[str] | None = None
+        if target.part:
+            part = frozenset(v.id for v in target.part.of(repository, series_of.branch_versions(lines)))
+            lines, scan = series_of.restricted(lines, part), scan and attrs.evolve(scan, key="")
         if not lines:
             raise NotFoundError(_UNMEASURED, hint=_MEASURE)
         # A check that the user named scans short histories, too.
         long = [line for line in lines if scan and (options.method or len(line.versions) >= history.SHORT)]
         findings = self._of_scan(scan, long, ancestors) if scan else Findings()
         if short := {line.config_id for line in lines} - {line.config_id for line in long}:
-            pairs = [pair for pair in _successive_pairs(repository, target, ancestors) if pair.config_id in short]
+            pairs = [pair for pair in _successive_pairs(repository, target, ancestors, part) if pair.config_id in short]
             if pairs or not findings.conclusions:
                 # A method that scans cannot compare two versions: the configured one does.
                 pairwise = attrs.evolve(self, options=attrs.evolve(options, method=None if scan else options.method))
@@ -191,7 +205,10 @@ class _Run:
     def _of_scan(self, scan: HistoryCheck, lines: Sequence[ConfigHistory], ancestors: Container[str]) -> Findings:
         """The changes of long histories, and a line that says how much was scanned."""
         smallest = combined(thresholds_of(self.repository), self.options.thresholds)
-        selected = history.select_series(self.repository, lines)
+        every, measured = history.select_series(self.repository, lines), dict[tuple[str, str], set[str]]()
+        for of_metric in every:
+            measured.setdefault(_subject(of_metric), set()).add(of_metric.series.metric)
+        selected = [s for s in every if is_judged(s.series.metric, measured[_subject(s)], self._named)]
         scanned = history.scan_series(self.repository, selected, scan, smallest, self.listener.progress)
         for label, metric, version in history.discontinued(scanned):
             last = f"{printable(metric)} was last measured at {version[:10]}"
@@ -205,6 +222,7 @@ class _Run:
             compared=len(scanned),
             metrics=frozenset(series.series.metric for series in scanned),
             results=(of_scans(scan.phases.info.name, scanned),),
+            versions=_full_ids(lines),
         )
 
     def _of_pairs(self, pairs: Iterable[Pairing | Unpaired], *, registered: bool) -> Findings:
@@ -221,6 +239,10 @@ class _Run:
             thresholds=self.options.thresholds,
             progress=self.listener.progress,
         )
+        for index, verdict in enumerate(verdicts):
+            measured = {change.metric for change in verdict.changes}
+            judged = tuple(c for c in verdict.changes if is_judged(c.metric, measured, self._named))
+            verdicts[index] = attrs.evolve(verdict, changes=judged)
         changes = tuple(change for verdict in verdicts for change in verdict.changes)
         return Findings(
             changes=changes,
@@ -229,7 +251,16 @@ class _Run:
             compared=verdict_text.comparisons(changes),
             metrics=frozenset(change.metric for change in changes),
             results=(of_pairs(verdicts),) if registered else (),
+            versions=by_beginning(
+                sample.version for each in verdicts for sample in (each.pairing.baseline, each.pairing.target)
+            ),
         )
+
+    @property
+    def _named(self) -> set[str | None]:
+        """The metrics that the user names, by an option or in the configuration."""
+        thresholds = combined(thresholds_of(self.repository), self.options.thresholds)
+        return {self.options.metric, *self.options.also, *thresholds, *(rule.metric for rule in self.options.rules)}
 
     def _of_version(self, version: str) -> Iterator[Pairing | Unpaired]:
         from perfcore.analysis import pairing as pairings
@@ -269,6 +300,15 @@ class _Run:
         return pairings.of_profiles(self.repository, target.baseline, target.target)
 
 
+def _full_ids(lines: Iterable[ConfigHistory]) -> Mapping[str, str]:
+    return by_beginning(measured.version.id for line in lines for measured in line.versions)
+
+
+def _subject(scanned: ScannedSeries) -> tuple[str, str]:
+    """The command or benchmark of a series."""
+    return scanned.series.config_id, scanned.series.resource
+
+
 def _by_effect(change: Change) -> tuple[bool, bool, float]:
     """Primary metrics first, and of these what changed, by the size of the change."""
     size = abs(math.log(change.ratio)) if change.ratio is not None and change.ratio > 0 else 0.0
@@ -291,13 +331,15 @@ def _ancestors(repository: Repository, target: Range) -> frozenset[str]:
     return frozenset(version.id for version in repository.vcs.walk_minor_versions(repository.version(target.start)))
 
 
-def _successive_pairs(repository: Repository, target: Range, ancestors: Container[str]) -> Iterator[Pairing | Unpaired]:
-    """The versions of a branch or a range of it, each against the one before."""
+def _successive_pairs(
+    repository: Repository, target: Range, ancestors: Container[str], part: Container[str] | None
+) -> Iterator[Pairing | Unpaired]:
+    """The versions of a branch or a range of it, each against the one before; of a `part` against the one in it."""
     # Along first parents: what stands before a version in the walk may be of a side line, and no ancestor of it.
     from perfcore.analysis import pairing as pairings
 
     walk = series_of.first_parents(repository.walk(repository.version(target.end or None)))
-    measured = [(version.id, entries) for version, entries in walk if entries][::-1]
+    measured = [(v.id, entries) for v, entries in walk if entries and (part is None or v.id in part)][::-1]
     return pairings.of_history(repository, measured, {version for version, _ in measured if version not in ancestors})
 
 

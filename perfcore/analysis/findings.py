@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import attrs
 
 from perfcore.analysis.stored_results import Checked
-from perfcore.model import Change
+from perfcore.model import EMPTY, Change
 
 if TYPE_CHECKING:
     from perfcore.analysis.history import ScannedSeries
@@ -22,7 +22,8 @@ MethodResults: TypeAlias = Mapping[str, Mapping[Checked, Sequence[Change]]]  # b
 @attrs.frozen(kw_only=True)
 class Findings:
     """Changes in the order of their report, targets without a baseline, lines that say what was checked, how many
-    comparisons or series that were, of which metrics, and the results that belong to versions."""
+    comparisons or series that were, of which metrics, the results that belong to versions, and full ids of versions by
+    their first ten characters."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
@@ -30,6 +31,7 @@ class Findings:
     compared: int = 0
     metrics: frozenset[str] = frozenset()
     results: tuple[MethodResults, ...] = ()
+    versions: Mapping[str, str] = EMPTY
 
     def merge(self, other: Findings) -> Findings:
         return Findings(
@@ -39,6 +41,7 @@ class Findings:
             compared=self.compared + other.compared,
             metrics=self.metrics | other.metrics,
             results=(*self.results, *other.results),
+            versions={**self.versions, **other.versions},
         )
 
 

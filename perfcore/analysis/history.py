@@ -37,7 +37,7 @@ class ScannedSeries:
 
 @attrs.frozen(kw_only=True)
 class HistoryCheck:
-    """A check that scans: its phases, and the key of its stored state (name, version, options)."""
+    """A check that scans: its phases, and the key of its stored state (name, version, options); "" stores none."""
 
     phases: Phases
     key: str
@@ -227,8 +227,8 @@ def _scan_one(repository: Repository, series: Series, check: HistoryCheck) -> Se
     question = json.dumps([check.key, series.config_id, series.metric, series.unit, series.resource])
     digest = hashlib.sha1(question.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
     path = series_of.cache(repository) / "scans" / digest
-    before = files.cached(path)
+    before = files.cached(path) if check.key else None
     changes, state = check.phases.call("scan", series=series, state=before)
-    if state != before:
+    if check.key and state != before:
         files.cache(path, state)
     return changes  # type: ignore[no-any-return]

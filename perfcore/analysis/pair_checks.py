@@ -58,7 +58,7 @@ def run_checks(
                 drivers[name] = _driver(repository, name)
             changes = drivers[name].call("compare", pairing=question)
             if pairing.benchmark:
-                changes = [_of_benchmark(change, pairing.benchmark) for change in changes]
+                changes = [of_benchmark(change, pairing.benchmark) for change in changes]
             if pairing.aside:  # the baseline is another parent of a merge, which decides nothing
                 changes = [attrs.evolve(change, primary=False) for change in changes]
             verdicts.append(MethodVerdicts(pairing, name, tuple(changes)))
@@ -69,7 +69,7 @@ def _of(history: Callable[[str], Sequence[Series]], pairing: Pairing) -> Sequenc
     return [series for series in history(pairing.config_id) if series.resource == pairing.benchmark]
 
 
-def _of_benchmark(change: Change, benchmark: str) -> Change:
+def of_benchmark(change: Change, benchmark: str) -> Change:
     """The change with the benchmark as its resource, and an id that no other benchmark of the suite has."""
     id = hashlib.sha1(f"{change.id}\0{benchmark}".encode(), usedforsecurity=False).hexdigest()
     return attrs.evolve(change, resource=benchmark, id=id)

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import math
 from array import array
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -19,6 +19,7 @@ import attrs
 import msgspec
 
 from perfcore import files
+from perfcore.model.changes import RELATIVE
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 # The metrics that decide, the first that there is; else the first column. Of a command of 15 ms at load 9 on two CPUs,
 # the interquartile range of CPU time was 1.6 % of its median, that of wall time 25 to 77 %.
-PRIMARY = ("cpu", "wall")
+MACHINE = ("cpu", "wall")  # times that the speed of the machine changes
+PRIMARY = (RELATIVE, *MACHINE)
 _FORMAT = 3  # of the cache; a file of another format is read as empty, and its profiles are read again
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
@@ -131,9 +133,15 @@ def of_functions(profile: Profile, metric: str) -> dict[str, MetricValues]:
 
 
 def primary(names: Iterable[str]) -> str | None:
-    """The metric that decides: CPU time, else wall time, else the first."""
+    """The metric that decides: relative time, else CPU time, else wall time, else the first."""
     ordered = list(names)
     return next((name for name in PRIMARY if name in ordered), ordered[0] if ordered else None)
+
+
+def is_judged(metric: str, measured: Container[str], named: Container[str | None]) -> bool:
+    """Whether checks judge a metric of a command or benchmark that has these `measured` ones. Where there is relative
+    time, CPU and wall time say how fast the machine was, and are judged if the user `named` them."""
+    return metric not in MACHINE or RELATIVE not in measured or metric in named
 
 
 def _runs(resources: Table) -> list[object]:

@@ -7,7 +7,7 @@ what the main line has, do not alternate with its own; what a side line brought 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -66,6 +66,18 @@ def config_histories(repository: Repository, head: str | None = None, most: int 
     return [
         ConfigHistory(config_id=config, entry=first[config], versions=tuple(line)) for config, line in versions.items()
     ]
+
+
+def branch_versions(lines: Iterable[ConfigHistory]) -> list[MinorVersion]:
+    """The versions that lines of one branch have, newest first."""
+    versions = {measured.position: measured.version for line in lines for measured in line.versions}
+    return [versions[position] for position in sorted(versions, reverse=True)]
+
+
+def restricted(lines: Iterable[ConfigHistory], ids: Container[str]) -> list[ConfigHistory]:
+    """The lines with these versions only; those without any are left out."""
+    parts = [(line, tuple(m for m in line.versions if m.version.id in ids)) for line in lines]
+    return [attrs.evolve(line, versions=versions) for line, versions in parts if versions]
 
 
 def newest(repository: Repository, config_id: str, head: str) -> list[Series]:

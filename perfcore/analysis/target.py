@@ -13,6 +13,7 @@ from perfcore.model import Sample
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
+    from perfcore.repository.version_filter import VersionFilter
     from perfcore.store.lookup import Ref
 
 Find: TypeAlias = Callable[[str], "Sequence[Ref]"]
@@ -28,10 +29,11 @@ class Version:
 
 @attrs.frozen
 class Range:
-    """The history of a branch, or the part `A..B` of it."""
+    """The history of a branch, or the part `A..B` of it. With a `part`, only its versions are looked at."""
 
     start: str = ""
     end: str = ""
+    part: VersionFilter | None = None
 
 
 @attrs.frozen

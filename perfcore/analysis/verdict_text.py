@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from perfcore.model import Change
+from perfcore.model import RELATIVE, Change
 from perfcore.text import percent, plural, printable
 
 _ENVIRONMENT = 12  # characters of an id, `1:` and ten digits: as many as short version ids have
@@ -16,7 +16,7 @@ _WORDS = {
     "variance": "noise",
     "machine": "machine",
     "same": "same",
-    "cannot tell": "inconclusive",  # the kind is stored and in JSON, so only its word changed
+    "cannot tell": "inconclusive",
 }
 _AGREED = {"degradation": "broken", "same": "kept"}
 CHANGED = ("degradation", "optimization", "drift", "improving drift", "variance", "machine")
@@ -27,7 +27,7 @@ def word(change: Change) -> str:
     """`slower` for a time; `worse` for other units; `broken` and `kept` for contracts."""
     if change.contract:
         return _AGREED.get(change.kind, _WORDS[change.kind])
-    if change.unit in _TIMES:
+    if change.unit in _TIMES or change.metric == RELATIVE:
         return _WORDS[change.kind]
     return {"degradation": "worse", "optimization": "better"}.get(change.kind, _WORDS[change.kind])
 

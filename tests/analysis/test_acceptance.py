@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import attrs
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing import hostile
 from perfcore_testing.memory import MemoryStorage
 
@@ -15,7 +17,6 @@ from perfcore.analysis.acceptance import Acceptance
 from perfcore.errors import FormatError
 from perfcore.model import Change
 from perfcore.store import notes
-from perfcore.store.gc import collect_garbage, examine
 from perfcore.store.store import Store
 
 

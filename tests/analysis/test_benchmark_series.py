@@ -46,12 +46,28 @@ def suite(wall: Mapping[str, float], seed: int, *, session: str = "") -> Profile
     return attrs.evolve(profiles.timed(), tables={"resources": table("resources", columns), "runs": runs.build()})
 
 
+def beside_a_loop(relative: float, seed: int, *, speed: float) -> Profile:
+    """A suite of one benchmark, whose CPU time depends on the speed of the machine, and its relative time not."""
+    made = suite({"parse": relative * 1000}, seed)
+    resources = made.tables["resources"]
+    relatives = [float(wall or 0) / 1000 for wall in resources["wall"]]
+    columns = [
+        *(spec for spec in resources.values() if spec.name != "wall"),
+        column("cpu", [time * 1000 * speed for time in relatives], dtype="f64", unit="ns", role="value"),
+        column("relative", relatives, dtype="f64", role="value"),
+    ]
+    return attrs.evolve(made, tables={**made.tables, "resources": table("resources", columns)})
+
+
 def register(project: Project, walls: Sequence[Mapping[str, float]], *, session: str = "") -> list[str]:
     """A version for each suite."""
+    return register_all(project, [suite(wall, number, session=session) for number, wall in enumerate(walls)])
+
+
+def register_all(project: Project, suites: Sequence[Profile]) -> list[str]:
     history, versions = open_repository(project.path), []
-    for number, wall in enumerate(walls):
+    for number, made in enumerate(suites):
         version = project.commit(f"Version {number}")
-        made = suite(wall, number, session=session)
         made = attrs.evolve(made, origin=version, created=profiles.CREATED + number)
         history.register(history.save(made), version)
         versions.append(version)
@@ -67,7 +83,7 @@ def test_one_slower_benchmark_is_found_where_the_sum_hides_it(project: Project) 
     done = project.perf("check", "all", "--json", code=1)
     (change,) = done.json["changes"]
     assert (change["resource"], change["metric"], change["kind"]) == ("parse[64]", "wall", "degradation")
-    assert change["target"] == versions[8][:10]
+    assert change["target"] == versions[8]
     assert change["ratio"] == pytest.approx(1.1, abs=0.02)
     assert "wall of parse[64]" in project.perf("check", "all", code=1).out
 
@@ -99,7 +115,7 @@ def test_a_renamed_benchmark_goes_on_with_its_history(project: Project) -> None:
     assert not project.perf("check", "all", "--json").json["changes"]
     project.perf("config", "set", "benchmarks.renamed", "{sort: sort_list}")
     (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
-    assert (change["resource"], change["target"]) == ("sort_list", versions[5][:10])
+    assert (change["resource"], change["target"]) == ("sort_list", versions[5])
 
 
 def test_the_history_of_a_benchmark_is_asked_for_by_its_name(project: Project) -> None:
@@ -145,11 +161,11 @@ def test_a_judge_splits_a_suite_once_for_all_its_benchmarks(project: Project, mo
     assert split.call_count == 2, "one of either version"
 
 
-def test_a_suite_is_not_compared_as_one_program(project: Project) -> None:
+def test_of_a_suite_each_benchmark_is_compared(project: Project) -> None:
     history = open_repository(project.path)
     for number, wall in enumerate((BEFORE, AFTER)):
         history.save(suite(wall, number))
-    assert "suite of benchmarks" in project.perf("compare", "0@p", "1@p", code=2).err
+    assert "of 4 benchmarks" in project.perf("compare", "0@p", "1@p", code=8).lines[-1]
 
 
 def test_two_releases_are_compared_by_what_is_stored_of_them(project: Project) -> None:
@@ -158,7 +174,7 @@ def test_two_releases_are_compared_by_what_is_stored_of_them(project: Project) -
     versions = register(project, [BEFORE, *[AFTER] * 2, changed], session="5e55")
     done = project.perf("check", versions[0], versions[3], "--json", code=1)
     assert [change["resource"] for change in done.json["changes"]][:2] == ["sort", "parse[64]"]
-    assert {change["baseline"] for change in done.json["changes"]} == {versions[0][:10]}
+    assert {change["baseline"] for change in done.json["changes"]} == {versions[0]}
     assert "parse[64]" in project.perf("check", versions[0], versions[3], "--format", "markdown", code=1).out
     lines = project.perf("check", versions[0], project.commit("Unmeasured"), code=9).lines
     assert lines[-1] == "nothing was compared"
@@ -167,7 +183,7 @@ def test_two_releases_are_compared_by_what_is_stored_of_them(project: Project) -
 def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
     versions = register(project, [*[BEFORE] * 8, *[AFTER] * 4])
     (change,) = project.perf("check", "all", "-k", "parse", "--json", code=1).json["changes"]
-    assert change["target"] == versions[8][:10]
+    assert change["target"] == versions[8]
     assert not project.perf("check", "all", "-k", "so?t", "--json").json["changes"]
     (unchanged,) = project.perf("check", versions[1], "-k", "so?t", "--json", code=None).json["changes"]
     assert unchanged["resource"] == "sort"
@@ -192,3 +208,25 @@ def test_a_suite_is_summed_up_by_benchmark() -> None:
     assert [summary.metric for summary in summaries] == sorted(f"wall of {name}" for name in BEFORE)
     assert summaries[0].median == pytest.approx(3e6, rel=0.02)
     assert {summary.runs for summary in summaries} == {RUNS_EACH}
+
+
+def test_where_there_is_relative_time_the_speed_of_the_machine_is_no_change(project: Project) -> None:
+    suites = [beside_a_loop(5.0, number, speed=1.0 if number < 6 else 0.8) for number in range(12)]
+    versions = register_all(project, suites)
+    assert project.perf("check", "all", "--json").json["changes"] == []
+    (change,) = project.perf("check", "all", "--metric", "cpu", "--json").json["changes"]
+    assert (change["metric"], change["primary"], change["target"]) == ("cpu", False, versions[6])
+    between = project.perf("check", versions[5], versions[6], "--json", "--fail-on", "never").json["changes"]
+    assert {change["metric"] for change in between} == {"relative"}
+    (change,) = project.perf("check", "all", "--threshold", "cpu=0.05", "--json").json["changes"]
+    assert change["metric"] == "cpu"
+
+
+def test_a_slower_benchmark_is_found_on_a_machine_that_became_faster(project: Project) -> None:
+    suites = [
+        beside_a_loop(5.0 if number < 8 else 5.4, number, speed=1.0 if number < 6 else 0.8) for number in range(14)
+    ]
+    versions = register_all(project, suites)
+    (change,) = project.perf("check", "all", "--json", code=1).json["changes"]
+    assert (change["metric"], change["kind"], change["target"]) == ("relative", "degradation", versions[8])
+    assert project.perf("check", "all", code=1).out.splitlines()[1].startswith("slower  relative")

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable
 
 import pytest
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing import hostile
 from perfcore_testing.memory import MemoryStorage
 
@@ -14,7 +16,6 @@ from perfcore.errors import FormatError
 from perfcore.hookspecs import Stored
 from perfcore.model import Change
 from perfcore.store import notes
-from perfcore.store.gc import collect_garbage, examine
 from perfcore.store.store import Store
 
 A, B = Checked(version="a" * 40, config_id="1:x"), Checked(version="b" * 40, config_id="1:x")

@@ -74,21 +74,21 @@ def _check(here: Here, *sentences: str, code: int = 0) -> dict[str, Any]:
         ("cpu <= 9 ms at p95", "same"),
         ("cpu <= 7 ms at p95", "degradation"),
         ("cpu <= 8 ms at p95", "degradation"),
-        ("cpu <= 8.04 ms at p95", "cannot tell"),
+        ("cpu <= 8.04 ms at p95", "cannot-tell"),
         ("cpu >= 9 ms", "degradation"),
         ("memory <= 2 MiB", "same"),
         ("memory may grow 5 % if time falls 10 %", "same"),
         ("memory may grow 5 % if time falls 40 %", "degradation"),
-        ("memory may grow 5 % if no-such falls 10 %", "cannot tell"),
+        ("memory may grow 5 % if no-such falls 10 %", "cannot-tell"),
         ("memory may grow 3 % if time falls 10 %", "degradation"),
         ("memory may grow 2 %", "degradation"),
         ("time may grow 1 %", "same"),
         ("memory may drift 1 % since v1", "degradation"),
         ("memory may drift 10 % since the last release", "same"),
         ("time may drift 1 % since HEAD~1", "same"),
-        ("no-such <= 5", "cannot tell"),
-        ("no-such may grow 5 %", "cannot tell"),
-        ("no-such may drift 5 % since v1", "cannot tell"),
+        ("no-such <= 5", "cannot-tell"),
+        ("no-such may grow 5 %", "cannot-tell"),
+        ("no-such may drift 5 % since v1", "cannot-tell"),
     ],
 )
 def test_a_sentence_is_kept_or_broken(history: Here, sentence: str, kind: str) -> None:
@@ -134,7 +134,7 @@ def test_a_contract_takes_nothing_but_degradations_from_what_decides(history: He
 def test_one_run_over_a_budget_cannot_tell(here: Here) -> None:
     here.register(_profile([10.0]))
     (change,) = _check(here, "cpu <= 9 ms").values()
-    assert change["kind"] == "cannot tell"
+    assert change["kind"] == "cannot-tell"
 
 
 def test_a_contract_of_no_measured_command_cannot_be_told(history: Here) -> None:
@@ -180,7 +180,7 @@ def test_a_version_that_nobody_knows_makes_one_sentence_unclear_and_no_other(his
     found = _check(history, "cpu <= 9 ms", "time may drift 3 % since no-such-release")
     assert found["cpu <= 9 ms"]["kind"] == "same"
     unclear = found["time may drift 3 % since no-such-release"]
-    assert unclear["kind"] == "cannot tell"
+    assert unclear["kind"] == "cannot-tell"
     assert unclear["evidence"] == ".perfcontract.yml, line 3: there is no version 'no-such-release'"
 
 
@@ -205,8 +205,8 @@ def doubtful(here: Here) -> Here:
 @pytest.mark.parametrize(
     ("sentence", "kind"),
     [
-        ("memory may grow 9 % if time falls 2 %", "cannot tell"),
-        ("memory may grow 9 % if time grows 2 %", "cannot tell"),
+        ("memory may grow 9 % if time falls 2 %", "cannot-tell"),
+        ("memory may grow 9 % if time grows 2 %", "cannot-tell"),
         ("memory may grow 9 % if time falls 50 %", "degradation"),
         ("memory may grow 9 % if time grows 50 %", "degradation"),
         ("memory may grow 9 %", "same"),
@@ -215,7 +215,7 @@ def doubtful(here: Here) -> Here:
 )
 def test_where_a_condition_cannot_be_told_the_sentence_cannot(doubtful: Here, sentence: str, kind: str) -> None:
     (change,) = _check(doubtful, sentence, code=1 if kind == "degradation" else 0).values()
-    assert (change["kind"], "it is inconclusive whether" in change["evidence"]) == (kind, kind == "cannot tell")
+    assert (change["kind"], "it is inconclusive whether" in change["evidence"]) == (kind, kind == "cannot-tell")
 
 
 def test_a_condition_of_exactly_what_happened_is_met(here: Here) -> None:
@@ -230,10 +230,10 @@ def test_a_condition_of_exactly_what_happened_is_met(here: Here) -> None:
     ("sentence", "kind"),
     [
         ("cpu <= 5.5 ms", "same"),
-        ("cpu <= 5.4 ms", "cannot tell"),
+        ("cpu <= 5.4 ms", "cannot-tell"),
         ("cpu >= 5.5 ms", "same"),
         ("cpu >= 1 ms at p5", "same"),
-        ("cpu >= 1.5 ms at p5", "cannot tell"),
+        ("cpu >= 1.5 ms at p5", "cannot-tell"),
         ("cpu >= 9 ms at p5", "degradation"),
         ("cpu >= 10 ms at p95", "same"),
         ("cpu <= 1 ms at p5", "same"),
@@ -346,8 +346,8 @@ def test_what_nobody_accepted_stands_first_in_a_line(history: Here) -> None:
     [
         ("memory <= 64 MiB", "same", "at most 9 MiB of 64 MiB; 0 of 4 runs beyond it"),
         ("memory <= 10 MiB", "same", "at most 9 MiB of 10 MiB; 1 of 4 runs beyond it"),
-        ("memory <= 10 MiB at p95", "cannot tell", "20 MiB of 10 MiB; 1 of 4 runs beyond it"),
-        ("memory <= 5 MiB", "cannot tell", "20 MiB of 5 MiB; 1 of 1 run beyond it"),
+        ("memory <= 10 MiB at p95", "cannot-tell", "20 MiB of 10 MiB; 1 of 4 runs beyond it"),
+        ("memory <= 5 MiB", "cannot-tell", "20 MiB of 5 MiB; 1 of 1 run beyond it"),
         ("memory >= 1 MiB", "same", "20 MiB of 1 MiB; 0 of 1 run beyond it"),
     ],
 )

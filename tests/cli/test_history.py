@@ -178,6 +178,55 @@ def test_hostile_names_do_no_harm(here: Here) -> None:
         assert not {"\x1b", "\x07"} & set(here.perf("history", *form).out)
 
 
+def _drawn(here: Here, *words: str) -> list[str]:
+    (series,) = here.perf("history", "--json", *words).json["series"]
+    return [point["subject"].removeprefix("Change <b>").removesuffix("</b>") for point in series["points"]]
+
+
+def test_versions_are_chosen_as_for_a_collection(history: Here) -> None:
+    history.git("tag", "v1", "HEAD~12")
+    history.git("tag", "v2", "HEAD~2")
+    assert _drawn(history, "--version", "HEAD~5..HEAD~2") == ["11", "12", "13"]
+    assert _drawn(history, "--tags", "v*") == ["3", "13"]
+    assert _drawn(history, "--since", "v2") == ["14", "15"]
+    assert _drawn(history, "--until", "v1", "-n", "2") == ["2", "3"]
+    assert _drawn(history, "--every", "5") == ["0", "5", "10", "15"]
+    assert _drawn(history, "--last", "7", "--every", "3") == ["9", "12", "15"]
+    history.commit("Not measured")
+    assert _drawn(history, "--last", "1") == ["15"]
+    (series,) = history.perf("history", "--json", "--tags", "v*").json["series"]
+    assert [change["kind"] for change in series["changes"]] == ["degradation"]  # came between the two
+    assert "has a profile" in history.perf("history", "--since", "HEAD~1", code=3).err
+
+
+def _looked_at(here: Here, *words: str, code: int = 0) -> str:
+    return here.perf("check", *words, code=code).lines[-1]
+
+
+def test_check_looks_only_at_the_versions_that_are_chosen(history: Here) -> None:
+    assert "16 versions" in _looked_at(history, "all", code=1)
+    assert "12 versions" in _looked_at(history, "all", "--last", "12", code=1)
+    assert _looked_at(history, "--last", "6").startswith("5 comparisons")
+    assert "1 comparison: 1 regression" in _looked_at(history, "--every", "12", "--last", "13", code=1)
+    history.git("tag", "v1", "HEAD~12")
+    history.git("tag", "v2", "HEAD~2")
+    assert "1 comparison: 1 regression" in _looked_at(history, "all", "--tags", "v*", code=1)
+    assert _looked_at(history, "v1..v2", "--until", "HEAD~7").startswith("4 comparisons")
+    assert "--last" in history.perf("check", "HEAD", "--last", "3", code=2).err
+
+
+def test_a_check_of_a_part_changes_nothing_that_is_stored(history: Here) -> None:
+    """A part that begins at the slow version knows no regression; the whole history does."""
+    history.perf("check", "all", code=1)
+    stored, marks = history.snapshot(), history.perf("log", "--changes", "--json").out
+    scans = {path: path.read_bytes() for path in (history.path / ".perf" / "cache").rglob("*") if path.is_file()}
+    history.perf("check", "all", "--last", "7")
+    history.perf("check", "all", "--last", "9", code=1)
+    assert history.snapshot() == stored
+    assert {path: path.read_bytes() for path in scans} == scans
+    assert history.perf("log", "--changes", "--json").out == marks
+
+
 def test_check_all_tells_a_degradation_and_where_it_came(history: Here) -> None:
     version = history.git("rev-parse", f"HEAD~{15 - STEP}").out[:10]
     done = history.perf("check", "all", code=1)

@@ -29,6 +29,7 @@ from perfcore.config import documents
 from perfcore.config.documents import Source
 from perfcore.config.layers import read_bytes
 from perfcore.errors import UsageError
+from perfcore.model.changes import RELATIVE
 from perfcore.text import brief
 
 FILE = ".perfcontract.yml"
@@ -152,7 +153,9 @@ def metric_of(name: str, metrics: Iterable[str]) -> str:
     ordered = list(metrics)
     if name in ordered:
         return name
-    return (primary(ordered) or name) if name == "time" else _ALIASES.get(name, name)
+    if name == "time":
+        return primary(metric for metric in ordered if metric != RELATIVE) or name
+    return _ALIASES.get(name, name)
 
 
 def _sentences(values: Any, where: str) -> Sequence[str]:

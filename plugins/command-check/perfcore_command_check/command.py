@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
+import attrs
 import typer
 from perfcore_command_kit.options import Benchmarks
 from typer.core import TyperCommand
@@ -13,12 +14,14 @@ from perfcore.analysis import checks, report_text, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds
+from perfcore.analysis.run_values import MACHINE
 from perfcore.analysis.target import CheckTarget, Range
 from perfcore.cli.console import Console, console_of
-from perfcore.cli.options import AsJson
+from perfcore.cli.options import AsJson, EachNth, Last, Since, Tags, Until
 from perfcore.errors import UsageError, nearest
 from perfcore.model import Change
 from perfcore.plugins.installed import COMMANDS
+from perfcore.repository.version_filter import VersionFilter
 from perfcore.text import brief, printable
 from perfcore_command_check import check_table, selection
 from perfcore_command_check.options import Format, ReportFiles, Verbose
@@ -70,6 +73,11 @@ def check(
         ),
     ] = None,
     every: Annotated[bool, typer.Option("--all", "-a", help="The whole history of the branch, as `all`.")] = False,
+    since: Since = None,
+    until: Until = None,
+    tags: Tags = None,
+    last: Last = None,
+    step: EachNth = 1,
     method: Annotated[
         str | None,
         typer.Option(
@@ -136,6 +144,9 @@ def check(
     """Compare a version with its nearest ancestor that was measured in the same way, or with another one; or find the
     changes of a history.
 
+    The options --since, --until, --tags, --last and --every choose the versions of a history that are looked at, as
+    they do in `perf collect`; versions without profiles do not count. The result of such a part is not stored.
+
     The exit code is 1 if a primary metric (CPU time, where there is one) regressed, in a step or in a slow drift, and
     was not fixed since, 9 if nothing was compared, and 0 otherwise. `perf check ack` accepts a change for good.
     """
@@ -152,12 +163,14 @@ def check(
     )
     options = CheckOptions(
         method=method,
+        also=MACHINE if all_metrics else tuple(metrics or ()),
         thresholds=parse_thresholds(threshold or ()),
         rules=delivery.rules,
         store=not no_store,
     )
+    part = VersionFilter(since=since, until=until, tags=tags, last=last, step=step)
     if calibrate:
-        if words or every:
+        if words or every or part:
             raise UsageError("--calibrate takes no version: it tries the whole branch")
         from perfcore.analysis import judges
 
@@ -168,7 +181,7 @@ def check(
         else:
             console.write("".join(f"{line}\n" for line in result.lines()))
         return
-    asked = _target(console, words, every)
+    asked = _target(console, words, every, part)
     if collect:
         from perfcore_command_check.collection import collect_missing
 
@@ -208,10 +221,18 @@ def _refuse_unknown(console: Console, outcome: CheckResult) -> None:
     console.warn(error.message)
 
 
-def _target(console: Console, words: Sequence[str], every: bool) -> CheckTarget:
+def _target(console: Console, words: Sequence[str], every: bool, part: VersionFilter) -> CheckTarget:
     if every and words:
         raise UsageError("--all takes no further argument")
-    return target.parse(console.repository, [target.ALL] if every else words, console.find)
+    asked = target.parse(console.repository, (words or [target.ALL]) if every or part else words, console.find)
+    if not part:
+        return asked
+    if not isinstance(asked, Range):
+        raise UsageError(
+            "--since, --until, --tags, --last and --every choose versions of a history",
+            hint="such as `perf check all --last 20`, or `perf check A..B --every 2`",
+        )
+    return attrs.evolve(asked, part=attrs.evolve(part, start=asked.start))
 
 
 def _metrics(outcome: CheckResult, names: Sequence[str]) -> Sequence[str]:

@@ -10,6 +10,7 @@ from perfcore_command_kit.options import Benchmarks, Force, Output
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
+from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.errors import UsageError
 from perfcore.model import EMPTY, ViewData
 from perfcore.repository.sources import VersionSources
@@ -37,11 +38,18 @@ def history(
         ),
     ] = None,
     version: Annotated[
-        str | None, typer.Option("--version", "-v", metavar="REV", help="The last version (default: the head).")
+        str | None,
+        typer.Option(
+            "--version", "-v", metavar="REV", help="The last version (default: the head), or a range A..B of versions."
+        ),
     ] = None,
+    since: Since = None,
+    until: Until = None,
+    tags: Tags = None,
     last: Annotated[
-        int | None, typer.Option("--last", "-n", min=1, metavar="N", help="Only the last N measured versions.")
+        int | None, typer.Option("--last", "-n", min=1, metavar="N", help="Only the N newest of these.")
     ] = None,
+    step: EachNth = 1,
     command: Annotated[
         str, typer.Option("--command", "-c", metavar="PATTERN", help="Only commands that match, such as 'parse *'.")
     ] = "*",
@@ -65,13 +73,26 @@ def history(
 
     A branch is followed along first parents. Below the line, `^` marks a regression, `v` an improvement, `/` and `\\`
     the beginning of a drift, `~` a change of the variance, and `|` another machine. If several versions may have made a
-    change, the text names the range. The scale goes from the lowest value to the highest, not from zero.
+    change, the text names the range. The options --since, --until, --tags, --last and --every choose the versions that
+    are drawn, as they do in `perf collect`; versions without profiles do not count. The scale goes
+    from the lowest value to the highest, not from zero.
     """
     console: Console = ctx.obj
     if as_json and as_csv:
         raise UsageError("--json and --csv exclude one another")
     repository = console.history.repository
-    query = HistoryQuery(subject=what, metric=metric, command=command, benchmarks=benchmarks, head=version, last=last)
+    query = HistoryQuery(
+        subject=what,
+        metric=metric,
+        command=command,
+        benchmarks=benchmarks,
+        head=version,
+        since=since,
+        until=until,
+        tags=tags,
+        last=last,
+        step=step,
+    )
     load = functools.cache(lambda: queries.history(repository, query, console))
     if as_json:
         result = load()

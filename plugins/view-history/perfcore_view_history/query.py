@@ -9,6 +9,7 @@ import attrs
 from perfcore_command_show import metric_history
 
 from perfcore.analysis import history as histories
+from perfcore.analysis import series as series_of
 from perfcore.analysis.history import ScannedSeries
 from perfcore.analysis.series import ConfigHistory
 from perfcore.errors import NotFoundError, nearest
@@ -16,6 +17,7 @@ from perfcore.model import MetricHistory
 from perfcore.model.listener import Listener, SilentListener
 from perfcore.profile import benchmarks
 from perfcore.repository.repository import Repository
+from perfcore.repository.version_filter import VersionFilter
 from perfcore.text import printable
 from perfcore_view_history.result import HistoryResult
 
@@ -24,10 +26,11 @@ _SHORT = 10  # digits of a version's id in a `Change`
 
 @attrs.frozen(kw_only=True)
 class HistoryQuery:
-    """Series of the branch that ends at `head` (the version that is checked out for None).
+    """Series of the branch that ends at `head` (the version that is checked out for None), or of a part `A..B` of it.
 
     `subject` is a metric, or a function whose `metric` is followed; None asks for the primary metrics. `command` is a
-    pattern, `benchmarks` another (`-k`), and `last` counts the newest measured versions.
+    pattern, `benchmarks` another (`-k`). Of the versions of these series those after `since` and up to `until`, with a
+    tag like `tags`, the `last` and of these every `step`th are shown.
     """
 
     subject: str | None = None
@@ -35,20 +38,41 @@ class HistoryQuery:
     command: str = "*"
     benchmarks: str | None = None
     head: str | None = None
+    since: str | None = None
+    until: str | None = None
+    tags: str | None = None
     last: int | None = None
+    step: int = 1
+
+    @property
+    def end(self) -> str | None:
+        """The version where the branch ends."""
+        return (self.head or "").rpartition("..")[2] or None
+
+    @property
+    def part(self) -> VersionFilter:
+        start = (self.head or "").rpartition("..")[0]
+        return VersionFilter(
+            start=start, since=self.since, until=self.until, tags=self.tags, last=self.last, step=self.step
+        )
 
 
 def history(repository: Repository, query: HistoryQuery, listener: Listener | None = None) -> HistoryResult:
     """The series of a query. NotFoundError where the branch has none."""
     selected = _select(repository, query, listener or SilentListener())
-    return HistoryResult(
-        series=tuple(_newest(metric_history.metric_history(series), query.last) for series in selected)
-    )
+    if not query.part:
+        return HistoryResult(series=tuple(map(metric_history.metric_history, selected)))
+    versions = series_of.branch_versions(candidate.line for candidate in selected)
+    shown = {version.id for version in query.part.of(repository, versions)}
+    parts = (_shown(metric_history.metric_history(series), shown) for series in selected)
+    if not (series := tuple(part for part in parts if part.points)):
+        raise NotFoundError("none of these versions has a profile")
+    return HistoryResult(series=series)
 
 
 def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> list[ScannedSeries]:
     """The check gets the series of all commands, so that a change is the same whichever commands are shown."""
-    branch = metric_history.branch(repository, query.head)
+    branch = metric_history.branch(repository, query.end)
     selection = _lines(branch, query)
     configurations = {line.config_id for line in selection}
     candidates = histories.select_series(repository, branch)
@@ -95,11 +119,13 @@ def _lines(branch: Sequence[ConfigHistory], query: HistoryQuery) -> list[ConfigH
     return selection
 
 
-def _newest(series: MetricHistory, count: int | None) -> MetricHistory:
-    """The last `count` points, all for None, and the changes that they show."""
-    if count is None or count >= len(series.points):
-        return series
-    points = series.points[len(series.points) - count :]
-    versions = {point.version.id[:_SHORT] for point in points}
-    changes = tuple(change for change in series.changes if change.target in versions)
-    return attrs.evolve(series, points=points, changes=changes)
+def _shown(series: MetricHistory, versions: Set[str]) -> MetricHistory:
+    """The points of these versions, and the changes between the first and the last of them."""
+    indices = [index for index, point in enumerate(series.points) if point.version.id in versions]
+    span = series.points[indices[0] : indices[-1] + 1] if indices else ()
+    targets = {point.version.id[:_SHORT] for point in span}
+    return attrs.evolve(
+        series,
+        points=tuple(series.points[index] for index in indices),
+        changes=tuple(change for change in series.changes if change.target in targets),
+    )

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from perfcore.analysis.change_json import as_json, by_beginning
 from perfcore.text import percent, plural, quantity
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class HistoryResult:
 
 
 def _series_json(series: MetricHistory) -> dict[str, Any]:
+    versions = by_beginning(point.version.id for point in series.points)
     return {
         "command": series.command,
         "collector": series.collector,
@@ -43,7 +45,9 @@ def _series_json(series: MetricHistory) -> dict[str, Any]:
         "unit": series.unit,
         "better": series.better,
         "points": [_point_json(point) for point in series.points],
-        "changes": [{**attrs.asdict(c), "environments": list(c.environments)} for c in series.changes],
+        "changes": [
+            {**as_json(change, versions), "environments": list(change.environments)} for change in series.changes
+        ],
     }
 
 
