@@ -14,6 +14,7 @@ import time
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from perfcore_storage_local import LocalStorage
 
@@ -106,7 +107,8 @@ def main() -> None:
     program = Program(given.stacks)
     with tempfile.TemporaryDirectory() as folder:
         perf = Path(folder)
-        store = Store(LocalStorage(perf), perf / "cache")
+        storage: Any = LocalStorage(perf)
+        store = Store(storage, perf / "cache")
         spent = written = 0.0
         text = text_spent = 0.0
         for number in range(given.versions):

@@ -43,6 +43,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from perfcore.analysis.check_result import CheckResult
     from perfcore.analysis.sensitivity import CalibrationReport, CalibrationTask
     from perfcore.analysis.version_history import VersionHistory
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     from perfcore.errors import FormatError, PerfError
     from perfcore.library import History
     from perfcore.model import (
+        Build,
         Change,
         Entry,
         Job,
@@ -383,6 +386,12 @@ class Storage(Protocol):
         ...
 
     @optional
+    def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
+        """Each (key, data, tag) as `replace` does it, so that the tag None creates: all of them, or none where an error
+        is raised. ConflictError unless each key still has its tag. For places where every write is a connection."""
+        ...
+
+    @optional
     def stamps(self, prefix: str) -> Mapping[str, str]:
         """A stamp for each folder at the place where a prefix ends (for `objects/` these are `objects/ab/`, ...).
         As long as a folder has the same stamp, no key directly in it was created, replaced or deleted, and what was
@@ -550,6 +559,29 @@ class Workload(Protocol):
 
     def generate(self, spec: Mapping[str, Any], directory: Path) -> Iterator[Path]:
         """Files below `directory`, the smallest first; the same names and bytes for the same spec."""
+        ...
+
+
+@runtime_checkable
+class Environment(Protocol):
+    """Makes the environment in which a version is built and measured: its interpreter, packages, programs. The key
+    `execute.environment` names one.
+
+    class Tools:
+        @contextlib.contextmanager
+        def provide(self, tree, directory, build):
+            locked = hashlib.sha256((tree / "tools.lock").read_bytes()).hexdigest()
+            folder = directory / locked
+            if not folder.exists():
+                install(tree, folder, build.timeout)
+            yield {"PATH": f"{folder}/bin:{os.environ['PATH']}"}
+    """
+
+    def provide(self, tree: Path, directory: Path, build: Build) -> AbstractContextManager[Mapping[str, str]]:
+        """The variables to set for the version in `tree`. Its environment is in a folder of `directory`, that of all
+        environments of a repository: equal contents share one, and several commands may ask at once. Nobody removes it
+        while the context is open. CommandFailedError where it cannot be made, in `build.timeout` seconds; what failed
+        or was killed is never used. At most `build.cache` bytes are kept; `build.rebuild` asks for a new one."""
         ...
 
 
@@ -751,6 +783,7 @@ CHECK = Kind("check", Check, ("compare", "scan", "scan_many", "judge"))
 DIFF = Kind("diff", Diff)
 AGGREGATE = Kind("aggregate", Aggregate)
 FORMAT = Kind("format", Format)
+ENVIRONMENT = Kind("environment", Environment)
 WORKLOAD = Kind("workload", Workload)
 EXECUTOR = Kind("executor", Executor, shortened=("submit",))
 NOTIFIER = Kind("notifier", Notifier)

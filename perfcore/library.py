@@ -40,7 +40,6 @@ from perfcore.store.pending import Pending
 if TYPE_CHECKING:
     from perfcore.analysis.sensitivity import CalibrationReport
     from perfcore.model.listener import Listener
-    from perfcore.repository.maintenance import FsckResult, GcResult, TagList
 
 Name = str | Entry | Pending | SavedProfile
 
@@ -98,39 +97,29 @@ class History(MeasureCalls):
         """Median, spread and outliers of every metric of a profile."""
         return summarize(name if isinstance(name, Profile) else self.profile(name))
 
-    def gc(self, grace: float | None = None, *, dry_run: bool = False) -> GcResult:
-        """Remove stored objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`)."""
-        from perfcore.repository.maintenance import remove_garbage
+    def gc(self, grace: float | None = None, *, dry_run: bool = False) -> Any:
+        """Remove stored objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`).
+        PluginError for this and the next four if perfcore-command-store is not installed."""
+        return self.command("gc", grace=grace, dry_run=dry_run)
 
-        return remove_garbage(self.repository, grace, dry_run=dry_run)
-
-    def fsck(self) -> FsckResult:
+    def fsck(self) -> Any:
         """Read everything in the store, and name damaged and missing parts."""
-        from perfcore.repository.maintenance import verify
-
-        return verify(self.repository)
+        return self.command("fsck")
 
     def remove(self, *names: str | Pending, dry_run: bool = False) -> tuple[Ref, ...]:
         """Take profiles off their versions, and drop pending ones; the objects stay until `gc`."""
-        from perfcore.repository.maintenance import check_removable, remove
-
         refs = [self._ref(name) for name in names]
-        for name, ref in zip(names, refs, strict=True):
-            if isinstance(name, str):
-                check_removable(self.repository, name, [ref])
-        return remove(self.repository, refs, dry_run=dry_run)
+        removed: tuple[Ref, ...] = self.command("rm", names=names, refs=refs, dry_run=dry_run)
+        return removed
 
-    def tags(self) -> TagList:
+    def tags(self) -> Any:
         """All tags of registered profiles."""
-        from perfcore.repository.maintenance import tag_list
-
-        return tag_list(self.repository)
+        return self.command("tag")
 
     def tag(self, name: str, profile: str = "0@i", *, delete: bool = False) -> Entry:
         """Tag a registered profile, or delete its tag; gives its new entry."""
-        from perfcore.repository.maintenance import change_tag
-
-        return change_tag(self.repository, name, self._ref(profile), delete=delete)
+        entry: Entry = self.command("tag", name=name, ref=self._ref(profile), delete=delete)
+        return entry
 
     def aggregate(self, *names: Name, by: str = "sum", **options: Any) -> Any:
         """Join profiles into a pending one; each is read when it is needed. `by` names the aggregate. PluginError if
@@ -184,8 +173,8 @@ class History(MeasureCalls):
         """A metric, or the `metric` of a function, over the versions of a branch, with the changes that the configured
         check finds; the primary metrics for None, as `perf history` draws them.
 
-        `command` is a pattern, `head` the version where the branch ends, and `last` counts the newest versions. The
-        result has `series` and `as_json()`. PluginError if perfcore-view-history is not installed.
+        `command` is a pattern, `head` the version where the branch ends, or `A..B`; `since`, `until`, `tags`, `last`,
+        `step` as in `collect`. The result has `series`, `as_json()`. PluginError if perfcore-view-history is missing.
         """
         return self.command("history", subject=subject, **options)
 

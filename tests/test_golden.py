@@ -14,6 +14,7 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_command_store.examination import examine
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.model import Entry, Header, Profile, Tool
@@ -21,8 +22,8 @@ from perfcore.profile import codec, pieces
 from perfcore.profile.columns import Value
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import ColumnSpec, TableBuilder
-from perfcore.store import gc, notes, objects, pending
 from perfcore.store import index as indexes
+from perfcore.store import notes, objects, pending
 from perfcore.store.store import Store, object_key
 
 GOLDEN = Path(__file__).with_name("golden") / "v1" / "perf"
@@ -200,7 +201,7 @@ def check(read: Profile, name: str) -> None:
 
 
 def test_the_golden_folder_is_whole(store: Store) -> None:
-    assert [finding.text for finding in gc.examine(store)] == []
+    assert [finding.text for finding in examine(store)] == []
 
 
 def test_the_index_of_a_hashed_version(store: Store) -> None:

@@ -98,6 +98,7 @@ def _collect(collector: str) -> Any:
         nth: options.EachNth = 1,
         missing: options.Missing = False,
         resume: options.Continue = False,
+        dry_run: options.DryRun = False,
         executor: options.ExecutorName = None,
         shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
         cwd: options.Cwd = None,
@@ -137,13 +138,14 @@ def _collect(collector: str) -> Any:
                 jobs=tuple(jobs),
                 versions=select_versions(repository, version, since, every, until, tags, last=last, step=nth),
                 schedule=schedule,
-                building=configured_build(repository, skip=no_build, rebuild=rebuild),
+                building=configured_build(repository, skip=no_build or dry_run, rebuild=rebuild),
                 register=register,
                 missing=missing,
                 resume=resume,
                 executor=executor,
             ),
             as_json=as_json,
+            dry_run=dry_run,
         )
 
     return collect

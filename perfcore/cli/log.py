@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from perfcore.cli import listing, log_page
 from perfcore.cli.console import Console
-from perfcore.cli.options import Since, Until
+from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.text import align, plural, printable, printable_json
 
 if TYPE_CHECKING:
@@ -34,14 +34,18 @@ class _Log(TyperCommand):
 @app.command(cls=_Log)
 def log(
     ctx: typer.Context,
-    head: Annotated[Optional[str], typer.Argument(metavar="[REV]", help="Where to begin.", show_default=False)] = None,
+    head: Annotated[
+        Optional[str], typer.Argument(metavar="[REV | A..B]", help="Where to begin, or a range.", show_default=False)
+    ] = None,
     short: Annotated[bool, typer.Option("--short", "-s", "--oneline", help="Print one line for each version.")] = False,
     count_only: Annotated[
         bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
     ] = False,
     since: Since = None,
     until: Until = None,
+    tags: Tags = None,
     last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
+    step: EachNth = 1,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
     measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
     changes: Annotated[
@@ -60,18 +64,18 @@ def log(
     if unreachable:
         _print_unreachable(console, as_json)
         return
-    start = console.repository.version(head)
-    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(start)
+    start, _, end = (head or "").rpartition("..")
+    first_version = console.repository.version(end or None)
+    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(first_version)
     marks = log_page.marks_of(console)
-    if since is not None or until is not None:
-        from perfcore.repository.version_filter import between
+    if start or (since, until, tags) != (None, None, None):
+        from perfcore.repository.version_filter import VersionFilter
 
-        accept = between(console.repository, since, until)
+        accept = VersionFilter(start=start, since=since, until=until, tags=tags).accepts(console.repository)
         rows = (row for row in rows if accept(row[0]))
     if measured or changes:
         rows = (row for row in rows if row[1] and (not changes or marks.headlines(row[0].id)))
-    if last is not None:
-        rows = itertools.islice(rows, last)
+    rows = itertools.islice(rows, 0, last, step)
     if count_only:
         _print_count(console, rows, as_json)
         return

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from typing import Any
 
-from perfcore.analysis import acceptance, verdict_text
+from perfcore.analysis import acceptance, change_json, verdict_text
 from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
-from perfcore.errors import FormatError
+from perfcore.errors import FormatError, PerfError
 from perfcore.model import Change
 from perfcore.text import align, clip, percent, printable
 
@@ -103,10 +104,18 @@ class Marks:
         values = {name: getattr(change, name) for name in _SHOWN}
         return {
             **values,
+            "kind": change_json.kind_word(change),
+            "baseline": change_json.full_id(change.baseline, self._full_ids(change.baseline)),
             "method": result.method,
             "time": result.time,
             "accepted": self._acceptance(change) is not None,
         }
+
+    def _full_ids(self, label: str) -> dict[str, str]:
+        """That of a label, whose version may be gone."""
+        with contextlib.suppress(PerfError):
+            return change_json.by_beginning([self._console.repository.version(label.partition("+")[0])])
+        return {}
 
     def _acceptance(self, change: Change) -> Acceptance | None:
         return acceptance.of_changes((change,), self._accepted).get(change.id)

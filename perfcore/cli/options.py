@@ -28,10 +28,11 @@ Since = Annotated[Optional[str], typer.Option("--since", metavar="REV|DATE", hel
 Until = Annotated[Optional[str], typer.Option("--until", metavar="REV|DATE", help="Versions up to it, or to a date.")]
 Tags = Annotated[Optional[str], typer.Option("--tags", metavar="PATTERN", help="Versions whose tag matches; '*': any.")]
 Every = Annotated[bool, typer.Option("--all", help="Measure every version of the branch.")]
-Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Measure the N newest of these.")]
-EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Measure each Nth of these, and the newest.")]
+Last = Annotated[Optional[int], typer.Option("--last", metavar="N", min=1, help="Only the N newest of these.")]
+EachNth = Annotated[int, typer.Option("--every", metavar="N", min=1, help="Only each Nth of these, from the newest.")]
 Missing = Annotated[bool, typer.Option("--missing", help="Only versions without such a profile.")]
 Continue = Annotated[bool, typer.Option("--continue", help="Only runs that an interrupted command did not measure.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the versions, runs and expected time.")]
 ExecutorName = Annotated[
     Optional[str], typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one.")
 ]
@@ -39,6 +40,7 @@ Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at
 Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Run execute.pre_run, whatever was built before.")]
+Cpu = Annotated[Optional[str], typer.Option("--cpu", metavar="LIST", help="The CPUs to run on, such as 1, or 0-3,5.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _METAVARS = {"int": "N", "float": "X", "str": "TEXT", "Path": "PATH"}
 

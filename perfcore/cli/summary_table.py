@@ -18,8 +18,15 @@ DECISIVE = 6  # runs of each side: all 6 pairs of one sign have p = 2 / 2^6 = 0.
 _NUMBER = re.compile(r"[0-9][0-9.,]*")
 
 
-def measure(console: Console, repository: Repository, request: MeasureRequest, *, as_json: bool) -> None:
-    """Collect, print the result, then raise one error for all failures."""
+def measure(
+    console: Console, repository: Repository, request: MeasureRequest, *, as_json: bool, dry_run: bool = False
+) -> None:
+    """Collect, print the result, then raise one error for all failures. A dry run prints what would be measured."""
+    if dry_run:
+        from perfcore.cli import dry_run_table
+
+        dry_run_table.show(console, repository, request, as_json=as_json)
+        return
     result = collect(repository, request, _Progress(console))
     if as_json:
         console.json(result.as_json())
@@ -55,7 +62,7 @@ def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:
     for note in reversed(notes.values()):
         console.say(f"note: {note}")
     counts = [disturbed(saved.profile)[1] for saved in profiles if saved.profile.header.type == "time"]
-    if 0 < min(counts, default=0) < DECISIVE:
+    if 0 < min(counts, default=0) < DECISIVE and console.repository.config.get("check.note_few_runs"):
         enough = f"{DECISIVE} runs of each version, interleaved"
         console.say(f"note: {plural(min(counts), 'run')}: perf check decides from {enough} (--repeat {DECISIVE})")
 

@@ -48,10 +48,11 @@ KEYS: Mapping[str, Key] = {
     "plugins.disabled": Key("texts", [], "Disabled plugins: name, kind:name or distribution."),
     "plugins.own": Key("mapping", {}, "Plugins in files: {collector: {mine: 'tools/plugins.py:Mine'}}.", runs=True),
     "execute.pre_run": Key("texts", [], "Commands that build a version before it is measured.", runs=True),
+    "execute.environment": Key("mapping", {}, "How the environment of a version is made: {name: venv}.", runs=True),
     "execute.shell": Key("flag", False, "Whether a shell runs them.", runs=True),
     "execute.timeout": Key("seconds", 3600, "The longest a pre_run command may take."),  # longer than most builds take
     # Some twenty built trees of a large project; all of them of most.
-    "execute.build_cache": Key("number", 5, "Gigabytes of built trees to keep for the next command.", minimum=0),
+    "execute.build_cache": Key("number", 5, "Gigabytes of built trees to keep, over all repositories.", True, 0),
     "execute.inputs": Key("texts", [], "Files that decide what commands do: versions with equal files are the same."),
     "collectors": Key("list", [], "Collectors of the job matrix, with their options.", runs=True),
     "postprocessors": Key("list", [], "Postprocessors of the job matrix, in order, with their options.", runs=True),
@@ -69,7 +70,9 @@ KEYS: Mapping[str, Key] = {
     "check.threshold": Key("number", None, "The smallest relative change that matters, for every metric.", minimum=0),
     "check.thresholds": Key("numbers", {}, "The same for single metrics: {wall: 0.1}."),
     "check.fail_on": Key("texts", ["degradation"], "More results that fail a check, as in `perf check --fail-on`."),
+    "check.note_few_runs": Key("flag", True, "Whether a measurement of fewer runs than a check needs says so."),
     "check.notify": Key("texts", [], "Notifiers that get the result of every check.", runs=True),
+    "remotes": Key("names", {}, "Places to push to and pull from: {origin: URL}.", runs=True),
     # As gc.pruneExpire of git.
     "gc.grace": Key("seconds", 14 * 86400, "How long unreferenced objects are kept."),
     "limits.profile_bytes": Key("number", 256 << 20, "The largest profile file that is read."),  # no object is larger
@@ -99,6 +102,7 @@ _PLUGIN_SECTIONS = (
     "aggregate",
     "notifier",
     "command",
+    "environment",
 )
 
 

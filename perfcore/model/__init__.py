@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from perfcore.model.changes import Change, ChangeKind, Judgement, Pairing, Sample, Series
+    from perfcore.model.changes import RELATIVE, Change, ChangeKind, Judgement, Pairing, Sample, Series
     from perfcore.model.histories import MetricHistory, Point
     from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
@@ -24,7 +24,7 @@ PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may igno
 EMPTY: Mapping[str, Any] = {}
 
 _PARTS = {
-    "changes": ("Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
+    "changes": ("RELATIVE", "Change", "ChangeKind", "Judgement", "Pairing", "Sample", "Series"),
     "histories": ("MetricHistory", "Point"),
     "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
@@ -47,6 +47,7 @@ if not TYPE_CHECKING:  # or else every name would have a type
 __all__ = [
     "EMPTY",
     "PROFILE_FORMAT",
+    "RELATIVE",
     "Attempt",
     "Build",
     "Change",

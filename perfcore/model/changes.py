@@ -17,6 +17,10 @@ ChangeKind = Literal[
 ]
 
 
+RELATIVE = "relative"
+"""The metric that is CPU time as a multiple of that of a fixed loop beside it, which varies less than either."""
+
+
 @attrs.frozen(kw_only=True)
 class Sample:
     """The runs of one profile or of several of the same configuration, as a check compares them.

@@ -34,7 +34,8 @@ class Job:
     `argv` is authoritative: element 0 is the program. With `shell` it is one string for the shell. `cmd`,
     `args` and `workload` are what people call its parts. `cwd` is the directory it runs in, relative to the tree of
     its `version` where the plan has a source; `env` are the variables set on top of the inherited environment.
-    `version` is None outside a repository.
+    `version` is None outside a repository. `activation` are the variables of the environment of that version, which
+    `env` outweighs; they differ from version to version, so they are no part of the configuration.
 
     `workload_file` is the file of a generated workload, which takes the place of `{workload}` in `argv` while the
     command runs. Its path differs from run to run, so only its content counts for the configuration.
@@ -48,10 +49,16 @@ class Job:
     shell: bool = False
     cwd: Path = Path()
     env: Mapping[str, str] = EMPTY
+    activation: Mapping[str, str] = EMPTY
     collector: Step = Step(name="time")
     postprocessors: tuple[Step, ...] = ()
     version: str | None = None
     dirty: bool = False
+
+    @property
+    def variables(self) -> Mapping[str, str]:
+        """All variables that are set on top of the inherited environment."""
+        return {**self.activation, **self.env}
 
     @property
     def label(self) -> str:
@@ -86,13 +93,16 @@ class Source:
 @attrs.frozen(kw_only=True)
 class Build:
     """The commands that build a tree, run one after the other at its root; each may take `timeout` seconds. Up to
-    `cache` bytes of built trees are kept for the next command; `rebuild` uses none of them."""
+    `cache` bytes of built trees are kept for the next command; `rebuild` uses none of them. `environment` names the
+    plugin that makes their environment, `activation` are its variables where it is made."""
 
     commands: tuple[str, ...] = ()
     shell: bool = False
     timeout: float = 3600
     cache: int = 0
     rebuild: bool = False
+    environment: Step | None = None
+    activation: Mapping[str, str] = EMPTY
 
 
 @attrs.frozen(kw_only=True)

@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, str] = {
         "perfcore-command-diff": "diff",
         "perfcore-command-exchange": "export import",
         "perfcore-command-plugins": "plugins",
+        "perfcore-command-remote": "fetch pull push remote",
         "perfcore-command-run": "run",
         "perfcore-command-show": "show",
         "perfcore-command-store": "fsck gc rm tag",

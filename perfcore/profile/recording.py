@@ -14,6 +14,7 @@ from perfcore.model import Job
 from perfcore.profile.table import ColumnSpec, Table, TableBuilder, Value
 
 if TYPE_CHECKING:
+    from perfcore.plugins.registry import Plugins
     from perfcore.profile.stacks import StackBuilder
 
 RUN = ColumnSpec("run", "i64", role="order")
@@ -32,15 +33,16 @@ RUNS = (
 class Session:
     """One job under one collector, from `before` to `after`.
 
-    `workspace` is a private directory that is removed afterwards. `state` is the collector's own. Rows of
-    `tables["resources"]` are written through `Run.rows`, call stacks through `stacks`; other tables are made with
-    `table()`. `sampling` describes the method and goes into the profile, `notes` are shown to the user and stored.
+    `workspace` is a private directory that is removed afterwards, `plugins` are those that the measuring command has.
+    `state` is the collector's own. Rows of `tables["resources"]` are written through `Run.rows`, call stacks through
+    `stacks`; other tables by `table()`. `sampling` describes the method and is stored, `notes` are stored and shown.
     """
 
     def __init__(self, job: Job, *, columns: Sequence[ColumnSpec] = (), state: Any = None) -> None:
         self.job = job
         self.state = state
         self.workspace: Path | None = None
+        self.plugins: Plugins | None = None
         self.profile_type = job.collector.name.rpartition(":")[2]  # the short name of the plugin
         self.sampling: dict[str, Any] = {}
         self.notes: list[str] = []

@@ -101,7 +101,7 @@ def _encodable(text: str) -> bool:
 
 
 def _environment(job: Job) -> list[bytes]:
-    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.env.items()}}  # not all UTF-8
+    variables = {**os.environb, **{os.fsencode(k): os.fsencode(v) for k, v in job.variables.items()}}  # not all UTF-8
     return [name + b"=" + value for name, value in variables.items()]
 
 
@@ -168,7 +168,7 @@ def _neighbour(path: Path) -> str | None:
 def _folders(job: Job) -> list[Path]:
     """PATH as the command will have it."""
     # POSIX: an empty folder is the current one; that of the command, like all relative ones, is the job's.
-    path = job.env.get("PATH", os.environ.get("PATH", _DEFAULT_PATH))
+    path = job.variables.get("PATH", os.environ.get("PATH", _DEFAULT_PATH))
     return [job.cwd.absolute() / folder for folder in path.split(os.pathsep)]
 
 

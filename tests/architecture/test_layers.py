@@ -49,7 +49,7 @@ ORDER = {
         ("creation", "registration"),
         ("entries",),
         ("repository",),
-        ("maintenance", "version_filter"),
+        ("version_filter",),
     ),
 }
 """The order of modules within packages: a module imports only from groups before its own. Packages that are not listed

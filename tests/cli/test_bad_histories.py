@@ -70,7 +70,7 @@ def levels(here: Here, code: int | None = 0) -> list[tuple[str, str, int]]:
     ids = here.git("rev-list", "--reverse", "HEAD").out.split()
     assert all(number is None or math.isfinite(number) for c in told["changes"] for number in _numbers(c))
     found = [c for c in told["changes"] if c["kind"] in ("degradation", "optimization")]
-    numbers = {id[:10]: number for number, id in enumerate(ids)}
+    numbers = {id: number for number, id in enumerate(ids)}
     return [(change["metric"], change["kind"], numbers[change["target"]]) for change in found]
 
 

@@ -341,6 +341,15 @@ def test_a_killed_bisection_goes_on(history: History) -> None:
     assert list(here.home.rglob("tree-*/work.py")) == []
 
 
+def test_runs_of_stored_profiles_do_not_count_as_measured_ones(history: History) -> None:
+    here = history.here
+    words = ("collect", "work", "--all", "--repeat", "10", "--add", *COMMAND)
+    here.perf(*words, code=None)  # two versions do not build
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=None)
+    assert journal(here)["earlier_runs"] >= 80
+    assert history.ids["version 9"] in done.out
+
+
 def test_the_same_question_goes_on(history: History) -> None:
     here = history.here
     done = here.perf(*BISECT, "HEAD~13", "HEAD", "--max-runs", "8", *COMMAND, code=8)

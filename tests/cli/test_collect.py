@@ -47,6 +47,11 @@ def test_too_few_runs_say_how_many_decide(here: Here) -> None:
     assert "perf check decides" not in enough.err
 
 
+def test_the_configuration_silences_the_note_on_few_runs(here: Here) -> None:
+    here.perf("config", "set", "check.note_few_runs", "false")
+    assert "perf check decides" not in here.perf(*FAST, "--", "true").err
+
+
 def test_json_says_what_was_measured(here: Here) -> None:
     made = here.perf(*FAST, "--json", "--", "echo", "a b").json
     assert made["schema"] == 1

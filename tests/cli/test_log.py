@@ -53,6 +53,21 @@ def test_last_takes_so_many_versions(history: Here) -> None:
     assert len(history.perf("log", "--short", "--last", "999").lines) == 3
 
 
+def test_versions_are_chosen_as_for_a_collection(history: Here) -> None:
+    def subjects(*words: str) -> list[str]:
+        return [line.split()[-1] for line in history.perf("log", "--short", *words).lines]
+
+    history.git("tag", "v1", "HEAD~2")
+    history.git("tag", "v2")
+    assert subjects("HEAD~2..") == ["Third", "Second"]
+    assert subjects("HEAD~2..HEAD~1") == ["Second"]
+    assert subjects("--tags", "v*") == ["Third", "First"]
+    assert subjects("--every", "2") == ["Third", "First"]
+    assert subjects("--measured", "--every", "2") == ["Third"]
+    assert subjects("HEAD~1", "--every", "2", "--last", "2") == ["Second"]
+    assert subjects("--tags", "v1", "--since", "HEAD~1") == []
+
+
 def test_last_wants_a_number_that_is_not_negative(history: Here) -> None:
     assert "--last" in history.perf("log", "--last", "-1", code=2).err
     assert "--last" in history.perf("log", "--last", "few", code=2).err

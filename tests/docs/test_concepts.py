@@ -6,14 +6,15 @@ import json
 import re
 from pathlib import Path
 
+from perfcore_executor_local.preparation import MAX_VERSIONS
 from perfcore_testing.project import Project
 
 from perfcore import environment, errors
 from perfcore.analysis.fail_on import INCONCLUSIVE, NOT_COMPARED
 from perfcore.cli.outcome import INTERNAL
 from perfcore.errors import PerfError
-from perfcore.measure.preparation import DEFAULT_VERSIONS, MAX_VERSIONS
 from perfcore.measure.schedule import LEAST_RUNS, Schedule
+from perfcore.measure.sessions import DEFAULT_VERSIONS
 from perfcore.profile.recording import RUNS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "concepts.md").read_text(encoding="utf-8")

@@ -9,6 +9,8 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from perfcore_command_store.examination import examine
+from perfcore_command_store.garbage import collect_garbage
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError
@@ -16,7 +18,7 @@ from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec, stack_dedup, stacks
 from perfcore.profile.stacks import Frame, StackBuilder, Stacks
 from perfcore.profile.table import Column, Table, column, concat, table
-from perfcore.store import gc, pending
+from perfcore.store import pending
 from perfcore.store.store import Store
 
 Path_ = tuple[Frame, ...]
@@ -205,7 +207,7 @@ def test_a_later_version_takes_little_room(shelf: Store) -> None:
         read = pending.read(shelf, waiting.name)[0].profile
         assert read is not None
         assert dict(read.tables) == stacks.renumbered(large(version))
-    assert not list(gc.examine(shelf))
+    assert not list(examine(shelf))
 
 
 def _counts(tables: Mapping[str, Table]) -> bytes:
@@ -238,13 +240,13 @@ def test_a_lost_memory_of_the_last_profile_costs_only_room(shelf: Store, tmp_pat
 def test_pieces_that_went_are_not_continued(shelf: Store) -> None:
     saved = pending.save(shelf, made(large(1), 1))
     pending.remove(shelf, saved)
-    gc.collect_garbage(shelf, older_than=2**62)
+    collect_garbage(shelf, older_than=2**62)
     assert size(shelf) == 0
     waiting = pending.save(shelf, made(large(2), 2))
     read = pending.read(shelf, waiting.name)[0].profile
     assert read is not None
     codec.verify(read)
-    assert not list(gc.examine(shelf))
+    assert not list(examine(shelf))
 
 
 def test_a_long_list_of_pieces_is_given_up_for_a_fresh_one(shelf: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ class _State:
     """What a session needs between its runs. `specs` are the columns so far; `statuses` the worst status of each
     benchmark, by the texts that name it."""
 
-    reader: Reader
+    reader: Reader | None = None
     specs: dict[str, ColumnSpec] = attrs.field(factory=lambda: {NAME.name: NAME})
     statuses: dict[tuple[tuple[str, Value], ...], tuple[str, str | None]] = attrs.field(factory=dict)
     failures: int = 0
@@ -65,16 +65,14 @@ class ResultsCollector:
 
     def before(self, job: Job) -> Session:
         """Finds the command and the format. The benchmarks and their metrics are known after the first run."""
-        from perfcore.plugins.registry import Plugins
         from perfcore.programs import command
         from perfcore_collect_results import output
-        from perfcore_collect_results.reading import Reader
 
         command.check(job)
         command.spec(job)
         output.check(job, self.settings.output)
         session = Session(job, columns=[NAME])
-        session.state = _State(reader=Reader(Plugins(warn=session.note), self.settings.format))
+        session.state = _State()
         return session
 
     def collect(self, session: Session, run: Run) -> None:
@@ -83,6 +81,7 @@ class ResultsCollector:
         from perfcore_collect_results.execution import execute
 
         state: _State = session.state
+        state.reader = state.reader or self._reader(session)
         assert session.workspace is not None
         prepared = output.prepare(session.job, self.settings.output, session.workspace)
         ended = execute(
@@ -100,6 +99,13 @@ class ResultsCollector:
             for note in suite.notes:
                 session.note(note)
 
+    def _reader(self, session: Session) -> Reader:
+        """Reads by the formats of the command that measures; by those installed where no command does."""
+        from perfcore.plugins.registry import Plugins
+        from perfcore_collect_results.reading import Reader
+
+        return Reader(session.plugins or Plugins(warn=session.note), self.settings.format)
+
     def after(self, session: Session, outcome: Outcome) -> None:
         """Says what became of each benchmark, and which harness measured them."""
         state: _State = session.state
@@ -108,7 +114,7 @@ class ResultsCollector:
         table = session.table("benchmarks", status_columns)
         for words, (status, message) in sorted(state.statuses.items(), key=repr):
             table.add(**dict(words), status=status, message=message)
-        if state.reader.format is not None:
+        if state.reader is not None and state.reader.format is not None:
             session.sampling["format"] = state.reader.format[0].name
         session.sampling.update({key: word for key, word in state.harness.items() if word})
         if state.failures:

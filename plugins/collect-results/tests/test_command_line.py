@@ -50,10 +50,11 @@ def test_a_slower_benchmark_is_named_by_its_check(project: Project, versions: li
     assert "print" not in checked.out
 
 
-def test_a_comparison_of_two_says_how_suites_are_compared(project: Project, versions: list[str]) -> None:
-    words = ("--collector", "results", "--max-pairs", "6", "--", *COMMAND)
-    compared = project.perf("compare", versions[0], versions[2], *words, code=2)
-    assert "perf collect results --version A --version B --add" in compared.err
+def test_a_comparison_of_two_versions_decides_each_benchmark(project: Project, versions: list[str]) -> None:
+    words = ("--collector", "results", "--max-pairs", "6", "--json", "--", *COMMAND)
+    changes = project.perf("compare", versions[0], versions[2], *words, code=1).json["changes"]
+    kinds = {change["resource"]: change["kind"] for change in changes if change["primary"]}
+    assert kinds == {"parse": "degradation", "print": "same"}
 
 
 def test_a_bisection_finds_the_version_by_one_benchmark(project: Project, versions: list[str]) -> None:
@@ -94,3 +95,29 @@ def test_pytest_benchmark(project: Project) -> None:
     variables = ("PYTEST_XDIST_WORKER", "PYTEST_DISABLE_PLUGIN_AUTOLOAD", "PYTEST_ADDOPTS")
     project.perf("collect", "results", "--repeat", "2", "--", "env", *(f"-u{name}" for name in variables), *words)
     assert "test_a.py::test_sum" in project.perf("show", "0@p", "table", "--columns", "run,benchmark").out
+
+
+OWN = """
+import json
+from perfcore_format_benchmarks.googlebenchmark import GoogleBenchmarkFormat
+
+
+class Mine(GoogleBenchmarkFormat):
+    def sniff(self, head, name):
+        return False
+"""
+
+
+def test_formats_of_the_project_are_used(project: Project, versions: list[str]) -> None:
+    project.write("formats.py", OWN)
+    project.perf("config", "set", "plugins.own", "{format: {mine: 'formats.py:Mine'}}")
+    project.perf("config", "trust", "--yes", code=None)
+    project.perf("plugins", "list", "format")
+    project.perf("collect", "results", "--format", "mine", "--repeat", "1", "--", *COMMAND)
+    assert "parse" in project.perf("show", "0@p", "table", "--columns", "run,benchmark").out
+
+
+def test_disabled_formats_are_not_used(project: Project, versions: list[str]) -> None:
+    project.perf("config", "set", "plugins.disabled", "[perfcore-format-benchmarks]")
+    done = project.perf("collect", "results", "--repeat", "1", "--", *COMMAND, code=None)
+    assert "no format recognises them" in done.err
