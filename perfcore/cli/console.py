@@ -19,14 +19,16 @@ from perfcore.config.layers import Config
 from perfcore.errors import FormatError, NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository, UserPlaces, load_config
-from perfcore.text import clip, printable, printable_json, printable_lines
+from perfcore.text import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
+    from perfcore.cli.progress_line import ProgressLine
     from perfcore.library import History
     from perfcore.store.lookup import Ref
 
 _COLORS = {"red": "31", "green": "32", "yellow": "33", "blue": "34", "bold": "1", "dim": "2"}  # SGR of ECMA-48
-_PATIENCE = 1.0  # seconds before a line of progress appears: short commands stay quiet
+_PATIENCE = 1.0  # seconds before progress is told: short commands stay quiet
+_PATIENCE_OF_LOGS = 30.0
 _BLOCK = 256  # texts of one write; the first goes alone, so that a pager has something at once
 
 
@@ -59,8 +61,8 @@ class Console:
         self.color = terminal and not os.environ.get("NO_COLOR") if color is None else color  # https://no-color.org
         self._browse = False
         self._warned: set[str] = set()
-        self._line = 0
         self._since = time.monotonic()
+        self._progress: ProgressLine | None = None
 
     @functools.cached_property
     def places(self) -> UserPlaces:
@@ -239,20 +241,18 @@ class Console:
             self.say(f"there is no browser here that could open {path}")
 
     def progress(self, done: int, total: int, text: str) -> None:
-        """How far a long work is, on terminals, once it takes longer than a second."""
-        if not sys.stderr.isatty() or time.monotonic() - self._since < _PATIENCE:
-            return
-        position = f"{done + 1}/{total}" if total else f"{done + 1}"
-        line = clip(f"{position} {printable(text)}", _columns() - 1)
-        sys.stderr.write(f"\r\x1b[K{line}")  # ECMA-48: EL erases to the end of the line
-        sys.stderr.flush()
-        self._line = len(line)
+        """How far a long work is, once it takes longer than a second; in a log now and then."""
+        if self._progress is None:
+            if time.monotonic() - self._since < (_PATIENCE if sys.stderr.isatty() else _PATIENCE_OF_LOGS):
+                return
+            from perfcore.cli.progress_line import ProgressLine
+
+            self._progress = ProgressLine()
+        self._progress.show(done, total, text, _columns())
 
     def clear_progress(self) -> None:
-        if self._line:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
-            self._line = 0
+        if self._progress is not None:
+            self._progress.clear()
 
     @property
     def _interactive(self) -> bool:

@@ -124,7 +124,8 @@ def _say(text: str) -> None:
 def _tell(error: PerfError, debug: bool, cause: BaseException) -> int:
     if debug:
         _trace(cause)
-    _say(f"perf: {printable_lines(str(error))}\n")
+    if str(error):  # nothing where the user was told as it happened
+        _say(f"perf: {printable_lines(str(error))}\n")
     if error.hint:
         _say(f"  hint: {printable_lines(error.hint)}\n")
     return error.exit_code

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from perfcore.cli.console import Console
-from perfcore.errors import PerfError
 from perfcore.measure.collect_result import SavedProfile, Summary, disturbed, summarize
 from perfcore.measure.collection import collect
 from perfcore.measure.request import MeasureRequest
@@ -27,7 +26,7 @@ def measure(
 
         dry_run_table.show(console, repository, request, as_json=as_json)
         return
-    result = collect(repository, request, _Progress(console))
+    result = collect(repository, request, console)
     if as_json:
         console.json(result.as_json())
     else:
@@ -35,20 +34,9 @@ def measure(
     if not result.profiles and not result.failures:
         reason = "every version has its profiles" if request.versions else "there is no such version"
         console.say(f"nothing to measure: {reason}")
-    error = result.error(separator="\nperf: ")
+    error = result.error(told=True)
     if error is not None:
         raise error
-
-
-class _Progress:
-    """The console without failures: `measure` raises them all at the end, where a long output does not hide them."""
-
-    def __init__(self, console: Console) -> None:
-        self.progress = console.progress
-        self.note = console.note
-        self.saved = console.saved
-
-    def failed(self, subject: str, error: PerfError) -> None: ...
 
 
 def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:

@@ -12,7 +12,7 @@ from perfcore.errors import PerfError
 from perfcore.model import Entry, Job, Profile
 from perfcore.profile.table import Column, Table
 from perfcore.store.pending import Pending
-from perfcore.text import quantity
+from perfcore.text import plural, quantity
 
 SCHEMA = 1
 _FENCE = 3.0  # outer fence of J. W. Tukey's box plot (1977): 3 interquartile ranges beyond the quartiles
@@ -130,15 +130,16 @@ class CollectResult:
             sessions.setdefault(saved.job.version, set()).update(column or ())
         return sum(len(ids) > 1 for ids in sessions.values())
 
-    def error(self, separator: str = "\n") -> PerfError | None:
-        """One error that names every failure, of the class, hint and exit code of the first; None without one."""
+    def error(self, *, told: bool = False) -> PerfError | None:
+        """One error that names every failure, of the class, hint and exit code of the first; None without one. Where
+        the user was `told` of each as it happened, it says how many there were."""
         if not self.failures:
             return None
         first = self.failures[0].error
-        lines = [f"{failure.subject}: {failure.error}" for failure in self.failures]
-        if len(lines) > 1:
-            lines.append(f"{len(lines)} failures; what was measured otherwise is kept")
-        error = type(first)(separator.join(lines), hint=first.hint)
+        lines = [] if told else [f"{failure.subject}: {failure.error}" for failure in self.failures]
+        if len(self.failures) > 1 or self.profiles:
+            lines.append(f"{plural(len(self.failures), 'failure')}; what was measured otherwise is kept")
+        error = type(first)("\n".join(lines), hint=first.hint)
         error.exit_code = first.exit_code
         error.__cause__ = first
         return error

@@ -14,14 +14,14 @@ import attrs
 
 from perfcore.errors import PerfError
 from perfcore.measure import runner
-from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile
+from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile, summarize
 from perfcore.measure.execution import chosen_executor, executor_name, resolve, runner_context, submit
-from perfcore.measure.request import MeasureRequest, tree_directory, tree_state
+from perfcore.measure.request import MeasureRequest, tree_directory, tree_state, version_name
 from perfcore.measure.runner import Context
 from perfcore.model import Build, Entry, Job, Measured, Plan, Profile, Source, Step
 from perfcore.repository.repository import Repository
 from perfcore.store.pending import Pending
-from perfcore.text import plural, printable
+from perfcore.text import plural, printable, quantity
 
 if TYPE_CHECKING:
     from perfcore.model.listener import Listener
@@ -32,9 +32,27 @@ CHECKPOINT = 1.0  # seconds: a kill loses about that much, and writing some prof
 def collect(repository: Repository, request: MeasureRequest, listener: Listener) -> CollectResult:
     """Measure everything, save each profile at once, and go on when a part fails: the result holds the failures.
     KeyboardInterrupt leaves the finished runs of each job as pending profiles marked incomplete."""
+    listener = Progress(listener)
     collection = Collection(repository, request, listener, runner_context(repository, listener))
     with collection.stack:
         return collection.run()
+
+
+class Progress:
+    """A listener that is told the medians until now of what is under way, and every failure once."""
+
+    def __init__(self, listener: Listener) -> None:
+        self.medians: dict[str, str] = {}
+        self.note, self.saved, self._listener = listener.note, listener.saved, listener
+        self._told: set[tuple[str, str]] = set()
+
+    def progress(self, done: int, total: int, text: str) -> None:
+        self._listener.progress(done, total, text + self.medians.get(text, ""))
+
+    def failed(self, subject: str, error: PerfError) -> None:
+        if (subject, str(error)) not in self._told:
+            self._told.add((subject, str(error)))
+            self._listener.failed(subject, error)
 
 
 @attrs.define
@@ -54,7 +72,7 @@ class Collection:
 
     repository: Repository
     request: MeasureRequest
-    listener: Listener
+    listener: Progress
     context: Context
     profiles: list[SavedProfile] = attrs.field(factory=list)
     failures: list[Failure] = attrs.field(factory=list)
@@ -199,18 +217,21 @@ class Collection:
         profile = measured.profile
         if profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
-            subject = f"version {measured.job.version[:10]}" if measured.no_tree and measured.job.version else ""
+            subject = version_name(measured.job.version) if measured.no_tree and measured.job.version else ""
             if not any(subject and failure.subject == subject for failure in self.failures):  # once for all its jobs
-                self._fail(subject or _job_name(measured.job), error)
+                self._fail(subject or printable(measured.job.title), error)
             return
         try:
             with_earlier = profile if target.earlier is None else _joined(target.earlier, profile)
             if profile.incomplete:
                 target.pending = self.repository.replace(target.pending, with_earlier)
+                if summaries := summarize(with_earlier):
+                    median = f"{summaries[0].metric} {quantity(summaries[0].median, summaries[0].unit)}"
+                    self.listener.medians[target.job.title] = f": {median}"
             else:
                 self._complete(target, with_earlier)
         except PerfError as error:
-            self._fail(_job_name(measured.job), error)
+            self._fail(printable(measured.job.title), error)
 
     def _complete(self, target: _Target, profile: Profile) -> None:
         """Save a profile with all its runs in the place of the incomplete one."""
@@ -221,7 +242,7 @@ class Collection:
         try:
             pending = self.repository.replace(target.pending, profile)
         except PerfError as error:
-            self._fail(_job_name(target.job), error)
+            self._fail(printable(target.job.title), error)
             return
         target.pending = target.earlier = None  # a version in two sessions has two profiles
         self.listener.saved(pending.name)
@@ -289,7 +310,3 @@ def _profile_key(profile: Profile) -> tuple[object, ...]:
 def _job_key(job: Job) -> tuple[object, ...]:
     """The `entry_key` of the profile that this job will give."""
     return job.cmd, job.args, job.workload, job.collector.name, tuple(step.name for step in job.postprocessors)
-
-
-def _job_name(job: Job) -> str:
-    return printable(job.label) + (f" at {job.version[:10]}" if job.version else "")

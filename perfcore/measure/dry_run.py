@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from perfcore.errors import PerfError
-from perfcore.measure.collection import Collection
+from perfcore.measure.collection import Collection, Progress
 from perfcore.measure.execution import resolve, runner_context
 from perfcore.measure.request import MeasureRequest
 from perfcore.model import Job, Plan, Profile
@@ -33,7 +33,7 @@ class PlannedJob:
 
 def planned(repository: Repository, request: MeasureRequest) -> tuple[PlannedJob, ...]:
     """The jobs of a request that have something to measure, the oldest version first."""
-    silent = SilentListener()
+    silent = Progress(SilentListener())
     # Nothing runs, so options that the user has not trusted yet are only read.
     context = attrs.evolve(runner_context(repository, silent), options=repository.config.plugin_options)
     requested = Collection(repository, request, silent, context)

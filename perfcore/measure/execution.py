@@ -29,6 +29,7 @@ def runner_context(repository: Repository, listener: Listener) -> Context:
         machine=repository.facts(),
         schedule=repository.config.get("schedule"),
         progress=listener.progress,
+        failed=listener.failed,
         directory=repository.scratch,
         vcs=repository.vcs,
     )

@@ -122,6 +122,11 @@ def tree_state(repository: Repository) -> tuple[str | None, bool]:
         return None, True
 
 
+def version_name(version: str) -> str:
+    """What a failure of a version as a whole is told of."""
+    return f"version {version[:10]}"
+
+
 def tree_directory(tree: Path, cwd: Path, version: str | None) -> Path:
     """The directory `cwd` of a tree. UsageError if it is outside of the tree or missing."""
     directory = (tree / cwd).resolve()  # a link may lead out of the tree

@@ -46,14 +46,15 @@ def _no_progress(done: int, total: int, text: str) -> None: ...
 @attrs.frozen(kw_only=True)
 class Context:
     """The runner's view of the process it works in. `options(kind, name)` are a plugin's configured options,
-    `directory` is for the files of a plan, and `vcs` makes the trees of versions. After `until`, in seconds
-    of `time.monotonic`, no block begins but the first that counts."""
+    `directory` is for the files of a plan, and `vcs` makes the trees of versions. `failed` hears at once what is
+    answered later. After `until`, in seconds of `time.monotonic`, no block begins but the first that counts."""
 
     plugins: Plugins
     options: Options = _no_options
     machine: Mapping[str, Any] = EMPTY
     schedule: Mapping[str, Any] = EMPTY
     progress: Progress = _no_progress
+    failed: Callable[[str, PerfError], None] | None = None
     directory: Path | None = None
     vcs: Vcs | None = None
     until: float = math.inf
@@ -236,7 +237,7 @@ def _take_turns(states: list[_JobState], context: Context, checkpoints: _Checkpo
             yield from checkpoints.give(states, context.machine)
         state = states[turn.job]
         if state.error is None:
-            context.progress(done, 0 if budgeted else total, state.job.label)
+            context.progress(done, 0 if budgeted else total, state.job.title)
             _take(state, turn, session)
         elif all(state.error for state in states):
             return

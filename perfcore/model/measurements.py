@@ -65,6 +65,11 @@ class Job:
         """The command as people read it, in one line."""
         return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
 
+    @property
+    def title(self) -> str:
+        """The command and the version that it is measured of."""
+        return self.label + (f" at {self.version[:10]}" if self.version else "")
+
     def with_workload(self) -> Job:
         """The job as it runs, with the path of its generated workload."""
         if self.workload_file is None:

@@ -271,8 +271,9 @@ def warm() -> None:
         importlib.import_module(f"perfcore.cli.{verb.module}")
     for name in ("collect_time", "command_exchange", "executor_local", "storage_local", "vcs_git", "view_table"):
         importlib.import_module(f"perfcore_{name}")
-    importlib.import_module("perfcore_check_pair")
-    for name in ("measure.runner", "measure.trees", "environment"):
+    for name in ("perfcore_check_pair", "perfcore_executor_local.trees"):
+        importlib.import_module(name)
+    for name in ("measure.runner", "environment"):
         importlib.import_module(f"perfcore.{name}")
     for name in ("helper", "launcher", "machine"):
         importlib.import_module(f"perfcore_collect_time.{name}")

@@ -145,7 +145,7 @@ def _attempt(call: Callable[[], None]) -> PerfError | None:
 
 
 def _sources(console: Console) -> Sources:
-    from perfcore.repository.sources import NoSources, VersionSources
+    from perfcore_command_kit.sources import NoSources, VersionSources
 
     repository = console.repository_if_any
     return NoSources() if repository is None else VersionSources(repository)

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+from perfcore_executor_local.trees import Trees
 
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
 from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import configured_build, tree_directory, tree_state
-from perfcore.measure.trees import Trees
 from perfcore.model import Build, Job
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository

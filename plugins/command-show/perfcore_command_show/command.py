@@ -10,13 +10,13 @@ from typing import Annotated, Any
 import typer
 from perfcore_command_kit.options import Browse, Force, Output
 from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
+from perfcore_command_kit.sources import VersionSources
 
 from perfcore.analysis.stored_results import Results
 from perfcore.cli.console import Console
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
-from perfcore.repository.sources import VersionSources
 from perfcore.store.lookup import Ref
 from perfcore.store.pending import content_name
 from perfcore_command_show import metric_history, views

@@ -1,7 +1,7 @@
 """A tree packed as bytes, for workers that cannot reach the repository: a tar archive, compressed by gzip.
 
-Equal trees have equal bytes: names are sorted, and owners and times left out. `perfcore.measure.trees.unpack` is the
-other way.
+Equal trees have equal bytes: names are sorted, and owners and times left out. `unpack` of
+`perfcore_executor_local.trees` is the other way.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from perfcore_executor_kit import bundle
+from perfcore_executor_local.trees import unpack
 
 from perfcore.errors import FormatError
-from perfcore.measure.trees import unpack
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ def _context(plan: Plan, listener: Listener | None) -> Context:
     context = plan.context if isinstance(plan.context, Context) else Context(plugins=Plugins())
     if not context.machine:
         context = attrs.evolve(context, machine=environment.facts(context.plugins.emit("environment")))
-    return context if listener is None else attrs.evolve(context, progress=listener.progress)
+    return context if listener is None else attrs.evolve(context, progress=listener.progress, failed=listener.failed)
 
 
 def _explicit(plan: Plan) -> Sequence[Sequence[int]]:

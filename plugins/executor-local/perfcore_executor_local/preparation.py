@@ -13,12 +13,12 @@ import attrs
 from perfcore.errors import PerfError
 from perfcore.measure.build import run_build
 from perfcore.measure.build_cache import Builder
-from perfcore.measure.request import tree_directory
+from perfcore.measure.request import tree_directory, version_name
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import DEFAULT_VERSIONS, planned
-from perfcore.measure.trees import VcsExporter, VersionTrees, exporter_of
 from perfcore.model import EMPTY, Plan, Source
 from perfcore.repository.scratch import default_directory
+from perfcore_executor_local.trees import VcsExporter, VersionTrees, exporter_of
 
 # Versions of a session. All its trees stand on the disk together, so large trees allow few; more than these in turn
 # would put hours between two runs of one version, and the drift of the machine with them.
@@ -167,6 +167,8 @@ class _Session:
             log = builder.run(tree, hashlib.sha1(bundle).hexdigest() if bundle else version)
         except PerfError as error:
             self.parent.broken.add(version)
+            if version is not None and self.parent.context.failed is not None:
+                self.parent.context.failed(version_name(version), error)  # now: the others may take hours
             return error
         self.size = _size(tree) if self.size is None else self.size
         return Directory(tree, log, builder.build.activation)

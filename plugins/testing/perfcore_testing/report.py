@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_command_kit.sources import NoSources
 
 from perfcore.errors import PerfError
-from perfcore.repository.sources import NoSources
 from perfcore_testing import hostile, results
 from perfcore_testing.kinds import misfits
 

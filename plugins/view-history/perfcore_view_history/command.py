@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 from perfcore_command_kit.options import Benchmarks, Force, Output
+from perfcore_command_kit.sources import VersionSources
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import EachNth, Since, Tags, Until
 from perfcore.errors import UsageError
 from perfcore.model import EMPTY, ViewData
-from perfcore.repository.sources import VersionSources
 from perfcore_view_history import query as queries
 from perfcore_view_history.query import HistoryQuery
 

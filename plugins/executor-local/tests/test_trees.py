@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from perfcore_executor_local.trees import Trees
 from perfcore_testing.project import Project
 
 from perfcore.errors import StorageError
-from perfcore.measure.trees import Trees
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
 from perfcore.repository.scratch import LockedDirs, workspace
