@@ -316,12 +316,17 @@ def _by_effect(change: Change) -> tuple[bool, bool, float]:
 
 
 def _accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, Acceptance]:
-    """The acceptances that hold for these changes."""
-    if not notes.exist(repository.store, note_keys.ACCEPTED):  # most projects have none, and import nothing
-        return {}
-    from perfcore.analysis import acceptance
+    """The acceptances that hold for these changes: those of the working tree, and before them those of the store."""
+    found = {}  # most projects have none, and import nothing
+    if (repository.root / note_keys.ACCEPTED_FILE).exists():
+        from perfcore.analysis import accepted_file
 
-    return acceptance.of_changes(changes, acceptance.accepted(repository.store))
+        found = accepted_file.accepted(repository, changes)
+    if notes.exist(repository.store, note_keys.ACCEPTED):
+        from perfcore.analysis import acceptance
+
+        found |= acceptance.of_changes(changes, acceptance.accepted(repository.store))
+    return found
 
 
 def _ancestors(repository: Repository, target: Range) -> frozenset[str]:

@@ -1,4 +1,5 @@
-"""The subjects of the notes of checks. A listing looks for such notes before it imports the modules that read them."""
+"""The subjects of the notes of checks, and the file of acceptances. A listing looks for these before it imports the
+modules that read them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from perfcore.store.store import Store
 
 CALIBRATION = "calibration"
 ACCEPTED = "accepted changes"
+ACCEPTED_FILE = ".perf-accepted.yml"
 BUCKETS = tuple(f"{index:02x}" for index in range(256))  # by the first byte of a version's id
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from perfcore.analysis import acceptance, change_json, verdict_text
 from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
 from perfcore.errors import FormatError, PerfError
@@ -30,6 +31,7 @@ class Marks:
         self._results = Results(console.repository.store, console.repository.vcs_name)
         self._arrows = _can_write("▲▼✗")
         self._accepted = self._read_accepted()
+        self._in_file = (console.repository.root / ACCEPTED_FILE).exists()
 
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
@@ -118,7 +120,16 @@ class Marks:
         return {}
 
     def _acceptance(self, change: Change) -> Acceptance | None:
-        return acceptance.of_changes((change,), self._accepted).get(change.id)
+        found = acceptance.of_changes((change,), self._accepted).get(change.id)
+        if found is None and self._in_file:
+            from perfcore.analysis import accepted_file
+
+            try:
+                return accepted_file.accepted(self._console.repository, (change,)).get(change.id)
+            except PerfError as error:  # a listing is no gate: `perf check` fails where the file is wrong
+                self._in_file = False
+                self._console.warn(str(error))
+        return found
 
     def _read_accepted(self) -> dict[str, Acceptance]:
         try:

@@ -8,7 +8,6 @@ from typing import Annotated
 import attrs
 import typer
 
-from perfcore.analysis import acceptance
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
@@ -36,6 +35,10 @@ def ack(
     ] = None,
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason. It is stored with the change.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw an acceptance.")] = False,
+    in_repository: Annotated[
+        bool,
+        typer.Option("--in-repository", help="Write it into .perf-accepted.yml, which is committed with the code."),
+    ] = False,
     author: Annotated[
         str | None, typer.Option("--author", metavar="NAME", help="Who accepts the change (default: you).")
     ] = None,
@@ -46,6 +49,9 @@ def ack(
 
     The reason is stored with your name and the time. The id of a change stays the same when later runs change its size.
     The other metrics that changed with it are accepted, and withdrawn, too.
+
+    With --in-repository it becomes an entry of the file .perf-accepted.yml, for reviewers and for CI. An entry holds
+    for changes up to its limit that came with it: after a version whose own file lacks it.
     """
     console: Console = ctx.obj
     if as_list and change:
@@ -59,12 +65,21 @@ def ack(
         raise UsageError("an acceptance needs a reason", hint="--why TEXT: it is stored with the change")
     repository = console.history.repository
     who = author or _author(repository)
-    result = (
-        engine.take_back(repository, change, why, who) if undo else engine.accept(repository, change, why, who, console)
-    )
+    if in_repository:
+        result = (
+            engine.take_back_in_file(repository, change)
+            if undo
+            else engine.accept_in_file(repository, change, why, who)
+        )
+    elif undo:
+        result = engine.take_back(repository, change, why, who)
+    else:
+        result = engine.accept(repository, change, why, who, console)
     if as_json:
         console.json(result.as_json())
         return
+    if in_repository and not result.changed:
+        console.say("its entry is there already")
     # The metrics that changed with it stand in the row of `perf check`, and in the list.
     for entry in (entry for entry in result.changed if entry.change.startswith(tuple(change))):
         words = f" ({printable(entry.what)})" if entry.what else ""
@@ -72,8 +87,7 @@ def ack(
 
 
 def _print_list(console: Console, as_json: bool) -> None:
-    current = acceptance.accepted(console.history.repository.store).values()
-    ordered = sorted(current, key=lambda each: (each.time, each.change))
+    ordered = engine.current(console.history.repository)
     if as_json:
         console.json({"schema": engine.SCHEMA, "accepted": [attrs.asdict(each) for each in ordered]})
         return
@@ -82,7 +96,7 @@ def _print_list(console: Console, as_json: bool) -> None:
     rows = [
         (
             printable(each.change[:10]),
-            listing.moment(each.time),
+            listing.moment(each.time) if each.time else "",
             printable(each.author),
             printable(each.what),
             printable(each.why),

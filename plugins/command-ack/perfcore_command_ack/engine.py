@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,8 +12,10 @@ import attrs
 from perfcore_command_check.companions import came_with
 
 from perfcore.analysis import acceptance as acceptances
-from perfcore.analysis import verdict_text
+from perfcore.analysis import accepted_file, verdict_text
 from perfcore.analysis.acceptance import Acceptance
+from perfcore.analysis.accepted_file import Entry
+from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.analysis.stored_results import Results
 from perfcore.errors import AmbiguousError, NotFoundError
 from perfcore.model import Change
@@ -20,6 +23,7 @@ from perfcore.model.listener import Listener, SilentListener
 from perfcore.repository.repository import Repository
 from perfcore.store.store import Store
 from perfcore.text import brief, percent
+from perfcore_command_ack import entries_file
 
 SCHEMA = 1  # of the JSON document
 _WHOLE = re.compile(r"[0-9a-f]{20,64}")  # an id that was copied whole: checks give 20 digits, SHA-256 has 64
@@ -66,6 +70,49 @@ def take_back(repository: Repository, changes: Sequence[str], why: str, author: 
         for id in ids
     )
     return _written(repository.store, tuple(revoked))
+
+
+def accept_in_file(
+    repository: Repository, changes: Sequence[str], why: str, author: str, listener: Listener | None = None
+) -> AcceptanceResult:
+    """Accept the same changes by entries of the repository's file. Only one that a stored result has can be named: the
+    entry says what it is."""
+    stored = _stored(repository)
+    named = dict.fromkeys(find(prefix, stored) for prefix in changes)
+    there = {entry.change for entry in accepted_file.of_tree(repository)}
+    ids = [id for id in dict.fromkeys([*named, *_companions(named, stored)]) if id not in there]
+    date = datetime.datetime.now(datetime.UTC).date().isoformat()
+    added = [Entry.of(stored[id], why=why, author=author, date=date) for id in ids]
+    if added:
+        entries_file.add(repository.root / ACCEPTED_FILE, added)
+    return AcceptanceResult(changed=tuple(_of_entry(entry, stored.get(entry.change)) for entry in added))
+
+
+def take_back_in_file(repository: Repository, changes: Sequence[str]) -> AcceptanceResult:
+    """Take the entries of these changes out of the file, and those of the other metrics that changed with them."""
+    known = accepted_file.of_tree(repository)
+    stored = _stored(repository)
+    named = dict.fromkeys(find(prefix, filter(None, (entry.change for entry in known))) for prefix in changes)
+    reasons = {(entry.why, entry.author, entry.date) for entry in known if entry.change in named}
+    ids = {*named, *_companions(named, stored)}
+    removed = [e for e in known if e.change in ids and (e.why, e.author, e.date) in reasons]
+    entries_file.remove(repository.root / ACCEPTED_FILE, removed)
+    taken_back = (_of_entry(entry, stored.get(entry.change)) for entry in removed)
+    return AcceptanceResult(changed=tuple(attrs.evolve(acceptance, accepted=False) for acceptance in taken_back))
+
+
+def current(repository: Repository) -> list[Acceptance]:
+    """The acceptances that the store holds, and those of the file in the working tree, oldest first."""
+    kept = acceptances.accepted(repository.store)
+    in_file = (_of_entry(entry, None) for entry in accepted_file.of_tree(repository) if entry.change not in kept)
+    return sorted([*kept.values(), *in_file], key=lambda each: (each.time, each.change))
+
+
+def _of_entry(entry: Entry, change: Change | None) -> Acceptance:
+    limit = f"up to {percent(1 + entry.limit)}" if entry.limit is not None else ""
+    fields = (limit, entry.metric or entry.contract, entry.benchmark and f"of {entry.benchmark}", entry.command)
+    words = _in_words(change) if change is not None else " ".join(filter(None, fields))
+    return attrs.evolve(entry.acceptance(entry.change), what=words)
 
 
 def _stored(repository: Repository) -> dict[str, Change]:

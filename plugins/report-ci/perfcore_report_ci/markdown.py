@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 from perfcore_command_check import companions
 
 from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis.accepted_file import Entry
 from perfcore.analysis.check_result import CheckResult
+from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.model import Change
 from perfcore.text import clip, printable, quantity
 
@@ -52,6 +54,8 @@ def render(result: CheckResult) -> str:
         paragraphs.append(_folded("Unchanged, inconclusive, and other metrics", _table(result, others)))
     if reasoned := [change for change in result.changes if change.evidence]:
         paragraphs.append(_folded("Evidence", _list(_evidence(reasoned[:_MOST])) + _more(reasoned)))
+    if entries := _entries(result):
+        paragraphs.append(_folded("To accept what fails the build", entries))
     return "\n\n".join(paragraphs) + "\n"
 
 
@@ -110,6 +114,13 @@ def _unpaired(result: CheckResult) -> Iterator[str]:
 def _evidence(changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
         yield f"{_subject(change)}, change {_code(change.id)}: {_code(change.evidence)}"
+
+
+def _entries(result: CheckResult) -> str:
+    """What makes a reviewer's commit of an acceptance, as a block of code: no text of an entry begins a line."""
+    given = [(Entry.of(change, why="the reason"), change) for change in result.failing[:_MOST]]
+    text = "".join(entry.text() for entry, change in given if entry.fits(change))
+    return f"Add to `{ACCEPTED_FILE}`, with the reason:\n\n~~~yaml\naccepted:\n{text}~~~" if text else ""
 
 
 def _subject(change: Change) -> str:
