@@ -51,7 +51,8 @@ class Entry:
         if change.contract:
             return entry
         sizes = [abs(ratio - 1) for ratio in (change.low, change.ratio, change.high) if ratio is not None]
-        limit = math.ceil(max(sizes) * 1000) / 1000 if sizes else None
+        known = [size for size in sizes if math.isfinite(size)]
+        limit = math.ceil(max(known) * 1000) / 1000 if known else None
         return attrs.evolve(entry, metric=change.metric, benchmark=change.resource, limit=limit)
 
     def text(self) -> str:

@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str] = {
         "perfcore-command-demo": "demo",
         "perfcore-command-derive": "aggregate postprocess",
         "perfcore-command-diff": "diff",
+        "perfcore-command-doctor": "doctor",
         "perfcore-command-exchange": "export import",
         "perfcore-command-plugins": "plugins",
         "perfcore-command-remote": "fetch pull push remote",

@@ -42,7 +42,7 @@ ORDER = {
         ("registry",),
     ),
     "repository": (
-        ("location", "imports", "sources"),
+        ("location", "imports"),
         ("scratch",),
         ("private_copy",),
         ("vcs_fallback",),

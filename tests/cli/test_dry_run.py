@@ -88,6 +88,14 @@ def test_a_run_lasts_until_the_next_one_of_the_jobs_that_take_turns() -> None:
         for run, (start, position) in enumerate(zip(starts, positions, strict=True)):
             if run == 1:
                 assert run_seconds(profile({"runs": runs.snapshot()})) is None
-            where = {"session": "a", "block": run, "position": position}
-            runs.add(run=run, started=second * start, warmup=False, disturbed=False, exit=0, **where)
+            runs.add(
+                run=run,
+                session="a",
+                block=run,
+                position=position,
+                started=second * start,
+                warmup=False,
+                disturbed=False,
+                exit=0,
+            )
         assert run_seconds(profile({"runs": runs.build()})) == pytest.approx(1)

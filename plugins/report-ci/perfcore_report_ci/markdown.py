@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 # A command line may have thousands of characters, and a cell of a table is not wrapped between words.
 _LONGEST = 200
+_LONGEST_ENTRY = 1000
+_ENTRIES = 10  # more than these are no exceptions
 _MOST = 100  # rows: a comment on GitHub has room for 65,536 characters
 # Everything but these is written as an entity: letters and digits, punctuation that Markdown never interprets, a point
 # within a number, and a colon before a blank. An @ would mention, a # link, and `://` or `www.` become a link.
@@ -118,8 +120,9 @@ def _evidence(changes: Sequence[Change]) -> Iterator[str]:
 
 def _entries(result: CheckResult) -> str:
     """What makes a reviewer's commit of an acceptance, as a block of code: no text of an entry begins a line."""
-    given = [(Entry.of(change, why="the reason"), change) for change in result.failing[:_MOST]]
-    text = "".join(entry.text() for entry, change in given if entry.fits(change))
+    given = [(Entry.of(change, why="the reason"), change) for change in result.failing]
+    texts = [entry.text() for entry, change in given if entry.fits(change)]
+    text = "".join([text for text in texts if len(text) <= _LONGEST_ENTRY][:_ENTRIES])
     return f"Add to `{ACCEPTED_FILE}`, with the reason:\n\n~~~yaml\naccepted:\n{text}~~~" if text else ""
 
 

@@ -65,7 +65,7 @@ def test_what_did_not_change_is_folded_away(every_kind: CheckResult) -> None:
     for word in ("| same", "| inconclusive"):
         assert word not in above
         assert word in folded
-    assert folded.count("</details>") == 2
+    assert folded.count("</details>") == 3
 
 
 def test_what_was_accepted_says_by_whom_and_why(every_kind: CheckResult) -> None:

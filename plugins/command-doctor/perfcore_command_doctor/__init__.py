@@ -1,0 +1,1 @@
+"""`perf doctor`: what makes this machine unfit for measuring."""
