@@ -143,3 +143,20 @@ def test_a_command_that_somebody_else_measured_does_not_run(gate: Here, costly: 
 
 def test_a_history_is_not_collected(gate: Here) -> None:
     assert "--collect measures one version, or two" in gate.perf("check", "all", "--collect", code=2).err
+
+
+def test_the_slower_benchmarks_of_a_suite_are_measured_again_alone(here: Here, tmp_path: Path) -> None:
+    def suite(iterations: float) -> str:
+        loops = [f"def time_of_{number}():\n    sum(range({iterations:.0f}))\n" for number in (0, 2)]
+        steady = f"def time_of_1():\n    open({str(tmp_path / 'ran')!r}, 'a').close()\n    sum(range(40000))\n"
+        return "\n\n".join([*loops, steady])
+
+    before, after = here.commit("Suite", bench_own__py=suite(4e4)), here.commit("Slower", bench_own__py=suite(8e4))
+    collect = ("collect", "bench", "--add", "--repeat", "6", "--version", before, "--version", after)
+    here.perf(*collect, "--", "bench_own.py")
+    (tmp_path / "ran").unlink()
+    changes = here.perf("check", "--confirm", "--json", code=1).json["changes"]
+    reasons = {change["resource"]: change["reason"] for change in changes if change["fails"]}
+    assert {name.rpartition("_")[2] for name in reasons} == {"0", "2"}
+    assert all(reason.startswith("confirmed: +") for reason in reasons.values()), reasons
+    assert not (tmp_path / "ran").exists(), "the steady one did not run again"

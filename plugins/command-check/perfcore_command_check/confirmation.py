@@ -9,7 +9,7 @@ regression that cannot be measured again fails the build as before.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -36,9 +36,9 @@ def confirmed(
     line; with `store`, stored results say what the second measurement said."""
     suspects = [change for change in result.failing if change.kind == "degradation" and not change.contract]
     answers: dict[str, Change] = {}
-    for number, change in enumerate(suspects):
-        listener.progress(number, len(suspects), f"measuring again: {change.label}")
-        answers[change.id] = _measured_again(history, change, given, listener)
+    for first, *others in _measured_together(suspects):
+        listener.progress(len(answers), len(suspects), f"measuring again: {first.label}")
+        answers |= _measured_again(history, (first, *others), given, listener)
     changes = tuple(answers.get(change.id, change) for change in result.changes)
     if store:
         _store(history, answers)
@@ -53,15 +53,34 @@ def _conclusion(result: CheckResult, changes: Sequence[Change]) -> str:
     return result.conclusion.replace(before, verdict_text.conclusion(changes)) if before else result.conclusion
 
 
-def _measured_again(history: History, change: Change, given: Mapping[str, float], listener: Listener) -> Change:
-    """The change after a second measurement; as it is, with the reason, if there was none."""
+def _measured_together(suspects: Iterable[Change]) -> Iterable[Sequence[Change]]:
+    """The benchmarks of a suite that one comparison measures; everything else alone."""
+    groups: dict[tuple[str, ...], list[Change]] = {}
+    for change in suspects:
+        key = (change.config_id, change.metric, change.baseline, change.target)
+        groups.setdefault(key, []).append(change)
+    return groups.values()
+
+
+def _measured_again(
+    history: History, suspects: Sequence[Change], given: Mapping[str, float], listener: Listener
+) -> dict[str, Change]:
+    """The changes after a second measurement, by id; as they are, with the reason, if there was none."""
     try:
-        comparison = _compare(history, change, given, listener)
+        comparison = _compare(history, suspects, given, listener)
     except PerfError as error:
-        return attrs.evolve(change, reason=f"not measured again: {error}")
+        return {change.id: attrs.evolve(change, reason=f"not measured again: {error}") for change in suspects}
+    return {change.id: _answer(change, comparison) for change in suspects}
+
+
+def _answer(change: Change, comparison: Any) -> Change:
     if comparison.identical:
         return _refuted(change, "both versions run the same program")
     again: Change | None = comparison.changes[0] if comparison.changes else None
+    if comparison.is_suite:
+        names = [(found.metric, found.resource) for found in comparison.changes]
+        named = (change.metric, change.resource)
+        again = comparison.changes[names.index(named)] if named in names else None
     if again is None or again.ratio is None:
         return attrs.evolve(change, reason="not measured again: no pair of runs within the budget")
     if again.config_id != change.config_id:
@@ -76,10 +95,11 @@ def _measured_again(history: History, change: Change, given: Mapping[str, float]
     return _refuted(change, estimate, again.evidence)
 
 
-def _compare(history: History, change: Change, given: Mapping[str, float], listener: Listener) -> Any:
-    repository = history.repository
+def _compare(history: History, suspects: Sequence[Change], given: Mapping[str, float], listener: Listener) -> Any:
+    repository, change = history.repository, suspects[0]
     versions = repository.version(change.baseline), _version(history, change)
     command = stored_commands.of_configuration(repository, versions[1], change.config_id)
+    command = stored_commands.of_benchmarks(repository, command, [suspect.resource for suspect in suspects])
     thresholds = combined(thresholds_of(repository), given)
     default = _SMALLEST if change.primary else _SMALLEST_OTHER
     return history.command(

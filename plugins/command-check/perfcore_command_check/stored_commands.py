@@ -6,16 +6,18 @@ Nobody is asked: a gate has no terminal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
 
+from perfcore.config.settings import options_of
 from perfcore.errors import NotFoundError, UntrustedError
 from perfcore.measure import commands
 from perfcore.measure.request import working_directory
 from perfcore.measure.schedule import split_options
 from perfcore.model import Job, Profile, Step
+from perfcore.plugins.drivers import settings_of
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
 
@@ -35,6 +37,17 @@ def of_configuration(repository: Repository, version: str, config_id: str) -> St
         if command.config_id == config_id:
             return command
     raise NotFoundError(f"version {version[:10]} has no profile whose command could be measured again")
+
+
+def of_benchmarks(repository: Repository, command: StoredCommand, names: Sequence[str]) -> StoredCommand:
+    """The same for these benchmarks alone, where the collector has the option `select`: texts that names contain."""
+    step = command.job.collector
+    settings = settings_of(repository.plugins.load("collector", step.name)[1])
+    selects = settings is not None and any(o.name == "select" and o.many for o in options_of(settings))
+    if not selects or not all(names):
+        return command
+    step = attrs.evolve(step, params={**step.params, "select": list(names)})
+    return attrs.evolve(command, job=attrs.evolve(command.job, collector=step))
 
 
 def of_version(repository: Repository, version: str) -> Iterator[StoredCommand]:
