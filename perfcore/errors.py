@@ -94,6 +94,10 @@ class CommandFailedError(PerfError):
     exit_code = 6
 
 
+class LeftOutError(PerfError):
+    """The budget was spent before this was measured."""
+
+
 class UntrustedError(PerfError):
     """A versioned file asks to run something and nobody has trusted its content yet."""
 

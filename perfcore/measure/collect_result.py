@@ -83,10 +83,12 @@ class Failure:
 
 @attrs.frozen(kw_only=True)
 class CollectResult:
-    """The profiles in the order of the request, and everything that failed. A sequence of its profiles."""
+    """The profiles in the order of the request, everything that failed, and the ids of versions that were left out when
+    the budget was spent. A sequence of its profiles."""
 
     profiles: tuple[SavedProfile, ...] = ()
     failures: tuple[Failure, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.profiles)
@@ -119,6 +121,7 @@ class CollectResult:
             "schema": SCHEMA,
             "profiles": [profile.as_json() for profile in self.profiles],
             "failed": [failure.as_json() for failure in self.failures],
+            "left_out": list(self.left_out),
         }
 
     def repeated_versions(self) -> int:

@@ -7,12 +7,13 @@ pending profile marked incomplete, which the complete one replaces.
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.errors import PerfError
+from perfcore.errors import LeftOutError, PerfError
 from perfcore.measure import runner
 from perfcore.measure.collect_result import CollectResult, Failure, SavedProfile, summarize
 from perfcore.measure.execution import chosen_executor, executor_name, resolve, runner_context, submit
@@ -76,6 +77,8 @@ class Collection:
     context: Context
     profiles: list[SavedProfile] = attrs.field(factory=list)
     failures: list[Failure] = attrs.field(factory=list)
+    left_out: set[str] = attrs.field(factory=set)
+    began: float = attrs.field(factory=time.monotonic)
     stack: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
 
     def run(self) -> CollectResult:
@@ -94,6 +97,8 @@ class Collection:
             targets.remove(target)
             assert target.earlier is not None
             self._complete(target, target.earlier)
+        for target, job in zip(targets, with_shares([target.submitted for target in targets]), strict=True):
+            target.submitted = job
         plan = self._plan([target.submitted for target in targets])
         try:
             executor = chosen_executor(self.repository, self.request.executor)
@@ -107,7 +112,13 @@ class Collection:
             raise
         versions = list(dict.fromkeys(job.version for job in jobs))
         self.profiles.sort(key=lambda saved: versions.index(saved.job.version))  # sessions take turns along a history
-        result = CollectResult(profiles=tuple(self.profiles), failures=tuple(self.failures))
+        missing = self.left_out - {saved.job.version for saved in self.profiles}
+        left_out = tuple(version for version in versions if version and version in missing)
+        result = CollectResult(profiles=tuple(self.profiles), failures=tuple(self.failures), left_out=left_out)
+        if left_out:
+            names = ", ".join(version[:10] for version in left_out)
+            how_many = plural(len(left_out), "version")
+            self.listener.note(f"the budget is spent: {how_many} left out, which --missing measures: {names}")
         if not self.request.resume and (count := result.repeated_versions()):
             self.listener.note(f"{plural(count, 'version')} measured in two sessions, to compare the sessions")
         return result
@@ -190,7 +201,10 @@ class Collection:
 
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
-        plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT), self.context)
+        shares, seconds = [job.collector.params["budget"] for job in jobs], None
+        if shares and None not in shares:  # what building the working tree took is spent
+            seconds = max(0.001, sum(shares) - (time.monotonic() - self.began))
+        plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT, seconds=seconds), self.context)
         if request.versions is None:
             return plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
@@ -215,12 +229,17 @@ class Collection:
     def _answered(self, measured: Measured, targets: Sequence[_Target]) -> None:
         target = next(target for target in targets if target.submitted == measured.job)
         profile = measured.profile
-        if profile is None:
+        if isinstance(measured.error, LeftOutError) and measured.job.version is not None:
+            self.left_out.add(measured.job.version)
+        elif profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
             subject = version_name(measured.job.version) if measured.no_tree and measured.job.version else ""
             if not any(subject and failure.subject == subject for failure in self.failures):  # once for all its jobs
                 self._fail(subject or printable(measured.job.title), error)
-            return
+        else:
+            self._measured(target, profile)
+
+    def _measured(self, target: _Target, profile: Profile) -> None:
         try:
             with_earlier = profile if target.earlier is None else _joined(target.earlier, profile)
             if profile.incomplete:
@@ -231,7 +250,7 @@ class Collection:
             else:
                 self._complete(target, with_earlier)
         except PerfError as error:
-            self._fail(printable(measured.job.title), error)
+            self._fail(printable(target.job.title), error)
 
     def _complete(self, target: _Target, profile: Profile) -> None:
         """Save a profile with all its runs in the place of the incomplete one."""
@@ -278,6 +297,17 @@ class _BuildError(Exception):
     def __init__(self, cause: PerfError) -> None:
         super().__init__(str(cause))
         self.cause = cause
+
+
+def with_shares(jobs: Sequence[Job]) -> list[Job]:
+    """The resolved jobs, each with its part of the budget, which is that of the whole command."""
+
+    def with_share(job: Job) -> Job:
+        params = job.collector.params
+        share = params["budget"] and params["budget"] / len(jobs)
+        return attrs.evolve(job, collector=attrs.evolve(job.collector, params={**params, "budget": share}))
+
+    return [with_share(job) for job in jobs]
 
 
 def _joined(earlier: Profile, later: Profile) -> Profile:

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 
 from perfcore.errors import PerfError
-from perfcore.measure.collection import Collection, Progress
+from perfcore.measure.collection import Collection, Progress, with_shares
 from perfcore.measure.execution import resolve, runner_context
 from perfcore.measure.request import MeasureRequest
 from perfcore.model import Job, Plan, Profile
@@ -38,7 +38,7 @@ def planned(repository: Repository, request: MeasureRequest) -> tuple[PlannedJob
     context = attrs.evolve(runner_context(repository, silent), options=repository.config.plugin_options)
     requested = Collection(repository, request, silent, context)
     resolved = resolve(Plan(jobs=requested.jobs(), schedule=request.schedule), context).jobs
-    jobs = [target.submitted for target in requested.targets(resolved)]
+    jobs = with_shares([target.submitted for target in requested.targets(resolved)])
     durations = _durations(repository, {(job.label, job.collector.name) for job in jobs})
     return tuple(PlannedJob(job, _expected(job, durations.get((job.label, job.collector.name)))) for job in jobs)
 

@@ -17,6 +17,7 @@ import attrs
 from perfcore.config.settings import option, options_of, structure
 
 LEAST_RUNS = 3  # for any budget: the median of three outlives an outlier, and more would overrun short budgets by far
+_ANY_NUMBER = 10_000_000  # of runs
 
 
 @attrs.frozen
@@ -24,11 +25,15 @@ class Schedule:
     """How often and in which order. The same options for every collector."""
 
     # A signed-rank test reaches p < 0.05 with 6 pairs, p < 0.01 with 8: ten leave room for two disturbed runs.
-    repeat: int = option(10, help="The number of measured runs.", minimum=1, maximum=10_000_000, flags=("-r",))
+    repeat: int = option(10, help="The number of measured runs.", minimum=1, maximum=_ANY_NUMBER, flags=("-r",))
     # The first run reads program and data from the disk, later ones from the page cache.
     warmup: int = option(1, help="The number of warm-up runs, which do not count.", minimum=0, maximum=1_000_000)
     budget: float | None = option(
-        None, help="Measure for this long instead of a number of runs.", unit="s", minimum=0.001, flags=("-t",)
+        None,
+        help="Measure for this long, preparing included, instead of a number of runs; at most --repeat runs if given.",
+        unit="s",
+        minimum=0.001,
+        flags=("-t",),
     )
     order: str = option(
         "interleaved", help="The order of the runs of several jobs.", choices=("interleaved", "blocks", "random")
@@ -76,8 +81,14 @@ def split_options(values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, 
 
 
 def make(*layers: Mapping[str, Any], where: str) -> Schedule:
-    """The schedule of several mappings, the later the stronger."""
-    return structure(Schedule, {key: value for layer in layers for key, value in layer.items()}, where=where)
+    """The schedule of several mappings, the later the stronger: a budget takes the place of an earlier number of runs,
+    and the other way round. One mapping that has both means both."""
+    values: dict[str, Any] = {}
+    for layer in layers:
+        if ("repeat" in layer) != (layer.get("budget") is not None):
+            values |= {"budget": None} if "repeat" in layer else {"repeat": _ANY_NUMBER}
+        values.update(layer)
+    return structure(Schedule, values, where=where)
 
 
 def turns(schedules: list[Schedule], clock: Callable[[], float]) -> Iterator[Turn]:
@@ -108,9 +119,9 @@ def _series(jobs: list[int], schedules: list[Schedule], clock: Callable[[], floa
 
 
 def _wanted(schedule: Schedule, done: int, elapsed: float, sharing: int) -> bool:
-    if schedule.budget is None:
-        return done < schedule.repeat
-    return done < LEAST_RUNS or elapsed < schedule.budget * sharing  # a budget is one job's, and `sharing` take turns
+    # A budget is one job's, and `sharing` take turns.
+    in_time = schedule.budget is None or done < LEAST_RUNS or elapsed < schedule.budget * sharing
+    return in_time and done < schedule.repeat
 
 
 def _block(jobs: list[int], block: int, order: str, *, warmup: bool) -> Iterator[Turn]:

@@ -79,10 +79,15 @@ def compare(
         typer.Option("--all", "-a", help="Of stored versions, list also what is unchanged, inconclusive or one-sided."),
     ] = False,
     budget: Annotated[
-        str,
-        typer.Option("--budget", "-t", metavar="SECONDS", help="Begin no pair after this time, warming up included."),
-        # 200 pairs of 10 ms take 2 s; pairs of a second would take minutes, longer than people wait at a terminal.
-    ] = "60s",
+        str | None,
+        typer.Option(
+            "--budget",
+            "-t",
+            metavar="SECONDS",
+            help="Begin no pair after this time, building included (default: 60 s of measuring).",
+            show_default=False,
+        ),
+    ] = None,
     most: Annotated[
         int,
         typer.Option(
@@ -124,7 +129,9 @@ def compare(
     words, argv, texts = _split_range(operands or []), ctx.meta.get(COMMAND), command or []
     _check_threshold(threshold)
     outputs = Reports.of(console, format=format, as_json=as_json, reports=reports or ())
-    limits = Budget(pairs=most, seconds=seconds("--budget", budget) or 0.0)
+    limits = Budget(pairs=most)
+    if (longest := seconds("--budget", budget)) is not None:
+        limits = attrs.evolve(limits, seconds=longest, whole=True)
     stored = argv is None and not texts
     if stored and (versions := _versions(console, words)) is not None:
         stored_command.run(

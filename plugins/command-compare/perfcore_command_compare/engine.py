@@ -19,7 +19,7 @@ from perfcore.model import Change, Job, Measured, Plan, Profile, Sample
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
-from perfcore.text import printable
+from perfcore.text import printable, quantity
 from perfcore_command_compare import suites
 from perfcore_command_compare.batches import Look, interim_looks, stop_reason
 from perfcore_command_compare.host import Host
@@ -35,7 +35,7 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
     if request.save and host.repository is None:
         raise UsageError("runs can be saved inside a repository only")
     judge = Judge(host, request.metric, request.threshold)
-    inputs = request.inputs or tuple(host.config.get("execute.inputs"))
+    inputs, began = request.inputs or tuple(host.config.get("execute.inputs")), time.monotonic()
     with contextlib.ExitStack() as stack:
         context = host.context(listener)
         if request.cpu is not None:
@@ -44,9 +44,15 @@ def compare(host: Host, request: CompareRequest, listener: Listener) -> Comparis
         programs = prepare(host, stack, request, listener)
         sides = _side(programs[0]), _side(programs[1])
         is_metric = judge.metric is None or judge.metric in metrics(programs[0].job, context)
-        if not request.again and is_metric and programs_are_identical(host, programs, inputs):
+        if not request.again and is_metric and programs_are_identical(host, programs, inputs, request.budget.seconds):
             return ComparisonResult(sides=sides, identical=True)
-        bench = _Bench(host, context, programs, request.budget, listener)
+        budget = request.budget
+        if budget.whole:
+            spent = time.monotonic() - began
+            budget = attrs.evolve(budget, seconds=max(0.0, budget.seconds - spent))
+            if not budget.seconds:
+                listener.note(f"preparing took {quantity(spent, 's')}, more than the budget: one pair is measured")
+        bench = _Bench(host, context, programs, budget, listener)
         try:
             look = bench.measure(judge)
         except KeyboardInterrupt:

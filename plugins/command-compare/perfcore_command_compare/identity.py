@@ -12,6 +12,7 @@ Everything else is measured.
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,13 +27,16 @@ if TYPE_CHECKING:
 _State = tuple[str | None, Path]  # a version (None: the working tree) and its built tree
 
 
-def is_identical(vcs: Vcs | None, first: _State, second: _State, inputs: Sequence[str]) -> bool:
-    """Whether two states are the same. One working tree is the same as itself."""
+def is_identical(
+    vcs: Vcs | None, first: _State, second: _State, inputs: Sequence[str], limit: float = math.inf
+) -> bool:
+    """Whether two states are the same. One working tree is the same as itself. Inputs of more than `limit` bytes are
+    not read."""
     if first == second:
         return True
     if vcs is not None and first[0] is not None and second[0] is not None and same_tree(vcs, first[0], second[0]):
         return True
-    hashes = [inputs_hash(tree, inputs) for _, tree in (first, second)]
+    hashes = [inputs_hash(tree, inputs, limit) for _, tree in (first, second)]
     return hashes[0] is not None and hashes[0] == hashes[1]
 
 
@@ -55,9 +59,10 @@ def same_tree(vcs: Vcs, first: str, second: str) -> bool:
         return False
 
 
-def inputs_hash(tree: Path, patterns: Sequence[str]) -> str | None:
-    """A hash over names, modes and contents of all files of a tree that match. None if there are no patterns, or if a
-    pattern matches no file: an input that is missing decides nothing about the command."""
+def inputs_hash(tree: Path, patterns: Sequence[str], limit: float = math.inf) -> str | None:
+    """A hash over names, modes and contents of all files of a tree that match. None if there are no patterns, if they
+    have more than `limit` bytes, or if a pattern matches no file: an input that is missing decides nothing about the
+    command."""
     if not patterns:
         return None
     paths: set[Path] = set()
@@ -69,6 +74,8 @@ def inputs_hash(tree: Path, patterns: Sequence[str]) -> str | None:
     # Not the tree ids of git: inputs are mostly built files, which git does not know.
     digest = hashlib.sha256()
     try:
+        if sum(path.stat().st_size for path in paths if path.is_file()) > limit:
+            return None
         for path in sorted(paths):
             for chunk in _parts(tree, path):
                 digest.update(

@@ -69,6 +69,9 @@ def test_without_inputs_or_with_a_missing_one_nothing_is_known(trees: tuple[Path
     assert not is_identical(None, ("1", first), ("2", second), [])
     assert not is_identical(None, ("1", first), ("2", second), ["no-such-file"])
     assert is_identical(None, ("1", first), ("2", second), ["prog"])
+    size = (first / "prog").stat().st_size
+    assert is_identical(None, ("1", first), ("2", second), ["prog"], size)
+    assert not is_identical(None, ("1", first), ("2", second), ["prog"], size - 1), "too much to read"
 
 
 def test_one_working_tree_is_the_same_as_itself(trees: tuple[Path, Path]) -> None:

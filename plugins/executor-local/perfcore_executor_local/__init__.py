@@ -29,6 +29,8 @@ class LocalExecutor:
 
     def submit(self, plan: Plan, listener: Listener | None = None) -> Generator[Measured, None, None]:
         context = _context(plan, listener)
+        if plan.seconds is not None:  # they begin now, so that making trees counts
+            context = attrs.evolve(context, until=min(context.until, time.monotonic() + plan.seconds))
         check(plan.requires, context.plugins)
         log = "".join(f"{wish}\n" for wish in unmet_wishes(plan.wishes, context.machine))
         if plan.source is None:
@@ -38,8 +40,11 @@ class LocalExecutor:
         from perfcore_executor_local.preparation import prepared
 
         with contextlib.closing(prepared(plan, context)) as sessions:
+            waiting = len(plan.jobs)
             for directories in sessions:
-                yield from _measured(plan, context, directories, log)
+                budget = max(0.001, (context.until - time.monotonic()) / max(waiting, len(directories)))
+                yield from _measured(_within(plan, budget), context, directories, log, plan.jobs)
+                waiting -= len(directories)
 
 
 def _context(plan: Plan, listener: Listener | None) -> Context:
@@ -55,8 +60,23 @@ def _explicit(plan: Plan) -> Sequence[Sequence[int]]:
     return plan.sessions or ([range(len(plan.jobs))] if plan.jobs else [])
 
 
-def _measured(plan: Plan, context: Context, directories: Directories, log: str) -> Iterator[Measured]:
-    """The answers of one session in the order of its jobs; those without a tree failed before it began."""
+def _within(plan: Plan, seconds: float) -> Plan:
+    """The plan with no larger budget of a job than so many seconds."""
+    jobs = []
+    for job in plan.jobs:
+        params = job.collector.params
+        if (budget := params.get("budget")) is not None and seconds < budget:
+            job = attrs.evolve(job, collector=attrs.evolve(job.collector, params={**params, "budget": seconds}))
+        jobs.append(job)
+    return attrs.evolve(plan, jobs=tuple(jobs))
+
+
+def _measured(
+    plan: Plan, context: Context, directories: Directories, log: str, submitted: Sequence[Job] = ()
+) -> Iterator[Measured]:
+    """The answers of one session in the order of its jobs; those without a tree failed before it began. They name the
+    jobs as they were `submitted`."""
+    submitted = submitted or plan.jobs
     ready: list[tuple[Job, Job]] = []
     failures: dict[int, PerfError] = {}
     logs: dict[str | None, str] = {}
@@ -65,7 +85,8 @@ def _measured(plan: Plan, context: Context, directories: Directories, log: str) 
         if isinstance(tree, PerfError):
             failures[position] = tree
         else:
-            ready.append((attrs.evolve(job, cwd=tree.directory, activation=tree.activation) if tree else job, job))
+            placed = attrs.evolve(job, cwd=tree.directory, activation=tree.activation) if tree else job
+            ready.append((placed, submitted[position]))
             logs[job.version] = tree.log if tree else ""
     attempt = Attempt(worker=str(context.machine.get("host", "")), started=time.time_ns())
     waiting = list(directories)
@@ -74,10 +95,10 @@ def _measured(plan: Plan, context: Context, directories: Directories, log: str) 
     with contextlib.closing(runner.run(session, context, [job for _, job in ready])) as answers:
         for answer in answers:
             if answer.profile is None or not answer.profile.incomplete:
-                yield from _failed(plan, failures, waiting, attempt, log)
+                yield from _failed(submitted, failures, waiting, attempt, log)
                 waiting.pop(0)
             yield _with_log(_with_interpreter(answer, interpreters), attempt, log + logs.get(answer.job.version, ""))
-    yield from _failed(plan, failures, waiting, attempt, log)
+    yield from _failed(submitted, failures, waiting, attempt, log)
 
 
 def _with_interpreter(answer: Measured, interpreters: Mapping[int, Mapping[str, str] | None]) -> Measured:
@@ -91,12 +112,12 @@ def _with_interpreter(answer: Measured, interpreters: Mapping[int, Mapping[str, 
 
 
 def _failed(
-    plan: Plan, failures: Mapping[int, PerfError], waiting: list[int], attempt: Attempt, log: str
+    jobs: Sequence[Job], failures: Mapping[int, PerfError], waiting: list[int], attempt: Attempt, log: str
 ) -> Iterator[Measured]:
     """The failures that come before the next job that was measured."""
     while waiting and waiting[0] in failures:
         position = waiting.pop(0)
-        yield _with_log(Measured(job=plan.jobs[position], error=failures[position], no_tree=True), attempt, log)
+        yield _with_log(Measured(job=jobs[position], error=failures[position], no_tree=True), attempt, log)
 
 
 def _with_log(answer: Measured, attempt: Attempt, log: str) -> Measured:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
 
-from perfcore.errors import PerfError
+from perfcore.errors import LeftOutError, PerfError
 from perfcore.measure.build import run_build
 from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import tree_directory, version_name
@@ -117,6 +118,7 @@ class _Trees:
     directory: Path
     builder: Builder
     broken: set[str | None] = attrs.field(factory=set)
+    began: bool = False
 
     @contextlib.contextmanager
     def session(self) -> Iterator[_Session]:
@@ -138,10 +140,15 @@ class _Session:
     size: int | None = None
 
     def directories(self, positions: Sequence[int]) -> dict[int, Directory | PerfError | None]:
-        plan, directories = self.parent.plan, {}
+        plan = self.parent.plan
+        directories: dict[str | None, Directory | PerfError] = {}
         versions = list(dict.fromkeys(plan.jobs[position].version for position in positions))
         ready = [version for version in versions if version not in self.parent.broken]
         for step, version in enumerate(ready):
+            if self.parent.began and time.monotonic() >= self.parent.context.until:
+                directories[version] = LeftOutError(f"the budget was spent before {(version or 'the tree')[:10]}")
+                continue
+            self.parent.began = True
             self.parent.context.progress(step, len(ready), f"preparing {(version or 'the tree')[:10]}")
             directories[version] = self._made(
                 version, {plan.jobs[p].cwd for p in positions if plan.jobs[p].version == version}
