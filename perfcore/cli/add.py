@@ -25,7 +25,7 @@ def add(
     every: Annotated[
         bool, typer.Option("--all", "-a", help="Every pending profile, each with the version it was measured for.")
     ] = False,
-    keep: Annotated[bool, typer.Option("--keep", "-k", help="Keep the file.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the file.")] = False,
 ) -> None:
     """Register profiles with a version (default: the one that is checked out).
 

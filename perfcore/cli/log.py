@@ -39,7 +39,7 @@ def log(
     ] = None,
     short: Annotated[bool, typer.Option("--short", "-s", "--oneline", help="Print one line for each version.")] = False,
     count_only: Annotated[
-        bool, typer.Option("--count-only", "-c", help="Print only the numbers of versions and profiles.")
+        bool, typer.Option("--count-only", help="Print only the numbers of versions and profiles.")
     ] = False,
     since: Since = None,
     until: Until = None,
@@ -47,7 +47,7 @@ def log(
     last: Annotated[Optional[int], typer.Option("--last", "-n", min=0, metavar="N", help="At most N versions.")] = None,
     step: EachNth = 1,
     branches: Annotated[bool, typer.Option("--branches", "-b", help="List the branches and their heads.")] = False,
-    measured: Annotated[bool, typer.Option("--measured", "-m", help="Only versions that have profiles.")] = False,
+    measured: Annotated[bool, typer.Option("--measured", help="Only versions that have profiles.")] = False,
     changes: Annotated[
         bool, typer.Option("--changes", help="Only versions with a regression, an improvement or a broken contract.")
     ] = False,

@@ -36,7 +36,7 @@ DryRun = Annotated[bool, typer.Option("--dry-run", help="Only list the versions,
 ExecutorName = Annotated[
     Optional[str], typer.Option("--executor", metavar="NAME", help="The executor: `local`, or an installed one.")
 ]
-Add = Annotated[bool, typer.Option("--add", "-a", help="Register the profiles at once.")]
+Add = Annotated[bool, typer.Option("--add", help="Register the profiles at once.")]
 Cwd = Annotated[Optional[Path], typer.Option("--cwd", metavar="PATH", help="Folder below the tree's root to run in.")]
 NoBuild = Annotated[bool, typer.Option("--no-build", help="Do not run execute.pre_run.")]
 Rebuild = Annotated[bool, typer.Option("--rebuild", help="Run execute.pre_run, whatever was built before.")]

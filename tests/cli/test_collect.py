@@ -445,5 +445,5 @@ def test_log_and_matrix_take_the_same_dates(here: Here, dated: dict[str, str]) -
     window = ("--since", "2020-06-11", "--until", "2020-06-12")
     lines = here.perf("log", "--oneline", *window, env={"TZ": "UTC"}).lines
     assert [line.split()[0] for line in lines] == [dated["12"][:10], dated["11"][:10]]
-    done = here.perf("run", "job", "--cmd", "true", "--repeat", "1", "--json", *window, env={"TZ": "UTC"})
+    done = here.perf("run", "job", "--command", "true", "--repeat", "1", "--json", *window, env={"TZ": "UTC"})
     assert [row["version"] for row in done.json["profiles"]] == [dated["11"], dated["12"]]

@@ -70,7 +70,7 @@ def test_what_is_measured_already_is_left_out(three: Here) -> None:
 def test_a_matrix_and_a_job_tell_the_same(three: Here) -> None:
     three.write("jobs.yml", "bins: [touch]\nargs: [a, b]\n")
     matrix = three.perf("run", "matrix", "jobs.yml", *FAST, "--last", "2", "--dry-run").lines
-    job = three.perf("run", "job", "-b", "touch", "--args", "a", "--args", "b", *FAST, "--last", "2", "--dry-run").lines
+    job = three.perf("run", "job", "-c", "touch", "--args", "a", "--args", "b", *FAST, "--last", "2", "--dry-run").lines
     assert matrix == job
     assert len(matrix) == 5
     assert not (three.path / "a").exists()

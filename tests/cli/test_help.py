@@ -128,7 +128,7 @@ def test_everything_that_is_listed_can_be_read_by_a_program(here: Here) -> None:
         ("plugins", "list"),
         ("plugins", "show", "time"),
         ("config", "get"),
-        ("run", "job", "--cmd", "true", "--repeat", "1"),
+        ("run", "job", "--command", "true", "--repeat", "1"),
         ("collect", "time", "--repeat", "1", "--", "true"),
     ):
         end = words.index("--") if "--" in words else len(words)

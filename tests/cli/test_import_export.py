@@ -22,14 +22,14 @@ def test_options_of_a_format_stand_on_the_command_line(project: Project) -> None
     project.perf("import", "folded", "a.folded")
     project.perf("export", "--format", "folded", "0@p", "--metric", "samples", "-o", "b.folded")
     assert (project.path / "b.folded").read_text() == FOLDED
-    wrong = project.perf("export", "0@p", "-o", "c.folded", "-f", "folded", "--metrik", "samples", code=2)
+    wrong = project.perf("export", "0@p", "-o", "c.folded", "--format", "folded", "--metrik", "samples", code=2)
     assert "--metrik" in wrong.err
-    assert "--metric" in project.perf("export", "-f", "folded", "0@p", "--help").out
+    assert "--metric" in project.perf("export", "--format", "folded", "0@p", "--help").out
 
 
 def test_options_of_import_stand_before_and_behind_the_file(project: Project) -> None:
     (project.path / "a.folded").write_text(FOLDED)
-    for words in (["--add", "a.folded"], ["a.folded", "--add"], ["folded", "-a", "a.folded"]):
+    for words in (["--add", "a.folded"], ["a.folded", "--add"], ["folded", "--add", "a.folded"]):
         assert "registered for" in project.perf("import", *words).out
 
 

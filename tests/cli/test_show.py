@@ -318,14 +318,14 @@ def test_an_export_that_is_named_like_a_table_is_told_to_be_none(here: Here) -> 
     here.perf("show", "0@i", "table", "-f", "-o", "out.csv")
     assert (here.path / "out.csv").read_text().startswith("run,")
     assert "note" not in here.perf("export", "0@i", "-o", "out.perf").err
-    assert "note" not in here.perf("export", "0@i", "-f", "perf", "-o", "other.csv").err
+    assert "note" not in here.perf("export", "0@i", "--format", "perf", "-o", "other.csv").err
 
 
 def test_export_wants_one_profile_and_a_known_format(here: Here) -> None:
     here.register(created=profiles.CREATED)
     here.register(created=profiles.CREATED + 10**9)
     assert "names 2 profiles instead of one" in here.perf("export", "0@i-1@i", "-o", "x", code=2).err
-    assert "did you mean 'perf'" in here.perf("export", "0@i", "-o", "x", "-f", "pref", code=5).err
+    assert "did you mean 'perf'" in here.perf("export", "0@i", "-o", "x", "--format", "pref", code=5).err
     assert "--output" in here.perf("export", "0@i", code=2).err
     assert here.perf("export", "0@i", "-o", "missing/x", code=None).code not in (0, 1, 70)
     assert not (here.path / "x").exists()

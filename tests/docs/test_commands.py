@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 from perfcore.cli.verbs import VERBS
-from perfcore.config.layers import KEYS
 from perfcore.plugins.installed import COMMANDS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -30,4 +30,38 @@ def test_the_page_of_commands_is_up_to_date() -> None:
 def test_every_command_and_key_has_its_place() -> None:
     lines = (DOCS / "commands.md").read_text(encoding="utf-8").splitlines()
     assert [name for name in (*VERBS, *SHIPPED) if f"## perf {name}" not in lines] == []
-    assert [key for key in KEYS if not any(line.startswith(f"| `{key}` |") for line in lines)] == []
+
+
+LETTERS = {
+    "-a": {"--all"},
+    "-C": {""},  # as in git
+    "-b": {"--branches"},
+    "-c": {"--command"},
+    "-d": {"--delete"},
+    "-e": {"--env"},
+    "-f": {"--force"},
+    "-h": {"--help"},
+    "-k": {"--select", ""},  # only what is called so
+    "-l": {"--list"},
+    "-m": {"--metric"},
+    "-n": {"--last", "--head"},  # at most so many
+    "-o": {"--output"},
+    "-p": {"--postprocess"},
+    "-P": {"--param"},
+    "-r": {"--repeat"},
+    "-s": {"--short"},
+    "-t": {"--budget"},
+    "-V": {"--version"},  # that of perf
+    "-v": {"--version"},  # of the project
+    "-w": {"--workload"},
+    "-y": {"--yes"},
+}
+
+
+def test_a_letter_has_one_meaning_in_all_commands() -> None:
+    page = (DOCS / "commands.md").read_text(encoding="utf-8")
+    found: dict[str, set[str]] = {}
+    for letter, name in re.findall(r"^ +(-[A-Za-z])(?:, (--[a-z-]+))?(?= |$)", page, re.MULTILINE):
+        found.setdefault(letter, set()).add(name)
+    assert {letter: names for letter, names in found.items() if names - LETTERS.get(letter, set())} == {}
+    assert len(found) > 12

@@ -59,7 +59,7 @@ def test_every_command_that_measures_pins_what_it_measures(project: Project, fir
     few = ("--repeat", "2", "--warmup", "0", "--cpu", str(first))
     assert pinned(project, "collect", "time", *few, *COMMAND) == {f"[{first}]"}
     project.write("cpus.py", WRITES)
-    job = ("run", "job", "--cmd", f"{sys.executable} -S cpus.py", "--collector", "time")
+    job = ("run", "job", "--command", f"{sys.executable} -S cpus.py", "--collector", "time")
     assert pinned(project, *job, *few) == {f"[{first}]"}
     pairs = ("--max-pairs", "2", "--cpu", str(first), "--again")
     assert pinned(project, "compare", *pairs, "HEAD", *COMMAND, code=None) >= {f"[{first}]"}

@@ -107,7 +107,7 @@ class Killing:
             Attempt(kind="tag", words=("tag", tag, ids[registered[1]]), number=registered[1], tag=tag),
             Attempt(kind="gc", words=("gc", "--grace", "0s")),
             Attempt(kind="collect", words=("collect", "time", *MEASURED, "--", "true")),
-            Attempt(kind="run", words=("run", "job", "-v", "HEAD", "--add", "--cmd", "true", *MEASURED)),
+            Attempt(kind="run", words=("run", "job", "-v", "HEAD", "--add", "--command", "true", *MEASURED)),
         ]
         return self.random.sample(found, WRITERS)
 
@@ -199,7 +199,7 @@ def while_measuring(world: World) -> int:
     before = world.state()
     for words in (
         ("collect", "time", *MEASURED, "--", *LONG),
-        ("run", "job", *MEASURED, "-v", "HEAD", "-b", "sleep 300"),
+        ("run", "job", *MEASURED, "-v", "HEAD", "-c", "sleep 300"),
     ):
         running = world.start(*words)
         _until(lambda: any("sleep 300" in text and text.startswith("sleep") for text in world.processes()))
@@ -228,7 +228,7 @@ def main() -> None:
         killing.learn()
         killing.go(max(0, kills - 2))
         killing.kills["while measuring"] = while_measuring(world)
-        for words in (("run", "job", "-v", "HEAD", "--cmd", "true", *MEASURED), ("gc", "--grace", "0s"), ("fsck",)):
+        for words in (("run", "job", "-v", "HEAD", "--command", "true", *MEASURED), ("gc", "--grace", "0s"), ("fsck",)):
             done = world.run(*words, real=True)
             assert done.code == 0, done
         assert world.tree() == tree

@@ -83,12 +83,12 @@ def test_a_versioned_configuration_runs_nothing_before_it_is_trusted(empty_proje
         assert not sang(bait), done
         assert done.code != 70, done
         assert "Traceback" not in done.err, done
-    assert project.run(perf, "run", "job", "--cmd", "true").code == 7
+    assert project.run(perf, "run", "job", "--command", "true").code == 7
 
 
 def test_pre_run_runs_once_it_is_trusted_and_not_when_it_has_changed(project: Project, bait: Path) -> None:
     project.commit("Ours", __perfcore__yml=f"execute:\n  pre_run: ['{bait}']\n")
-    job = ("run", "job", "--cmd", "true", "--repeat", "1", "--warmup", "0")
+    job = ("run", "job", "--command", "true", "--repeat", "1", "--warmup", "0")
     assert project.perf(*job, code=7).err.startswith("perf: ")
     assert not sang(bait)
     project.perf("config", "trust", "--yes")
@@ -117,7 +117,7 @@ def test_a_perf_folder_of_somebody_else_runs_nothing(project: Project, bait: Pat
         done = project.perf(*words, code=None, cwd=theirs)
         assert not sang(bait), done
         assert done.code != 70, done
-    done = project.perf("run", "job", "--cmd", "true", "--repeat", "1", code=None, cwd=theirs)
+    done = project.perf("run", "job", "--command", "true", "--repeat", "1", code=None, cwd=theirs)
     assert done.code == 7, done
 
 

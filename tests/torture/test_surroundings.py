@@ -50,7 +50,7 @@ def content(perf: Path) -> dict[str, bytes]:
 @pytest.fixture
 def filled(project: Project) -> Project:
     """Two registered profiles, one with a tag, and one that waits."""
-    project.perf("run", "job", "-b", "true a", "-b", "true b", "-b", "true c", "--repeat", "1", "--warmup", "0")
+    project.perf("run", "job", "-c", "true a", "-c", "true b", "-c", "true c", "--repeat", "1", "--warmup", "0")
     project.perf("add", "0@p-1@p")
     project.perf("tag", "one", "0@i")
     return project
@@ -128,13 +128,13 @@ def test_a_store_that_may_only_be_read_is_read_and_says_so_when_it_is_written(
 
 def test_a_repository_that_was_moved_goes_on(filled: Project) -> None:
     elsewhere = filled.path.with_name("elsewhere with a 'quote' and ünicode")
-    filled.perf("run", "job", "--cmd", "true", "--repeat", "1", "--version", "HEAD")
+    filled.perf("run", "job", "--command", "true", "--repeat", "1", "--version", "HEAD")
     filled.path.rename(elsewhere)
     moved = Project(elsewhere, filled.home)
     before = content(elsewhere / ".perf")
     assert len(moved.perf("status", "--json").json["profiles"]) == 2
     moved.perf("show", "one")
-    moved.perf("run", "job", "--cmd", "true", "--repeat", "1", "--version", "HEAD", "--add")
+    moved.perf("run", "job", "--command", "true", "--repeat", "1", "--version", "HEAD", "--add")
     moved.perf("add", "--all")
     moved.perf("gc", "--grace", "0s")
     moved.perf("fsck")

@@ -88,7 +88,7 @@ def bisect(
     again: Annotated[
         bool, typer.Option("--again", help="Measure even if program, inputs and environment are identical.")
     ] = False,
-    register: Annotated[bool, typer.Option("--add", "-a", help="Register the measured profiles.")] = False,
+    register: Annotated[bool, typer.Option("--add", help="Register the measured profiles.")] = False,
     reset: Annotated[bool, typer.Option("--reset", help="Discard the unfinished bisection.")] = False,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the command.")] = False,
     cpu: Cpu = None,

@@ -20,7 +20,7 @@ _TABLES = (".csv", ".md")
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write (required).")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", "-f", metavar="NAME", help="Format (default: perf, the native format)."),
+    typer.Option("--format", metavar="NAME", help="Format (default: perf, the native format)."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace the file.")]
 
@@ -73,10 +73,8 @@ def _named_format(words: Sequence[str]) -> str | None:
     """The value of --format among words that are not parsed yet: it decides which other options there are."""
     named = None
     for position, word in enumerate(words):
-        if word in ("-f", "--format"):
+        if word == "--format":
             named = next(iter(words[position + 1 :]), named)
         elif word.startswith("--format="):
             named = word.removeprefix("--format=")
-        elif word.startswith("-f"):
-            named = word[2:]
     return named

@@ -20,7 +20,7 @@ Version = Annotated[
     str | None,
     typer.Option("--version", "-v", metavar="REV", help="The version of profiles whose file names none that is here."),
 ]
-Register = Annotated[bool, typer.Option("--add", "-a", help="Register them at once.")]
+Register = Annotated[bool, typer.Option("--add", help="Register them at once.")]
 
 
 def new_app() -> typer.Typer:

@@ -23,7 +23,7 @@ Revisions = Annotated[
     list[str] | None,
     typer.Argument(metavar="[REV]...", help="Only these versions, or those of A..B.", show_default=False),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", "-n", help="Only print what would be brought.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be brought.")]
 _LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
 
 

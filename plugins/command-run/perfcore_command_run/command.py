@@ -123,7 +123,9 @@ def run_matrix(
 
 def run_job(
     ctx: typer.Context,
-    cmd: Annotated[list[str], typer.Option("--cmd", "-b", metavar="TEXT", help="A command; several are interleaved.")],
+    command: Annotated[
+        list[str], typer.Option("--command", "-c", metavar="TEXT", help="A command; several are interleaved.")
+    ],
     args: Annotated[
         list[str] | None, typer.Option("--args", metavar="TEXT", help="Arguments. Repeatable: one job for each.")
     ] = None,
@@ -135,14 +137,13 @@ def run_job(
         list[str] | None,
         typer.Option(
             "--collector",
-            "-c",
             metavar="NAME",
             help="A collector, with its configured options (default: time).",
         ),
     ] = None,
-    postprocessor: Annotated[
+    postprocess: Annotated[
         list[str] | None,
-        typer.Option("--postprocessor", "-p", metavar="NAME", help="A postprocessor, with its configured options."),
+        typer.Option("--postprocess", "-p", metavar="NAME", help="A postprocessor, with its configured options."),
     ] = None,
     shell: Annotated[bool, typer.Option("--shell", help="Let a shell run the commands.")] = False,
     version: Version = None,
@@ -169,11 +170,11 @@ def run_job(
     console: Console = ctx.obj
     repository = console.history.repository
     values = {
-        "bins": [{"name": text, "shell": shell} for text in cmd],
+        "bins": [{"name": text, "shell": shell} for text in command],
         "args": args or [],
         "workloads": workload or [],
         "collectors": collector or ["time"],
-        "postprocessors": postprocessor or [],
+        "postprocessors": postprocess or [],
     }
     _measure(
         console,

@@ -11,7 +11,7 @@ from perfcore_command_run.driver import Run
 
 class RunContract(CommandInRepositoryContract):
     examples = (
-        ["job", "--cmd", "true", "--repeat", "1", "--warmup", "0"],
+        ["job", "--command", "true", "--repeat", "1", "--warmup", "0"],
         ["matrix", "matrix.yml", "--dry-run"],
     )
 

@@ -202,7 +202,7 @@ def test_without_a_matrix_it_says_what_to_write(project: Project) -> None:
 
 
 def test_a_job_is_a_matrix_on_the_command_line(project: Project) -> None:
-    words = ("--cmd", "echo", "--args", "-n 'a b'", "--args", "-e", "-w", "x", "-w", "y z", "-c", "time")
+    words = ("--command", "echo", "--args", "-n 'a b'", "--args", "-e", "-w", "x", "-w", "y z", "--collector", "time")
     rows = project.perf("run", "job", *words, *FAST, "--json").json["profiles"]
     assert [row["argv"] for row in rows] == [
         ["echo", "-n", "a b", "x"],
@@ -213,11 +213,11 @@ def test_a_job_is_a_matrix_on_the_command_line(project: Project) -> None:
 
 
 def test_a_job_may_need_a_shell(project: Project) -> None:
-    done = project.perf("run", "job", "--cmd", "echo a > made", *FAST, code=2)
+    done = project.perf("run", "job", "--command", "echo a > made", *FAST, code=2)
     assert "--shell" in done.err
-    project.perf("run", "job", "--shell", "--cmd", "echo a > made", *FAST)
+    project.perf("run", "job", "--shell", "--command", "echo a > made", *FAST)
     assert (project.path / "made").exists()
 
 
 def test_a_job_without_a_command_is_wrong_usage(project: Project) -> None:
-    assert "--cmd" in project.perf("run", "job", code=2).err
+    assert "--command" in project.perf("run", "job", code=2).err

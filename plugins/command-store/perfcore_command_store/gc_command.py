@@ -29,7 +29,7 @@ def gc(
             help="Keep objects used within this time, such as 12h or 30d (default: gc.grace, two weeks).",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only print what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Remove objects that no version, pending profile or note refers to, once their grace is over."""

@@ -22,7 +22,7 @@ def new_app() -> typer.Typer:
 def rm(
     ctx: typer.Context,
     profiles: Annotated[list[str], typer.Argument(metavar="PROFILE...", help="0@i, REV:0@i, 0@p, a tag, a name.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", "-n", help="Only print what would be removed.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
 ) -> None:
     """Remove profiles from their version, or delete pending ones.
 

@@ -36,7 +36,6 @@ class FilterSettings:
         None,
         help="Matching rows: amount >= 20 and uid like 'parse%'; <20 compares the main value.",
         identity=True,
-        flags=("-e",),
         metavar="EXPRESSION",
     )
     stack: str | None = option(

@@ -65,7 +65,7 @@ def test_a_wrong_expression_ends_a_matrix_before_it_measures(project: Project) -
 
 def test_a_wrong_expression_is_pointed_at(project: Project) -> None:
     project.collect("git", "--version")
-    done = project.perf("postprocess", "0@p", "filter", "-e", "wal < 5", code=2)
+    done = project.perf("postprocess", "0@p", "filter", "--expression", "wal < 5", code=2)
     assert "no column 'wal'\n  wal < 5\n  ^" in done.err
     assert "did you mean 'wall'? it has run, cpu, wall" in done.err
     assert "Traceback" not in done.err
@@ -85,7 +85,7 @@ def test_what_another_program_wrote_is_filtered_with_its_stacks(project: Project
         "functions": [column("name", ["parse 日本", "main"])],
     }
     write(project.path / "traced.perf", tables)
-    project.perf("postprocess", "traced.perf", "filter", "-e", "`amount by <script>` > 20")
+    project.perf("postprocess", "traced.perf", "filter", "--expression", "`amount by <script>` > 20")
     assert [row["name"] for row in shown(project, "0@p", "functions")] == ["main"]
     project.perf("postprocess", "traced.perf", "filter", "--stack", "parse%")
     assert [row["stack"] for row in shown(project, "0@p")] == [1]
