@@ -121,6 +121,12 @@ class Vcs(Protocol):
         """`head` and its ancestors, streamed, every version before its parents, newest first."""
         ...
 
+    @optional
+    def newest_minor_versions(self, head: str, count: int) -> Iterator[MinorVersion]:
+        """At most so many of the same, for listings, without a look at the others: where clocks were wrong, a version
+        may come after its parent."""
+        ...
+
     def walk_major_versions(self) -> Iterator[MajorVersion]:
         """All named lines of versions, sorted by name."""
         ...

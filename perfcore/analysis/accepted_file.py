@@ -125,10 +125,8 @@ def accepted(repository: Repository, changes: Iterable[Change]) -> dict[str, Acc
 def _of_version(repository: Repository, label: str, unknown: Collection[Entry]) -> Collection[Entry]:
     """The entries that a version had; `unknown` where nobody can tell."""
     try:
-        version = repository.version(label.partition("+")[0])
+        return read(repository.vcs.read_file(repository.version(label.partition("+")[0]), ACCEPTED_FILE))
+    except (NotFoundError, UsageError):  # it had none, or one that accepted nothing
+        return ()
     except PerfError:
         return unknown
-    try:
-        return read(repository.vcs.read_file(version, ACCEPTED_FILE))
-    except (NotFoundError, UsageError):
-        return ()

@@ -66,9 +66,11 @@ def log(
         return
     start, _, end = (head or "").rpartition("..")
     first_version = console.repository.version(end or None)
-    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(first_version)
+    filtered = start or (since, until, tags) != (None, None, None)
+    newest = None if last is None or filtered or measured or changes else last
+    rows: Iterator[tuple[MinorVersion, tuple[Entry, ...]]] = console.repository.walk(first_version, newest)
     marks = log_page.marks_of(console)
-    if start or (since, until, tags) != (None, None, None):
+    if filtered:
         from perfcore.repository.version_filter import VersionFilter
 
         accept = VersionFilter(start=start, since=since, until=until, tags=tags).accepts(console.repository)

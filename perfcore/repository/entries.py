@@ -27,11 +27,14 @@ def catalog(repository: Repository) -> Iterator[Catalog]:
         indexes.save()
 
 
-def walk(repository: Repository, head: str | None = None) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
-    """Every version from `head` back with its profiles, newest first, streamed; damaged indexes are left out
-    with a warning."""
+def walk(
+    repository: Repository, head: str | None = None, newest: int | None = None
+) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
+    """`Repository.walk`."""
+    head, vcs = head or repository.version(), repository.vcs
     with catalog(repository) as indexes:
-        for version in repository.vcs.walk_minor_versions(head or repository.version()):
+        few = None if newest is None or not hasattr(vcs, "newest_minor_versions") else newest
+        for version in vcs.walk_minor_versions(head) if few is None else vcs.newest_minor_versions(head, few):
             yield version, repository.readable_entries(version.id, indexes)
 
 

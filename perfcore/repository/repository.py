@@ -188,12 +188,14 @@ class Repository:
 
         return entries.catalog(self)
 
-    def walk(self, head: str | None = None) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
+    def walk(
+        self, head: str | None = None, newest: int | None = None
+    ) -> Iterator[tuple[MinorVersion, tuple[Entry, ...]]]:
         """Every version from `head` back with its profiles, newest first, streamed; damaged indexes are left out
-        with a warning."""
+        with a warning. Of the `newest` few only, the others are not looked at."""
         from perfcore.repository import entries
 
-        return entries.walk(self, head)
+        return entries.walk(self, head, newest)
 
     def everywhere(self) -> list[tuple[str, Entry]]:
         """(version, entry) of every profile registered anywhere in the store; damaged indexes are left out with a

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 from perfcore_testing import profiles
+from perfcore_vcs_git.driver import Git
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -168,3 +169,15 @@ def test_habits_of_git_work(history: Here) -> None:
     assert history.perf("help", "log").out == history.perf("log", "--help").out
     assert history.perf("help").out == history.perf("--help").out
     assert "perf has no command 'lgo'" in history.perf("help", "lgo", code=2).err
+
+
+def test_few_versions_are_listed_without_a_look_at_the_others(history: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = history.perf("log", "--short").lines
+
+    def walk(driver: Git, head: str) -> NoReturn:
+        raise AssertionError("the whole history is read")
+
+    monkeypatch.setattr(Git, "walk_minor_versions", walk)
+    for words, lines in ((("-1",), every[:1]), (("-n", "2"), every[:2]), (("-n", "1", "--every", "2"), every[:1])):
+        assert history.perf("log", "--short", *words).lines == lines
+    assert history.perf("log", "-n", "0").out == ""

@@ -82,6 +82,11 @@ class Git:
         require_full_id(head)
         return self._walk(head)
 
+    def newest_minor_versions(self, head: str, count: int) -> Iterator[MinorVersion]:
+        """As `git log -n COUNT` lists them: by the times of commits, each after one of its children."""
+        require_full_id(head)
+        return self._walk(head, count)
+
     def walk_major_versions(self) -> Iterator[MajorVersion]:
         """The local branches."""
         out = self._runner.run("for-each-ref", "--format=%(objectname) %(refname)", "refs/heads")
@@ -236,9 +241,9 @@ class Git:
     def _head(self) -> head.Head:
         return head.read(self._runner, self._objects, self._places)
 
-    def _walk(self, head: str) -> Iterator[MinorVersion]:
+    def _walk(self, head: str, newest: int | None = None) -> Iterator[MinorVersion]:
         try:
-            yield from history.walk(self._runner, head)
+            yield from history.walk(self._runner, head, newest)
         except VersionError:
             self._revisions.commit(head)  # says it better where the head itself is the reason
             raise

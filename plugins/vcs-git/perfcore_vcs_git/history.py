@@ -22,8 +22,8 @@ _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _SECONDS = re.compile(r"[0-9]{1,18}")
 
 
-def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
-    """`head` and its ancestors, as git prints them.
+def walk(runner: Runner, head: str, newest: int | None = None) -> Iterator[MinorVersion]:
+    """`head` and its ancestors, as git prints them; at most the `newest` in git's default order.
 
     `--date-order` is the one order of git that is both newest first and never has a version after its parent,
     whatever the clocks said; it streams at once where git keeps a commit-graph, and elsewhere reads all commits
@@ -32,7 +32,7 @@ def walk(runner: Runner, head: str) -> Iterator[MinorVersion]:
     """
     process = runner.start(
         "log",
-        *("-z", "--date-order", _FORMAT, "--encoding=UTF-8"),
+        *("-z", "--date-order" if newest is None else f"--max-count={newest}", _FORMAT, "--encoding=UTF-8"),
         *("--no-show-signature", "--no-color", "--no-decorate", "--no-patch"),
         head,
         "--",

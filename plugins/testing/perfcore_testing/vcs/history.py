@@ -110,6 +110,13 @@ class HistoryLaws(VcsLaws):
         ids = script.grow(4)
         assert [version.id for version in driver.walk_minor_versions(ids[1])] == [ids[1], ids[0]]
 
+    def test_the_newest_few_are_those_of_the_walk(self, driver: Vcs, script: Script) -> None:
+        ids = script.grow(5)
+        if not hasattr(driver, "newest_minor_versions"):
+            pytest.skip("no listing of a few")
+        for count in (0, 2, 9):
+            assert [version.id for version in driver.newest_minor_versions(ids[3], count)] == ids[3::-1][:count]
+
     def test_walk_can_be_given_up(self, driver: Vcs, script: Script) -> None:
         ids = script.grow(3)
         walk = driver.walk_minor_versions(ids[-1])
