@@ -7,7 +7,6 @@ pending profile marked incomplete, which the complete one replaces.
 from __future__ import annotations
 
 import contextlib
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -35,8 +34,7 @@ def collect(repository: Repository, request: MeasureRequest, listener: Listener)
     KeyboardInterrupt leaves the finished runs of each job as pending profiles marked incomplete."""
     listener = Progress(listener)
     collection = Collection(repository, request, listener, runner_context(repository, listener))
-    with collection.stack:
-        return collection.run()
+    return collection.run()
 
 
 class Progress:
@@ -78,8 +76,6 @@ class Collection:
     profiles: list[SavedProfile] = attrs.field(factory=list)
     failures: list[Failure] = attrs.field(factory=list)
     left_out: set[str] = attrs.field(factory=set)
-    began: float = attrs.field(factory=time.monotonic)
-    stack: contextlib.ExitStack = attrs.field(factory=contextlib.ExitStack)
 
     def run(self) -> CollectResult:
         cpu = self.request.schedule.get("cpu", self.context.schedule.get("cpu"))
@@ -87,11 +83,7 @@ class Collection:
             from perfcore.measure import affinity
 
             affinity.cpus(cpu)  # an error comes before a build
-        try:
-            jobs = self._built_tree() if self.request.versions is None else self.jobs()
-        except _BuildError as error:
-            self._fail("the working tree", error.cause)
-            jobs = ()
+        jobs = self.jobs()
         targets = self.targets(resolve(Plan(jobs=jobs, schedule=self.request.schedule), self.context).jobs)
         for target in [target for target in targets if _runs(target.submitted) == 0]:  # interrupted after its last run
             targets.remove(target)
@@ -124,32 +116,16 @@ class Collection:
         return result
 
     def jobs(self) -> tuple[Job, ...]:
-        """The jobs of all versions, oldest first."""
+        """The jobs of all versions, oldest first; those of the working tree in its directories."""
         if self.request.versions is None:
             version, dirty = tree_state(self.repository)
-            return tuple(attrs.evolve(job, version=version, dirty=dirty) for job in self.request.jobs)
+            places = [tree_directory(self.repository.root, job.cwd, None) for job in self.request.jobs]
+            return tuple(
+                attrs.evolve(job, version=version, dirty=dirty, cwd=place)
+                for job, place in zip(self.request.jobs, places, strict=True)
+            )
         return tuple(
             attrs.evolve(job, version=version) for version in self.request.versions for job in self.request.jobs
-        )
-
-    def _built_tree(self) -> tuple[Job, ...]:
-        """The jobs of the working tree in its directories. It is built here, since it is measured as it is."""
-        root = self.repository.root
-        self.listener.progress(0, 1, "preparing the working tree")
-        try:
-            directories = [tree_directory(root, job.cwd, None) for job in self.request.jobs]
-            if (build := self.request.building).commands or build.environment:
-                from perfcore.measure.build import run_build
-                from perfcore.measure.build_cache import Builder
-
-                builder = Builder(build, self.repository.scratch, self.repository.plugins)
-                build = builder.activated(root, self.stack).build
-                run_build(build, root)
-        except PerfError as error:
-            raise _BuildError(error) from error
-        return tuple(
-            attrs.evolve(job, cwd=directory, activation=build.activation)
-            for job, directory in zip(self.jobs(), directories, strict=True)
         )
 
     def targets(self, jobs: Sequence[Job]) -> list[_Target]:
@@ -202,11 +178,13 @@ class Collection:
     def _plan(self, jobs: Sequence[Job]) -> Plan:
         request, repository = self.request, self.repository
         shares, seconds = [job.collector.params["budget"] for job in jobs], None
-        if shares and None not in shares:  # what building the working tree took is spent
-            seconds = max(0.001, sum(shares) - (time.monotonic() - self.began))
+        if shares and None not in shares:
+            seconds = sum(shares)
         plan = resolve(Plan(jobs=tuple(jobs), checkpoint=CHECKPOINT, seconds=seconds), self.context)
         if request.versions is None:
-            return plan
+            source = Source(kind="path", root=repository.root)
+            build = _plain_build(request.building)
+            return attrs.evolve(plan, source=source, build=build) if self._builds else plan
         vcs = Step(name=repository.vcs_name, params=repository.plugin_options("vcs", repository.vcs_name))
         source = Source(kind="vcs", root=repository.root, vcs=vcs)
         return attrs.evolve(plan, source=source, build=_plain_build(request.building), sessions=self._sessions(jobs))
@@ -233,11 +211,18 @@ class Collection:
             self.left_out.add(measured.job.version)
         elif profile is None:
             error = measured.error or PerfError(f"{measured.job.label} was not measured")
-            subject = version_name(measured.job.version) if measured.no_tree and measured.job.version else ""
+            subject = self._tree_name(measured.job) if measured.no_tree else ""
             if not any(subject and failure.subject == subject for failure in self.failures):  # once for all its jobs
                 self._fail(subject or printable(measured.job.title), error)
         else:
             self._measured(target, profile)
+
+    @property
+    def _builds(self) -> bool:
+        return bool(self.request.building.commands or self.request.building.environment)
+
+    def _tree_name(self, job: Job) -> str:
+        return "the working tree" if self.request.versions is None or not job.version else version_name(job.version)
 
     def _measured(self, target: _Target, profile: Profile) -> None:
         try:
@@ -289,14 +274,6 @@ class Collection:
     def _fail(self, subject: str, error: PerfError) -> None:
         self.failures.append(Failure(subject, error))
         self.listener.failed(subject, error)
-
-
-class _BuildError(Exception):
-    """The working tree cannot be measured."""
-
-    def __init__(self, cause: PerfError) -> None:
-        super().__init__(str(cause))
-        self.cause = cause
 
 
 def with_shares(jobs: Sequence[Job]) -> list[Job]:

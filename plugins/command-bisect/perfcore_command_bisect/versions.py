@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Self
 
+from perfcore_executor_local.build_cache import Builder
 from perfcore_executor_local.trees import Trees
 
-from perfcore.measure.build_cache import Builder
 from perfcore.model import Build
 from perfcore.repository.repository import Repository
 

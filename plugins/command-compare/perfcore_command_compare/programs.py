@@ -8,11 +8,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+from perfcore_executor_local.build import run_build
+from perfcore_executor_local.build_cache import Builder
 from perfcore_executor_local.trees import Trees
 
 from perfcore.errors import PerfError
-from perfcore.measure.build import run_build
-from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import configured_build, tree_directory, tree_state
 from perfcore.model import Build, Job
 from perfcore.model.listener import Listener

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_executor_local.build import run_build
 
 from perfcore.errors import CommandFailedError, UsageError
-from perfcore.measure.build import run_build
 from perfcore.model import Build
 from perfcore.settings import option
 from perfcore.text import printable

@@ -12,13 +12,13 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import LeftOutError, PerfError
-from perfcore.measure.build import run_build
-from perfcore.measure.build_cache import Builder
 from perfcore.measure.request import tree_directory, version_name
 from perfcore.measure.runner import Context
 from perfcore.measure.sessions import DEFAULT_VERSIONS, planned
 from perfcore.model import EMPTY, Plan, Source
 from perfcore.repository.scratch import default_directory
+from perfcore_executor_local.build import run_build
+from perfcore_executor_local.build_cache import Builder
 from perfcore_executor_local.trees import VcsExporter, VersionTrees, exporter_of
 
 # Versions of a session. All its trees stand on the disk together, so large trees allow few; more than these in turn
@@ -48,6 +48,7 @@ def prepared(plan: Plan, context: Context) -> Generator[Directories, None, None]
         directory = _directory(source, context)
         builder = Builder(plan.build, directory, context.plugins)
         if source.kind == "path" and source.root is not None:
+            context.progress(0, 1, "preparing the working tree")
             yield from _in_place(plan, source.root, builder, stack)
             return
         trees = _Trees(plan, context, directory, builder)

@@ -29,10 +29,10 @@ import attrs
 from perfcore import files
 from perfcore.errors import StorageError
 from perfcore.hookspecs import ENVIRONMENT
-from perfcore.measure.build import run_build
 from perfcore.model import Build
 from perfcore.plugins.drivers import guard
 from perfcore.programs.command import inherited
+from perfcore_executor_local.build import run_build
 
 if TYPE_CHECKING:
     from perfcore.plugins.registry import Plugins

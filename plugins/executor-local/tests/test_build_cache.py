@@ -10,9 +10,9 @@ from pathlib import Path
 
 import attrs
 import pytest
+from perfcore_executor_local.build_cache import Builder
 
 from perfcore.errors import CommandFailedError
-from perfcore.measure.build_cache import Builder
 from perfcore.model import Build
 
 BUILD = """

@@ -8,10 +8,10 @@ import time
 from pathlib import Path
 
 import pytest
+from perfcore_executor_local.build import run_build
 from perfcore_testing import hostile
 
 from perfcore.errors import CommandFailedError, UsageError
-from perfcore.measure.build import run_build
 from perfcore.model import Build
 
 
