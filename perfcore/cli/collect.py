@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
 from typing import Annotated, Any, Optional
 
 import attrs
@@ -155,12 +156,13 @@ def _commands(argv: list[str], texts: list[str], workloads: list[str], params: l
     if argv and texts:
         raise UsageError("a command stands either after `--` or in --command, not in both")
     words = [[text] if shell else commands.split(text, "--command") for text in texts] or [argv]
+    values: list[tuple[list[str], Mapping[str, str]]] = [(command, {}) for command in words]
     if params:
         from perfcore.measure.params import filled
 
-        words = filled(words, params, shell=shell)
+        values = filled(words, params, shell=shell)
     return [
-        commands.job(command, workload=load, shell=shell)
-        for command in words
+        attrs.evolve(commands.job(command, workload=load, shell=shell), params=chosen)
+        for command, chosen in values
         for load in ([[load] for load in workloads] or [[]])
     ]

@@ -40,7 +40,7 @@ def measure(
 
 
 def _print(console: Console, profiles: Sequence[SavedProfile]) -> None:
-    if len(profiles) <= _MAX_DETAILED:
+    if len(profiles) <= _MAX_DETAILED and not any(saved.job.params for saved in profiles):
         for saved in profiles:
             _print_table(console, saved)
     else:
@@ -67,14 +67,19 @@ def _print_table(console: Console, saved: SavedProfile) -> None:
 
 
 def _print_lines(console: Console, profiles: Sequence[SavedProfile]) -> None:
-    rows = []
+    """A row for each; one with parameters has a column for each of them, below its name."""
+    names = list(dict.fromkeys(name for saved in profiles for name in saved.job.params))
+    rows: list[tuple[str, ...]] = [("version", *names)] if names else []
     for saved in profiles:
         bad, counted = disturbed(saved.profile)
         summaries = summarize(saved.profile)
         metrics = [f"{printable(s.metric)} {quantity(s.median, s.unit)} {_spread(s)}" for s in summaries[:2]]
         metrics = [plural(len(summaries), "benchmark")] if any(" of " in s.metric for s in summaries) else metrics
         version = saved.job.version[:10] if saved.job.version else ""
-        rows.append((version, *metrics, f"{plural(counted, 'run')}{_disturbed(bad)}", printable(saved.profile.label)))
+        values = [printable(saved.job.params.get(name, "")) for name in names]
+        rows.append(
+            (version, *values, *metrics, f"{plural(counted, 'run')}{_disturbed(bad)}", printable(saved.profile.label))
+        )
     console.write("".join(f"{line}\n" for line in align(rows)))
 
 

@@ -63,6 +63,7 @@ class SavedProfile:
             "dirty": self.profile.dirty,
             "command": self.profile.label,
             "argv": list(self.profile.header.argv),
+            "params": dict(self.job.params),
             "collector": self.profile.collector.name,
             "config_id": self.profile.config_id,
             "metrics": [attrs.asdict(summary) for summary in summarize(self.profile)],

@@ -30,8 +30,11 @@ def combinations(texts: Sequence[str]) -> list[Mapping[str, str]]:
     return [dict(zip(params, map(str, chosen), strict=True)) for chosen in itertools.product(*params.values())]
 
 
-def filled(commands: Sequence[Sequence[str]], texts: Sequence[str], *, shell: bool) -> list[list[str]]:
-    """Every command with every combination. UsageError for a parameter that has no place in a command."""
+def filled(
+    commands: Sequence[Sequence[str]], texts: Sequence[str], *, shell: bool
+) -> list[tuple[list[str], Mapping[str, str]]]:
+    """Every command with every combination, and the values. UsageError for a parameter that has no place in a
+    command."""
     params, quote = combinations(texts), shlex.quote if shell else str
     for name in params[0]:
         if not all(any(f"{{{name}}}" in word for word in words) for words in commands):
@@ -40,4 +43,4 @@ def filled(commands: Sequence[Sequence[str]], texts: Sequence[str], *, shell: bo
     def fill(word: str, values: Mapping[str, str]) -> str:
         return re.sub(r"\{(\w+)\}", lambda m: quote(values[m[1]]) if m[1] in values else m[0], word)
 
-    return [[fill(word, values) for word in words] for words in commands for values in params]
+    return [([fill(word, values) for word in words], values) for words in commands for values in params]

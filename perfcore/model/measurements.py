@@ -35,7 +35,8 @@ class Job:
     `args` and `workload` are what people call its parts. `cwd` is the directory it runs in, relative to the tree of
     its `version` where the plan has a source; `env` are the variables set on top of the inherited environment.
     `version` is None outside a repository. `activation` are the variables of the environment of that version, which
-    `env` outweighs; they differ from version to version, so they are no part of the configuration.
+    `env` outweighs; they differ from version to version, so they are no part of the configuration. `params` are the
+    values of parameters that stand in the command, by name.
 
     `workload_file` is the file of a generated workload, which takes the place of `{workload}` in `argv` while the
     command runs. Its path differs from run to run, so only its content counts for the configuration.
@@ -50,6 +51,7 @@ class Job:
     cwd: Path = Path()
     env: Mapping[str, str] = EMPTY
     activation: Mapping[str, str] = EMPTY
+    params: Mapping[str, str] = EMPTY
     collector: Step = Step(name="time")
     postprocessors: tuple[Step, ...] = ()
     version: str | None = None

@@ -86,6 +86,17 @@ def test_workloads_come_last_each_in_turn(here: Here) -> None:
     assert len({row["config_id"] for row in rows}) == 2
 
 
+def test_parameters_have_columns_in_the_table_and_names_in_json(here: Here) -> None:
+    words = ("collect", "time", "-r", "2", "-P", "SIZE=1..2", "-P", "ALG=a,b")
+    head, *rows = here.perf(*words, "--", "echo", "{ALG}", "{SIZE}").lines
+    assert head.split() == ["version", "SIZE", "ALG"]
+    assert [row.split()[1:3] for row in rows[:4]] == [["1", "a"], ["1", "b"], ["2", "a"], ["2", "b"]]
+    assert len({row.index(" cpu ") for row in rows[:4]}) == 1
+    profiles = here.perf(*words, "--json", "--", "echo", "{ALG}", "{SIZE}").json["profiles"]
+    assert [profile["params"] for profile in profiles][:2] == [{"SIZE": "1", "ALG": "a"}, {"SIZE": "1", "ALG": "b"}]
+    assert here.perf("collect", "time", "-r", "1", "--json", "--", "true").json["profiles"][0]["params"] == {}
+
+
 def test_each_value_of_a_parameter_is_a_command_of_its_own(here: Here) -> None:
     here.perf("collect", "time", "-r", "1", "-P", "N=1..2", "--param", "W=a,b", "--add", "--", "echo", "{N}-{W}", "{}")
     entries = here.perf("status", "--json").json["profiles"]

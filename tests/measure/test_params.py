@@ -33,11 +33,13 @@ def test_what_makes_no_sense_is_refused(texts: list[str]) -> None:
 
 def test_values_are_put_once_and_other_braces_stay() -> None:
     words = ["prog", "--size={A}", "{B}{workload}", "{unknown} {}"]
-    assert filled([words], ["A={B}", "B=2"], shell=False)[0] == ["prog", "--size={B}", "2{workload}", "{unknown} {}"]
+    ((made, values),) = filled([words], ["A={B}", "B=2"], shell=False)
+    assert made == ["prog", "--size={B}", "2{workload}", "{unknown} {}"]
+    assert values == {"A": "{B}", "B": "2"}
 
 
 def test_a_shell_sees_one_word() -> None:
-    assert filled([["cat {F}"]], ["F=a b; rm -r /"], shell=True)[0] == ["cat 'a b; rm -r /'"]
+    assert filled([["cat {F}"]], ["F=a b; rm -r /"], shell=True)[0][0] == ["cat 'a b; rm -r /'"]
 
 
 def test_a_parameter_without_a_place_is_refused() -> None:

@@ -156,18 +156,25 @@ def _of_bin(
     env = {str(key): str(value) for key, value in _mapping(entry.get("env"), where, "env").items()}
     values = _mapping(entry.get("values"), where, "values")
     for params, param_words in own_arguments or everywhere:
-        for cmd, args, *filled_words in _filled([name, params, *argv, *param_words], values, where, shell=shell):
+        for (cmd, args, *filled_words), chosen in _filled(
+            [name, params, *argv, *param_words], values, where, shell=shell
+        ):
             for load in workloads or [_Load("", [])]:
                 text = " ".join(word for word in (cmd, args) if word)
                 words = [_with_text(text, load)] if shell else _with_words(filled_words, load)
-                job = Job(argv=tuple(words), cmd=cmd, args=args, workload=load.text, shell=shell, env=env)
+                job = Job(
+                    argv=tuple(words), cmd=cmd, args=args, workload=load.text, shell=shell, env=env, params=chosen
+                )
                 yield Command(job, load.generator)
 
 
-def _filled(words: list[str], values: Mapping[str, Any], where: Source, *, shell: bool) -> list[list[str]]:
-    """The words with each combination of values in the places of their names, as `perf collect --param` fills them."""
+def _filled(
+    words: list[str], values: Mapping[str, Any], where: Source, *, shell: bool
+) -> list[tuple[list[str], Mapping[str, str]]]:
+    """The words with each combination of values in the places of their names, as `perf collect --param` fills them, and
+    the values."""
     if not values:
-        return [words]
+        return [(words, {})]
     from perfcore.measure.params import filled
 
     texts = [f"{name}={','.join(map(str, _list(listed, where)))}" for name, listed in values.items()]
