@@ -20,8 +20,12 @@ class ProgressLine:
         self._shown = False
 
     def show(self, done: int, total: int, text: str, columns: int) -> None:
-        """`done` of `total` steps are over (0 where the total is not known), and `text` is under way."""
+        """As `Listener.progress`. What was finished has a line in a log, and none on a terminal, whose line goes on."""
         now, terminal = time.monotonic(), sys.stderr.isatty()
+        if done == total > 0:
+            if not terminal:
+                sys.stderr.write(f"measured {printable(text)}\n")
+            return
         line = " ".join(filter(None, (f"{done + 1}/{total}" if total else f"{done + 1}", printable(text))))
         left = self._left(done, total, now)
         if terminal:

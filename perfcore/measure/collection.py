@@ -48,6 +48,11 @@ class Progress:
     def progress(self, done: int, total: int, text: str) -> None:
         self._listener.progress(done, total, text + self.medians.get(text, ""))
 
+    def learn(self, job: Job, profile: Profile) -> None:
+        if summaries := summarize(profile):
+            first = summaries[0]
+            self.medians[job.title] = f": {first.metric} {quantity(first.median, first.unit)}"
+
     def failed(self, subject: str, error: PerfError) -> None:
         if (subject, str(error)) not in self._told:
             self._told.add((subject, str(error)))
@@ -229,9 +234,7 @@ class Collection:
             with_earlier = profile if target.earlier is None else _joined(target.earlier, profile)
             if profile.incomplete:
                 target.pending = self.repository.replace(target.pending, with_earlier)
-                if summaries := summarize(with_earlier):
-                    median = f"{summaries[0].metric} {quantity(summaries[0].median, summaries[0].unit)}"
-                    self.listener.medians[target.job.title] = f": {median}"
+                self.listener.learn(target.job, with_earlier)
             else:
                 self._complete(target, with_earlier)
         except PerfError as error:
@@ -250,6 +253,9 @@ class Collection:
             return
         target.pending = target.earlier = None  # a version in two sessions has two profiles
         self.listener.saved(pending.name)
+        if target.job.title in self.listener.medians:  # a long work, that somebody follows
+            self.listener.learn(target.job, profile)
+        self.listener.progress(len(self.profiles) + 1, len(self.profiles) + 1, target.job.title)
         self.repository.plugins.emit("profile_collected", profile=profile, job=target.job)
         entry = None
         if self.request.register:

@@ -12,7 +12,8 @@ class Listener(Protocol):
     """What an engine reports. Every text is one line and may hold names of strangers: whoever shows it, escapes it."""
 
     def progress(self, done: int, total: int, text: str) -> None:
-        """`done` of `total` steps are over (0 where the total is not known), and `text` is under way."""
+        """`done` of `total` steps are over (0 where the total is not known), and `text` is under way; where all of them
+        are over, `text` is what was finished."""
 
     def note(self, text: str) -> None:
         """Something that people should know and that changes no result."""

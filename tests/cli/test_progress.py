@@ -76,6 +76,7 @@ def test_a_long_one_tells_the_median_until_now(here: Here, monkeypatch: pytest.M
     monkeypatch.setattr(progress_line, "_LOG_INTERVAL", 0)
     err = here.perf("collect", "time", "--repeat", "7", "--warmup", "0", "--", "sleep", "0.4").err
     assert f"1/7 sleep 0.4 at {here.head[:10]}\n" in err
+    assert re.search(rf"^measured sleep 0.4 at {here.head[:10]}: \w+ [0-9.]+ .?s$", err, re.M), err
     assert re.search(rf"^7/7 sleep 0.4 at {here.head[:10]}: \w+ [0-9.]+ .?s, [0-9]+ s left$", err, re.M), err
 
 
