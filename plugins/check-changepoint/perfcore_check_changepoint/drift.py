@@ -79,6 +79,8 @@ def _without(points: Points, fitted: Fit) -> Points:
     if fitted.shifts:
         spread = spreads(fitted.point_residuals(points), list(fitted.shifts))
         points = attrs.evolve(points, spread=spread[points.point])
+    elif fitted.growth is not None:
+        points = attrs.evolve(points, spread=fitted.growth[points.point])
     gone = np.zeros(len(points)) if fitted.wave is None else fitted.wave
     return _minus(points, sum((ramp.trend(len(points)) for ramp in fitted.ramps), gone))
 
@@ -181,7 +183,14 @@ class _History:
         ramps = (*self.fitted.ramps, ramp)
         total = refitted.total + sum(drift.price for drift in ramps)
         total += 0.0 if self.fitted.wave is None else model.WAVE
-        return attrs.evolve(refitted, total=total, shifts=self.fitted.shifts, wave=self.fitted.wave, ramps=ramps)
+        return attrs.evolve(
+            refitted,
+            total=total,
+            shifts=self.fitted.shifts,
+            wave=self.fitted.wave,
+            ramps=ramps,
+            growth=self.fitted.growth,
+        )
 
     def _slope_evidence(self, region: slice) -> float:
         """That of the slope alone, without the steps beside it."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -19,7 +20,7 @@ from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
 from perfcore_check_changepoint.partition import Floats, partition, stretch_means
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, median, running_medians
+from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, running_medians
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
@@ -40,6 +41,8 @@ _ELSEWHERE = 10.0  # spreads from a level that a point has nothing to do with
 _STRAYS = 0.25  # share of points far from the only level, above which it is none
 _SELDOM = 30  # points for every change, below which changes are many
 _ATTEMPTS = 2  # at a wave
+_TINY = 1e-300  # so that no logarithm is infinite
+_GROWTH = 1.5  # levels this far apart have noise of their own: below, that of all does for both
 
 
 @attrs.frozen(eq=False)
@@ -77,7 +80,8 @@ class Fit:
     `starts` are the first points of the stretches but the first one, `chosen` the columns of their levels in `costs`,
     which holds the cost of every point at every level where it is. `residuals` are those of the runs. `memory` is the
     share of a point's residual that the next one inherits, `slope` is per point. `shifts` are the first points with
-    other noise, `wave` is what comes and goes with a period, `ramps` are drifts. `total` is in nats.
+    other noise, `wave` is what comes and goes with a period, `ramps` are drifts. `growth` is the noise of every point
+    relative to the typical one, where it is in proportion to the level. `total` is in nats.
     """
 
     starts: list[int]
@@ -90,6 +94,7 @@ class Fit:
     shifts: Sequence[int] = ()
     wave: Floats | None = None
     ramps: tuple[Ramp, ...] = ()
+    growth: Floats | None = None
 
     def point_residuals(self, points: Points) -> Floats:
         """The mean residual of the runs of every point."""
@@ -139,10 +144,55 @@ def _calm(points: Points, penalty: float) -> Fit:
     if shifts:
         points = attrs.evolve(points, spread=spreads(first.point_residuals(points), shifts)[points.point])
         first = attrs.evolve(independent(points, centers, plain, penalty), shifts=shifts)
+    elif (grown := _growing(points, centers, plain, penalty)) is not None:
+        return grown
     if not first.starts:
         return first
     best = _best(points, centers, first, penalty)
     return attrs.evolve(best, shifts=shifts)
+
+
+def _growing(points: Points, centers: Floats, plain: Density, penalty: float) -> Fit | None:
+    """The best of the models if the noise is in proportion to the level; None where it is not, or nothing changes."""
+    levels = _levels_with_noise(points, penalty)
+    if levels is None:
+        return None
+    growth = levels / median(levels)
+    points = attrs.evolve(points, spread=growth[points.point])
+    centers = np.concatenate([centers, distinct(levels) + points.zero])
+    first = independent(points, centers, plain, penalty)
+    best = _best(points, centers, first, penalty) if first.starts else first
+    return attrs.evolve(best, growth=growth) if best.starts else None
+
+
+def _levels_with_noise(points: Points, penalty: float) -> Floats | None:
+    """The level of every point, in units above an amount of 0, if the noise is in proportion to it: then it is alike
+    everywhere in the logarithms, in which the levels are found. None where it is not, or no level is far from the
+    others."""
+    logarithms = in_logarithms(points) if _spans(points) else None
+    if logarithms is None:
+        return None
+    bounds = [0, *quick(logarithms, penalty), len(points)]
+    amounts = points.centers - points.zero
+    levels = np.array([median(amounts[start:end]) for start, end in pairwise(bounds)])
+    if levels.max() < _GROWTH * levels.min():
+        return None
+    levels = np.repeat(levels, np.diff(bounds))
+    expected = levels[points.point]
+    residuals = np.abs(points.values - points.zero - expected)
+    # Laplace's law of either noise: the logarithm of its scale for every run, and of what that is multiplied by.
+    alike = math.log(float(points.weight @ residuals) + _TINY)
+    wider = float(points.weight @ np.log(expected)) / points.total_weight
+    proportional = math.log(float(points.weight @ (residuals / expected)) + _TINY) + wider
+    return levels if proportional < alike else None
+
+
+def _spans(points: Points) -> bool:
+    """Whether neighbours have levels that are a multiple of those of others, all of them amounts above 0."""
+    if not math.isfinite(points.zero) or points.values.min() <= points.zero:
+        return False
+    levels = level_candidates(points.centers) - points.zero
+    return bool(levels.max() >= _GROWTH * levels.min())
 
 
 def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
@@ -183,7 +233,7 @@ def _unchanged(points: Points, penalty: float) -> Fit:
 
 def independent(points: Points, centers: Floats, density: Density, penalty: float) -> Fit:
     """Every point has noise of its own."""
-    grid = density.grid(centers)
+    grid = density.grid(centers, points.spread)
     costs = _costs(points, density, density.cost(points.values, grid, points.spread))
     return _cut(points, grid, costs, None, density, penalty)
 
@@ -210,7 +260,7 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     residuals = best.point_residuals(points)
     innovations = best.residuals - memory * _previous(residuals)[points.point]
     density = density_of(points, innovations, penalty)
-    grid = density.grid(centers)
+    grid = density.grid(centers, points.spread)
     fresh = math.sqrt(1 - memory**2)
     narrower = math.log(fresh) * np.bincount(points.point, points.weight)  # of every run, as far as it counts
     move = _costs(points, density, density.cost(points.values * fresh, grid * fresh, points.spread))

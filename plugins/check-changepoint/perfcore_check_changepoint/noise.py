@@ -64,9 +64,9 @@ class Density:
         costs: Floats = self.excess.take(cells, mode="clip")
         return costs
 
-    def grid(self, centers: Floats) -> Floats:
+    def grid(self, centers: Floats, spread: Floats | None) -> Floats:
         """The levels worth a look, where the centers of the series are."""
-        width = self.resolution * self.step
+        width = self.resolution * self.step * (1.0 if spread is None else min(float(spread.min()), 1.0))
         return distinct(np.rint(centers / width)) * width
 
 

@@ -50,6 +50,11 @@ class Points:
         """Whether every point is one run."""
         return len(self.values) == len(self.centers)
 
+    @property
+    def zero(self) -> float:
+        """Where an amount of 0 is; infinite where it is too many units away."""
+        return -self.origin / self.unit if self.unit else -math.inf
+
     def means(self, values: Floats) -> Floats:
         """Means over the runs of every point."""
         if self.single:
@@ -88,6 +93,26 @@ def read(given: Runs) -> Points | None:
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
+        total_weight=float(weight.sum()),
+    )
+
+
+def in_logarithms(points: Points) -> Points | None:
+    """The same points on a logarithmic scale, for noise in proportion to the level. All amounts have to be above 0.
+    Neither `origin` nor `unit` leads back to amounts; None where all are equal."""
+    values, centers = np.log(points.values - points.zero), np.log(points.centers - points.zero)
+    unit = _spread(centers)
+    if unit == 0:
+        return None
+    values, centers = _standard(values - median(centers), unit), _standard(centers - median(centers), unit)
+    apart = np.diff(distinct(values))
+    weight = _weights(values, centers, points.point)
+    return attrs.evolve(
+        points,
+        values=values,
+        centers=centers,
+        weight=weight,
+        quantum=float(apart.min()) if len(apart) else 0.0,
         total_weight=float(weight.sum()),
     )
 

@@ -65,6 +65,32 @@ def test_noise_within_versions_is_no_change(runs: int) -> None:
     assert hits >= 8
 
 
+@pytest.mark.parametrize("factor", [0.1, 2.0, 4.0, 10.0])
+@pytest.mark.parametrize(("count", "at", "runs"), [(8, 5, 6), (20, 17, 6), (20, 17, 1), (60, 55, 1)])
+def test_a_step_to_a_multiple_is_found_where_noise_grows_with_the_level(
+    count: int, at: int, runs: int, factor: float
+) -> None:
+    """Times vary by a share of themselves: what is ten times as slow varies ten times as much."""
+    hits = 0
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        logs = 0.03 * random.normal(size=(count, 1)) + 0.1 * random.normal(size=(count, runs))
+        values = 100 * np.exp(logs) * np.where(np.arange(count) < at, 1.0, factor)[:, None]
+        hits += any(change.kind == "level" and abs(change.index - at) <= 1 for change in detect(values.tolist()))
+    assert hits >= 27
+
+
+@pytest.mark.parametrize(("count", "runs"), [(8, 6), (20, 1), (60, 3)])
+def test_noise_in_proportion_to_the_level_is_no_change(count: int, runs: int) -> None:
+    """Of 100 histories at most six: short ones of one run each have few neighbours to tell the noise from."""
+    alarms = 0
+    for seed in range(100):
+        random = np.random.default_rng(seed)
+        values = 100 * np.exp(0.6 * random.normal(size=(count, runs)))
+        alarms += any(change.kind == "level" for change in detect(values.tolist()))
+    assert alarms <= 6
+
+
 @pytest.mark.parametrize("level", [0.0, 80.0])
 @pytest.mark.parametrize(("calm", "noisy"), [(9, 7), (30, 30), (60, 30)])
 def test_a_step_from_what_never_varied_is_found(level: float, calm: int, noisy: int) -> None:
