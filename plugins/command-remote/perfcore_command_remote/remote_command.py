@@ -35,7 +35,7 @@ def remote(ctx: typer.Context, as_json: AsJson = False) -> None:
     rows = [remotes.remote(repository, name, url) for name, url in sorted(remotes.configured(repository).items())]
     names = {row.name for row in rows}
     of_git = [
-        remotes.remote(repository, name, url)
+        remotes.remote(repository, name, url, start=repository.home)
         for name in remotes.names_of_git(repository)
         if name not in names and (url := remotes.of_git(repository, name)) is not None
     ]

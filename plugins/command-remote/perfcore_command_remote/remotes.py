@@ -26,6 +26,7 @@ GIT, LOCAL = "git", "local"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A scheme, or host:path as scp writes it.
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
+_HOLD = 3600.0  # seconds: longer than a transfer
 _GIT_SECONDS = 10.0  # to read one value of a configuration
 
 
@@ -53,20 +54,29 @@ def named(repository: Repository, name: str | None) -> Remote:
     urls = configured(repository)
     if name is None:
         name = next(iter(urls)) if len(urls) == 1 else DEFAULT
-    url = urls.get(name) or of_git(repository, name)
+    if name not in urls and (url := of_git(repository, name)) is not None:
+        return remote(repository, name, url, start=repository.home)
+    url = urls.get(name)
     if url is None:
         hint = nearest(name, urls) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
         raise NotFoundError(f"there is no remote {brief(name)}", hint=hint)
     return remote(repository, name, url)
 
 
-def remote(repository: Repository, name: str, url: str) -> Remote:
-    """A remote with the storage that its URL calls for: a folder is a store, all else is for git."""
+def remote(repository: Repository, name: str, url: str, *, start: Path | None = None) -> Remote:
+    """A remote with the storage that its URL calls for: a folder is a store, all else is for git. A path is relative to
+    `start`, or to the current folder."""
     if _URL.match(url):
         return Remote(name, url, GIT)
-    path = repository.cwd / Path(url).expanduser()
-    is_git = (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
-    return Remote(name, str(path), GIT if is_git else LOCAL)
+    path = (start or repository.cwd) / Path(url).expanduser()
+    has_store = (path / DIRECTORY / "objects").is_dir()
+    return Remote(name, str(path), GIT if not has_store and _is_git(path) else LOCAL)
+
+
+def _is_git(path: Path) -> bool:
+    """Whether a folder is a git repository, bare or not."""
+    bare = (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()
+    return bare or (path / ".git").exists()
 
 
 def of_git(repository: Repository, name: str) -> str | None:
@@ -92,7 +102,8 @@ def opened(repository: Repository, remote: Remote) -> Store:
             raise StorageError(f"there is no folder {printable(remote.url)}")
         _, driver = repository.plugins.make(STORAGE, LOCAL, {}, place=place)
         return Store(driver)
-    options = {"url": remote.url}
+    # A transfer lists first, and then works on what was listed: it takes one look at the repository, not thousands.
+    options = {"url": remote.url, "hold": _HOLD}
     config = _git_config(repository)
     if config is not None:
         options["config"] = str(config)
@@ -103,7 +114,7 @@ def opened(repository: Repository, remote: Remote) -> Store:
         if GIT not in repository.plugins.names("storage"):
             raise PluginError(
                 f"{remote.shown} is a git repository, which takes a storage called git, and none is installed",
-                hint="use a folder that all can reach: perf remote add NAME PATH",
+                hint="pip install perfcore-storage-git, or use a folder: perf remote add NAME PATH",
             ) from error
         raise
     return Store(driver)

@@ -139,12 +139,14 @@ FAR_FROM_NOW = 24 * 3600 * 10**9
 class StorageContract(BatchLaws):
     """The laws of `perfcore.hookspecs.Storage`.
 
-    `processes`: other processes can open the place at the same time. `kills`: how many writers are killed.
-    `increments`: how often each of `crowd` processes counts up.
+    `processes`: other processes can open the place at the same time. `kills`: how many writers are killed, each within
+    `lifetime` seconds, in which some should write several times. `increments`: how often each of `crowd` processes
+    counts up.
     """
 
     processes = True
     kills = 20
+    lifetime = 0.04
     crowd = 8
     increments = 100
 
@@ -190,7 +192,14 @@ class StorageContract(BatchLaws):
         return run
 
     @pytest.fixture
-    def in_background(self, reopen: Callable[[], Storage]) -> Iterator[Callable[..., Child]]:
+    def after_kill(self) -> Callable[[], None]:
+        """Waits until what a killed process began has ended, for drivers that start processes of their own."""
+        return lambda: None
+
+    @pytest.fixture
+    def in_background(
+        self, reopen: Callable[[], Storage], after_kill: Callable[[], None]
+    ) -> Iterator[Callable[..., Child]]:
         """Starts a function of `storage_children` that is killed at the end of the test."""
         if not self.processes:
             pytest.skip("the place is this process's own")
@@ -198,6 +207,7 @@ class StorageContract(BatchLaws):
 
             def start(function: Callable[..., None], *arguments: Any) -> Child:
                 child = stack.enter_context(Child(function, reopen, *arguments))
+                child.after_kill = after_kill
                 child.wait_until_ready()
                 child.go()
                 return child
@@ -611,7 +621,7 @@ class StorageContract(BatchLaws):
         for _ in range(self.kills):
             child = in_background(children.write_for_ever, "counter", "objects", created)
             # Some writers are killed before their first write, others after several.
-            time.sleep(chance.uniform(0, 0.04))
+            time.sleep(chance.uniform(0, self.lifetime))
             created = _check_after_kill(driver, child.kill(), created)
         assert created > 0, "no writer lived long enough to write"
         for generation in range(1, created + 1):

@@ -31,6 +31,7 @@ class Child:
 
     def __init__(self, function: Callable[..., None], *arguments: Any) -> None:
         self.process = subprocess.Popen([sys.executable, "-c", _PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.after_kill: Callable[[], None] = lambda: None
         assert self.process.stdin is not None
         self._stdin = self.process.stdin
         pickle.dump((function, arguments), self._stdin)
@@ -54,7 +55,9 @@ class Child:
     def kill(self) -> list[Any]:
         """End it as `kill -9` does; gives what it told before. A line cut short was not told."""
         self.process.kill()
-        return _lines(self.process.communicate(timeout=300)[0])
+        told = _lines(self.process.communicate(timeout=300)[0])
+        self.after_kill()
+        return told
 
     def __enter__(self) -> Child:
         return self

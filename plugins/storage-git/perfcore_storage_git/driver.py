@@ -1,0 +1,186 @@
+"""The storage `git`: keys are files in the tree of a ref, and every write is a commit that is pushed."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
+from perfcore.hookspecs import Listed, Stored
+from perfcore_storage_git.keys import Held, check_key, check_prefix
+from perfcore_storage_git.mirror import EMPTY, GitError, Mirror, Snapshot, is_long
+from perfcore_storage_git.settings import GitStorageSettings
+
+_TRIES = 1_000  # writers that were faster, before a livelock is reported
+_WAIT = 0.4  # seconds at most before the next try, so that writers do not stay in step
+
+
+class _Changes(NamedTuple):
+    """What a write makes of the keys: new ones with their bytes (None: those of a blob that is there), and old ones
+    that go."""
+
+    puts: Mapping[Held, bytes | None]
+    gone: Sequence[Held]
+
+
+class GitStorage:
+    """A store in another git repository. `place` is where the copy of it is kept, `settings.url` where it is."""
+
+    Settings = GitStorageSettings
+
+    def __init__(self, place: Path, settings: GitStorageSettings | None = None) -> None:
+        self.place = Path(place)
+        self.settings = settings or GitStorageSettings()
+        if not self.settings.url or self.settings.url.startswith("-"):
+            raise StorageError("the storage git needs the URL of a repository", hint="perf remote add NAME URL")
+        self._mirror = Mirror(self.place, self.settings)
+        self._snapshot = EMPTY
+        self._looked: float | None = None
+        self._keeps_history = False  # the server allows no new beginning
+
+    def read(self, key: str) -> Stored:
+        """From the copy on this machine, once git has looked whether it is the newest."""
+        found = self._found(key)
+        return Stored(self._mirror.content(found.blob)[1], found.tag)
+
+    def read_range(self, key: str, offset: int, length: int) -> bytes:
+        """git unpacks the whole of it."""
+        return self._mirror.content(self._found(key).blob)[1][offset : offset + length]
+
+    def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Looks at the repository once."""
+        snapshot: Snapshot | None = None
+        for key in keys:
+            check_key(key)
+            snapshot = snapshot or self._current()
+            if key in snapshot.keys:
+                yield key, self._mirror.content(snapshot.keys[key].blob)[1]
+
+    def missing(self, keys: Iterable[str]) -> Iterator[str]:
+        """Looks at the repository once."""
+        snapshot: Snapshot | None = None
+        for key in keys:
+            check_key(key)
+            snapshot = snapshot or self._current()
+            if key not in snapshot.keys:
+                yield key
+
+    def list(self, prefix: str) -> Iterator[Listed]:
+        """As it was at one moment."""
+        check_prefix(prefix)
+        keys = self._look().keys
+        return iter([keys[key].listed for key in sorted(key for key in keys if key.startswith(prefix))])
+
+    def create(self, key: str, data: bytes) -> str:
+        """Of several processes, the one whose push is first wins."""
+        check_key(key)
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            if key in snapshot.keys:
+                raise KeyExistsError(f"{key} is there already")
+            return _Changes({self._new(snapshot, key, data): data}, ())
+
+        return self._write(changes).keys[key].tag
+
+    def replace(self, key: str, data: bytes, tag: str | None) -> str:
+        """Compare and swap, in the other repository."""
+        self.write_many([(key, data, tag)])
+        return self._snapshot.keys[key].tag
+
+    def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
+        """One push for all of them."""
+        wanted = {key: (data, tag) for key, data, tag in writes}
+        for key in wanted:
+            check_key(key)
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            puts, gone = {}, []
+            for key, (data, tag) in wanted.items():
+                found = snapshot.keys.get(key)
+                if (found is not None) if tag is None else (found is None or not found.has(tag)):
+                    raise ConflictError(f"{key} was changed by somebody else", hint="read it again and retry")
+                if found is not None:
+                    gone.append(found)
+                puts[self._new(snapshot, key, data)] = data
+            return _Changes(puts, gone)
+
+        if wanted:
+            self._write(changes)
+
+    def delete(self, key: str, tag: str) -> None:
+        """The bytes stay in the history of the ref, until it begins anew."""
+        check_key(key)
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            found = _there(snapshot, key)
+            if not found.has(tag):
+                raise ConflictError(f"{key} was changed by somebody else", hint="read it again and retry")
+            return _Changes({}, [found])
+
+        self._write(changes)
+
+    def touch(self, key: str) -> None:
+        """Only the name in the tree becomes another."""
+        check_key(key)
+
+        def changes(snapshot: Snapshot) -> _Changes:
+            found = _there(snapshot, key)
+            return _Changes({found._replace(touched=max(time.time_ns(), found.touched + 1)): None}, [found])
+
+        self._write(changes)
+
+    def _look(self) -> Snapshot:
+        """The store as it is now in the other repository."""
+        head = self._mirror.head()
+        if head != self._snapshot.commit:
+            self._snapshot = self._mirror.fetch() if head else EMPTY
+        self._looked = time.monotonic()
+        return self._snapshot
+
+    def _current(self) -> Snapshot:
+        """The store as it was at most `hold` seconds ago."""
+        held = self._looked is not None and time.monotonic() - self._looked < self.settings.hold
+        return self._snapshot if held else self._look()
+
+    def _found(self, key: str) -> Held:
+        check_key(key)
+        return _there(self._current(), key)
+
+    def _write(self, changes: Callable[[Snapshot], _Changes]) -> Snapshot:
+        """Push what `changes` makes of the store, anew each time that somebody else was faster."""
+        for attempt in range(_TRIES):
+            before = self._look()
+            made = changes(before)
+            anew = is_long(before) and not self._keeps_history
+            after = self._mirror.commit(before, made.puts, made.gone, anew=anew)
+            try:
+                pushed = self._mirror.push(before.commit, after.commit)
+            except GitError:
+                if not anew:
+                    raise
+                self._keeps_history, pushed = True, False
+            if pushed:
+                self._snapshot, self._looked = after, time.monotonic()
+                return after
+            time.sleep(random.uniform(0, min(_WAIT, 0.01 * 2 ** min(attempt, 10))))
+        raise StorageError(f"{self._mirror.shown} keeps changing: {_TRIES} tries to write to it failed")
+
+    def _new(self, snapshot: Snapshot, key: str, data: bytes) -> Held:
+        """A key with new bytes. Its time is later than that of the old ones, also if the clocks of two hosts differ."""
+        found = snapshot.keys.get(key)
+        now = max(time.time_ns(), found.touched + 1) if found is not None else time.time_ns()
+        kind = hashlib.sha256 if len(snapshot.commit) == 64 else hashlib.sha1
+        blob = kind(b"blob %d\0" % len(data), usedforsecurity=False)
+        blob.update(data)
+        return Held(key, blob.hexdigest(), len(data), now, now)
+
+
+def _there(snapshot: Snapshot, key: str) -> Held:
+    found = snapshot.keys.get(key)
+    if found is None:
+        raise KeyMissingError(f"there is no {key}")
+    return found

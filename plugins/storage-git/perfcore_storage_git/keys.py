@@ -1,0 +1,82 @@
+"""Keys as paths in a tree of git.
+
+    objects/ab/cdef=18c2f0a4b1d3e2f7.18c2f0a4b1d3e2f7    the bytes of the key `objects/ab/cdef`
+
+Behind the key stand the times at which it was written and last touched, in hexadecimal nanoseconds since 1970 UTC:
+git keeps neither, and both are needed to tell one writing from another. `=` is in no key, so that `a` and `a/b` can
+both be one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from perfcore.errors import StorageError
+from perfcore.hookspecs import Listed
+from perfcore.text import clip, printable
+
+_BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
+_NAME = rf"{_BEGUN}(?<!\.)"
+_KEY = re.compile(rf"{_NAME}(?:/{_NAME})*")
+_PREFIX = re.compile(rf"(?:{_NAME}/)*(?:{_BEGUN})?")
+_PATH = re.compile(rf"({_NAME}(?:/{_NAME})*)=([0-9a-f]{{1,16}})\.([0-9a-f]{{1,16}})")
+_LONGEST = 3_000  # characters: paths of more are refused by systems where somebody may check the tree out
+_RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
+
+
+class Held(NamedTuple):
+    """A key of the store: the id of its blob with its size, and when it was written and touched."""
+
+    key: str
+    blob: str
+    size: int
+    written: int
+    touched: int
+
+    @property
+    def path(self) -> str:
+        return f"{self.key}={self.written:x}.{self.touched:x}"
+
+    @property
+    def tag(self) -> str:
+        """The tag of the bytes."""
+        return f"{self.written:x}.{self.blob[:16]}"
+
+    @property
+    def listed(self) -> Listed:
+        return Listed(self.key, self.size, self.touched, f"{self.tag}.{self.touched:x}")
+
+    def has(self, tag: str) -> bool:
+        """Whether the tag is one of those that were given for it as it is."""
+        return tag in (self.tag, self.listed.tag)
+
+
+def held(path: str, blob: str, size: int) -> Held | None:
+    """The key under a path; None for what is no key's."""
+    matched = _PATH.fullmatch(path)
+    if matched is None:
+        return None
+    return Held(matched[1], blob, size, int(matched[2], 16), int(matched[3], 16))
+
+
+def check_key(key: str) -> None:
+    """StorageError for anything that is not a key, or that git refuses in a tree."""
+    if not _KEY.fullmatch(key):
+        raise _refusal("a key", key)
+    if len(key) > _LONGEST or any(name.lower() == ".git" for name in key.split("/")):
+        raise StorageError(f"'{_shown(key)}' cannot be kept in git", hint="no name may be '.git', nor a key that long")
+
+
+def check_prefix(prefix: str) -> None:
+    """StorageError for what no key can begin with."""
+    if not _PREFIX.fullmatch(prefix):
+        raise _refusal("the beginning of a key", prefix)
+
+
+def _refusal(role: str, text: str) -> StorageError:
+    return StorageError(f"'{_shown(text)}' is not {role}", hint=f"keys are {_RULE}")
+
+
+def _shown(text: str) -> str:
+    return clip(printable(text), 100)

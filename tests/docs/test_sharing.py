@@ -1,0 +1,104 @@
+"""The commands and the job of `docs/sharing.md`, with two clones and a bare repository between them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from perfcore_testing.project import Project
+from ruamel.yaml import YAML
+
+BENCH = "for i in range({count}): i * i\n"
+
+pytestmark = pytest.mark.skipif(
+    os.name != "posix" or not shutil.which("sh"), reason="its commands are those of a POSIX shell"
+)
+
+
+@pytest.fixture
+def origin(project: Project, tmp_path: Path) -> Path:
+    """A bare repository, from which the project and the folder `clone` beside it are cloned."""
+    path = tmp_path / "origin.git"
+    project.git("clone", "--quiet", "--bare", str(project.path), str(path))
+    project.git("remote", "add", "origin", str(path))
+    project.git("clone", "--quiet", str(path), str(tmp_path / "clone"))
+    return path
+
+
+@pytest.fixture
+def run(project: Project, tmp_path: Path) -> Callable[..., tuple[int, str]]:
+    """Runs a script in a folder; gives its exit code and all it prints."""
+    shims = tmp_path / "bin"
+    shims.mkdir()
+    for name, words in (
+        ("perf", f"{sys.executable} -m perfcore"),
+        ("pip", "true"),
+        ("python3", f"{sys.executable} -S"),
+    ):
+        (shims / name).write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+        (shims / name).chmod(0o755)
+
+    def ran(script: str, folder: Path) -> tuple[int, str]:
+        done = subprocess.run(
+            ["sh", "-e", "-c", script],
+            cwd=folder,
+            env={**project.env, "PATH": f"{shims}{os.pathsep}{os.environ['PATH']}"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout
+
+    return ran
+
+
+def test_the_commands_share_a_profile(
+    project: Project, origin: Path, run: Callable[..., tuple[int, str]], page_of: Callable[[str], Any]
+) -> None:
+    project.collect("true")
+    project.perf("add", "--all")
+    (block, *_) = (part for part in page_of("sharing.md").text.split("```console\n")[1:] if "--dry-run" in part)
+    script = "\n".join(line.removeprefix("$ ") for line in block.partition("```")[0].splitlines())
+    code, printed = run(script, project.path)
+    assert code == 0, printed
+    assert "would have pushed 1 profile" in printed
+    assert "pulled 1 profile of 1 version from origin" in printed
+    assert "0@i" in printed
+
+
+def test_jobs_in_empty_clones_continue_one_history(
+    project: Project,
+    origin: Path,
+    run: Callable[..., tuple[int, str]],
+    page_of: Callable[[str], Any],
+    tmp_path: Path,
+) -> None:
+    """Three commits, a clone for each: the last job knows what the first ones measured."""
+    (text,) = page_of("sharing.md").files.values()
+    job = YAML(typ="safe", pure=True).load(text)["jobs"]["history"]
+    steps = [step["run"].replace("--repeat 20", "--repeat 8") for step in job["steps"] if "run" in step]
+    assert len(steps) == 5
+    for number, count in enumerate((100_000, 100_000, 1_500_000)):
+        project.commit(f"Change {number}", bench__py=f"# {number}\n{BENCH.format(count=count)}")
+        project.git("push", "--quiet", "origin", "HEAD:main")
+        folder = tmp_path / f"job{number}"
+        project.git("clone", "--quiet", str(origin), str(folder))
+        for step in steps:
+            code, printed = run(step, folder)
+            assert code == 0, printed
+    log = [json.loads(line) for line in Project(tmp_path / "job2", project.home).perf("log", "--json").lines]
+    measured = [version for version in log if version["profiles"]]
+    assert len(measured) == 3
+    compared = Project(tmp_path / "job2", project.home).perf("check", "--json", "--fail-on", "never").out
+    (cpu,) = (change for change in json.loads(compared)["changes"] if change["metric"] == "cpu")
+    assert cpu["kind"] == "degradation", cpu
