@@ -206,6 +206,11 @@ class Vcs(Protocol):
         ...
 
     @optional
+    def remotes(self) -> Mapping[str, str]:
+        """The repositories that versions are pushed to, as URLs or paths (relative to `home`), by their names."""
+        ...
+
+    @optional
     def author(self) -> str:
         """Who works here, as a version that is made now would say it: `Name <address>`; empty where nobody said. Kept
         with a change that is accepted."""

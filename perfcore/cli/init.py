@@ -49,6 +49,8 @@ def init(
     )
     console.say(f"made {repository.perf} for the {repository.vcs_name} repository {repository.root}")
     console.say("next: perf collect time -- COMMAND")
+    if hasattr(repository.vcs, "remotes") and "pull" in console.plugins.names("command") and repository.vcs.remotes():
+        console.say("or, for profiles that others pushed: perf pull")
 
 
 def _pair(option: str, text: str) -> tuple[str, str]:

@@ -34,15 +34,17 @@ def remote(ctx: typer.Context, as_json: AsJson = False) -> None:
     repository = console.repository
     rows = [remotes.remote(repository, name, url) for name, url in sorted(remotes.configured(repository).items())]
     names = {row.name for row in rows}
-    of_git = [
+    others = [
         remotes.remote(repository, name, url, start=repository.home)
-        for name in remotes.names_of_git(repository)
-        if name not in names and (url := remotes.of_git(repository, name)) is not None
+        for name, url in sorted(remotes.of_vcs(repository).items())
+        if name not in names
     ]
     if as_json:
-        console.json({"schema": 1, "remotes": [{"name": row.name, "url": row.shown} for row in (*rows, *of_git)]})
+        console.json({"schema": 1, "remotes": [{"name": row.name, "url": row.shown} for row in (*rows, *others)]})
         return
-    cells = [(row.name, row.shown, "") for row in rows] + [(row.name, row.shown, "(of git)") for row in of_git]
+    cells = [(row.name, row.shown, "") for row in rows] + [
+        (row.name, row.shown, f"(of {repository.vcs_name})") for row in others
+    ]
     console.write("".join(f"{line.rstrip()}\n" for line in align(cells)))
     if not cells:
         console.say("there are no remotes: perf remote add NAME URL")

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
 import re
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -27,7 +24,6 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A scheme, or host:path as scp writes it.
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
 _HOLD = 3600.0  # seconds: longer than a transfer
-_GIT_SECONDS = 10.0  # to read one value of a configuration
 
 
 class Remote(NamedTuple):
@@ -50,17 +46,18 @@ def configured(repository: Repository) -> Mapping[str, str]:
 
 
 def named(repository: Repository, name: str | None) -> Remote:
-    """The remote of a name: one of perfcore, or else of git. Without a name it is the only one, or `origin`."""
+    """The remote of a name: one of perfcore, or else of the VCS. Without a name it is the only one, or `origin`."""
     urls = configured(repository)
     if name is None:
         name = next(iter(urls)) if len(urls) == 1 else DEFAULT
-    if name not in urls and (url := of_git(repository, name)) is not None:
-        return remote(repository, name, url, start=repository.home)
-    url = urls.get(name)
+    if name in urls:
+        return remote(repository, name, urls[name])
+    others = of_vcs(repository)
+    url = others.get(name)
     if url is None:
-        hint = nearest(name, urls) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
+        hint = nearest(name, [*urls, *others]) or f"perf remote add {name if _NAME.fullmatch(name) else DEFAULT} URL"
         raise NotFoundError(f"there is no remote {brief(name)}", hint=hint)
-    return remote(repository, name, url)
+    return remote(repository, name, url, start=repository.home)
 
 
 def remote(repository: Repository, name: str, url: str, *, start: Path | None = None) -> Remote:
@@ -68,7 +65,7 @@ def remote(repository: Repository, name: str, url: str, *, start: Path | None = 
     `start`, or to the current folder."""
     if _URL.match(url):
         return Remote(name, url, GIT)
-    path = (start or repository.cwd) / Path(url).expanduser()
+    path = ((start or repository.cwd) / Path(url).expanduser()).resolve()
     has_store = (path / DIRECTORY / "objects").is_dir()
     return Remote(name, str(path), GIT if not has_store and _is_git(path) else LOCAL)
 
@@ -79,16 +76,10 @@ def _is_git(path: Path) -> bool:
     return bare or (path / ".git").exists()
 
 
-def of_git(repository: Repository, name: str) -> str | None:
-    """The URL of a remote of the git repository; None where there is none."""
-    if not _NAME.fullmatch(name):
-        return None
-    return "".join(_git(repository, "remote", "get-url", "--push", "--", name)[:1]) or None
-
-
-def names_of_git(repository: Repository) -> list[str]:
-    """The names of git's remotes."""
-    return _git(repository, "remote")
+def of_vcs(repository: Repository) -> Mapping[str, str]:
+    """The URLs of the remotes of the repository itself, by name; none where its VCS has none."""
+    found: Mapping[str, str] = repository.vcs.remotes() if hasattr(repository.vcs, "remotes") else {}
+    return {name: url for name, url in found.items() if _NAME.fullmatch(name)}
 
 
 def opened(repository: Repository, remote: Remote) -> Store:
@@ -154,24 +145,6 @@ def _write(repository: Repository, urls: Mapping[str, str]) -> None:
     trust = repository.trust
     if trust.covers(layers.parse_layer("project", before, path)):
         trust.add(layers.digest(after))
-
-
-def _git(repository: Repository, *words: str) -> list[str]:
-    """The lines that git prints; none where it fails, or the repository is of another VCS."""
-    if repository.vcs_name != "git":
-        return []
-    with contextlib.suppress(OSError, subprocess.SubprocessError):
-        command = ["git", *words]
-        done = subprocess.run(
-            command,
-            cwd=repository.root,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_GIT_SECONDS,
-            check=True,
-        )
-        return os.fsdecode(done.stdout).splitlines()
-    return []
 
 
 def _git_config(repository: Repository) -> Path | None:

@@ -129,6 +129,12 @@ class Git:
             if tagged is not None and tagged.kind == "commit"
         }
 
+    def remotes(self) -> dict[str, str]:
+        """Their URLs for pushing, as git rewrites them (`url.*.pushInsteadOf`); of several the first."""
+        lines = map(os.fsdecode, self._runner.run("remote", "--verbose").splitlines())
+        found = [line.removesuffix(" (push)").partition("\t") for line in lines if line.endswith(" (push)")]
+        return {name: url for name, _, url in reversed(found)}
+
     def author(self) -> str:
         """The author of a commit that were made now, without its time."""
         try:

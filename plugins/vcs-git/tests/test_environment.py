@@ -291,3 +291,16 @@ def test_an_author_whom_nobody_named_is_none(driver: Git, monkeypatch: pytest.Mo
         monkeypatch.delenv(name, raising=False)
     subprocess.run(["git", "config", "user.useConfigOnly", "true"], cwd=driver.root, check=True)
     assert driver.author() == ""
+
+
+def test_remotes_have_the_urls_that_git_pushes_to(driver: Git) -> None:
+    for words in (
+        ("remote", "add", "origin", "../elsewhere"),
+        ("remote", "add", "hub", "https://example.org/x.git"),
+        ("remote", "set-url", "--push", "hub", "hub:y.git"),
+        ("config", "url.ssh://git@example.org/.insteadOf", "hub:"),
+        ("config", "remote.half.fetch", "+refs/heads/*:refs/remotes/half/*"),
+    ):
+        subprocess.run(["git", *words], cwd=driver.root, check=True)
+    found = driver.remotes()
+    assert (found["origin"], found["hub"]) == ("../elsewhere", "ssh://git@example.org/y.git")

@@ -102,6 +102,13 @@ class OptionalLaws(VcsLaws):
             assert version in ids
             assert driver.massage_parameter(tag) == version
 
+    def test_remotes_are_places_by_name(self, driver: Vcs) -> None:
+        if not hasattr(driver, "remotes"):
+            pytest.skip("it has no remotes")
+        for name, url in driver.remotes().items():
+            assert name
+            assert url
+
     # --- what is no part of a version
 
     def test_an_ignored_directory_is_no_part_of_a_version(self, driver: Vcs, complete: Vcs, script: Script) -> None:
