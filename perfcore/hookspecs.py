@@ -403,6 +403,12 @@ class Storage(Protocol):
         ...
 
     @optional
+    def create_many(self, items: Iterable[tuple[str, bytes]]) -> Sequence[str]:
+        """Write each (key, data) whose key is new, durably, and give the keys that were there, which stay. One by one:
+        where it ends early, some are written. For places where waiting for the disk takes most of the time."""
+        ...
+
+    @optional
     def stamps(self, prefix: str) -> Mapping[str, str]:
         """A stamp for each folder at the place where a prefix ends (for `objects/` these are `objects/ab/`, ...).
         As long as a folder has the same stamp, no key directly in it was created, replaced or deleted, and what was

@@ -93,6 +93,16 @@ class Store:
                 if self._reuse(id, data):
                     return
 
+    def put_many_stored(self, stored: Iterable[tuple[str, bytes]]) -> None:
+        """The same for many objects, (id, data), together where the storage can."""
+        data_of = dict(stored)
+        left = list(data_of)
+        if hasattr(self.storage, "create_many"):
+            there = self.storage.create_many((object_key(id), data) for id, data in data_of.items())
+            left = [key_id(key) for key in there]
+        for id in left:
+            self.put_stored(id, data_of[id])
+
     def get(self, id: str, kind: str | None = None) -> objects.Object:
         """NotFoundError where there is none, FormatError where it is damaged or of another kind."""
         return opened(id, self.read_stored(id), kind)

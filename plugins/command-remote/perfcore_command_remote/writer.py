@@ -22,6 +22,7 @@ class Writer:
 
     store: Store
     waiting: list[tuple[str, bytes, str | None]] = attrs.field(factory=list)
+    new_indexes: dict[str, Index] = attrs.field(factory=dict)
     size: int = 0
 
     @property
@@ -30,18 +31,17 @@ class Writer:
 
     def create(self, key: str, data: bytes) -> None:
         """Write an object."""
-        if self.together:
-            self._wait(key, data, None)
-        else:
-            self.store.put_stored(key_id(key), data)
+        self._wait(key, data, None)
 
     def join_index(self, key: str, incoming: Index, current: Index | None, tag: str | None) -> None:
         """Join an index with the one that is there. `current` and `tag` are what was there when it was listed."""
         if self.together:
             joined = indexes.merge(current, incoming) if current is not None else incoming
             self._wait(key, indexes.encode(joined), tag)
-            return
-        self.store.update_index(incoming.vcs, incoming.version, lambda index: indexes.merge(index, incoming))
+        elif current is None and hasattr(self.store.storage, "create_many"):
+            self.new_indexes[key] = incoming
+        else:
+            self._join_now(incoming)
 
     def join_notes(self, key: str, ids: tuple[str, ...], current: tuple[str, ...], tag: str | None) -> None:
         """The same for a list of notes."""
@@ -66,9 +66,19 @@ class Writer:
 
     def flush(self) -> None:
         """Write what waits."""
-        if self.waiting:
+        if self.waiting and self.together:
             self.store.storage.write_many(self.waiting)
-            self.waiting, self.size = [], 0
+        elif self.waiting:
+            self.store.put_many_stored((key_id(key), data) for key, data, _ in self.waiting)
+        self.waiting, self.size = [], 0
+        if self.new_indexes:
+            encoded = ((key, indexes.encode(index)) for key, index in self.new_indexes.items())
+            for key in self.store.storage.create_many(encoded):  # somebody was faster
+                self._join_now(self.new_indexes[key])
+            self.new_indexes = {}
+
+    def _join_now(self, incoming: Index) -> None:
+        self.store.update_index(incoming.vcs, incoming.version, lambda index: indexes.merge(index, incoming))
 
     def _wait(self, key: str, data: bytes, tag: str | None) -> None:
         self.waiting.append((key, data, tag))

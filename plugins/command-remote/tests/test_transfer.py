@@ -53,16 +53,24 @@ def bring(source: Store, target: Store, path: Path | None = None, **options: obj
     return transfer(source, target, memory, SilentListener(), **options)  # type: ignore[arg-type]
 
 
-class OneByOne(MemoryStorage):
+class CreatingMany(MemoryStorage):
     """A storage that does not write together, as a folder."""
 
+    hidden = frozenset(("write_many",))
+
     def __getattribute__(self, name: str) -> Any:
-        if name == "write_many":
+        if name in type(self).hidden:
             raise AttributeError(name)
         return super().__getattribute__(name)
 
 
-@pytest.fixture(params=[MemoryStorage, OneByOne])
+class OneByOne(CreatingMany):
+    """One that has a method for single keys alone."""
+
+    hidden = frozenset(("write_many", "create_many"))
+
+
+@pytest.fixture(params=[MemoryStorage, CreatingMany, OneByOne])
 def storage(request: pytest.FixtureRequest) -> type[MemoryStorage]:
     made: type[MemoryStorage] = request.param
     return made
@@ -214,6 +222,12 @@ class Dying(OneByOne):
             raise StorageError("killed")
 
 
+class DyingOfMany(Dying):
+    """The same of a storage that creates many."""
+
+    hidden = CreatingMany.hidden
+
+
 class DyingTogether(MemoryStorage):
     """The same of a storage that writes together."""
 
@@ -226,7 +240,7 @@ class DyingTogether(MemoryStorage):
         super().write_many(writes)
 
 
-@pytest.mark.parametrize(("dying", "least"), [(Dying, 9), (DyingTogether, 2)])
+@pytest.mark.parametrize(("dying", "least"), [(Dying, 9), (DyingOfMany, 9), (DyingTogether, 2)])
 def test_a_transfer_that_is_killed_at_any_write_goes_on_and_nothing_is_lost(
     here: Store, dying: type[Dying | DyingTogether], least: int
 ) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,13 +28,14 @@ from perfcore_storage_local.keys import check_key
 from perfcore_storage_local.listing import stamps, walk
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from perfcore.hookspecs import Listed
 
 # Locks: with fewer, unrelated keys wait for each other; with more, each place has more files.
 SHARDS = 64
+_PART_KEYS, _PART_BYTES = 1_000, 32 << 20  # written before the disk is waited for
 # What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
 _NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
@@ -95,6 +96,10 @@ class LocalStorage:
                 self._publish(temporary, key)
             sync_path(folder)
         return keys.content_tag(data)
+
+    def create_many(self, items: Iterable[tuple[str, bytes]]) -> Sequence[str]:
+        """Some hundreds are written, then the disk is waited for once, and once more when they have their names."""
+        return [key for part in _parts(items) for key in self._create_part(part)]
 
     def replace(self, key: str, data: bytes, tag: str | None) -> str:
         """Reading, comparing and renaming happen under the lock of the key."""
@@ -183,6 +188,25 @@ class LocalStorage:
                     files.rename(temporary, path)
                 sync_path(os.path.dirname(path))
         return keys.content_tag(data)
+
+    def _create_part(self, part: Sequence[tuple[str, bytes]]) -> Sequence[str]:
+        for key, _ in part:
+            keys.check_writable(key)
+        there = []
+        folders: dict[str, None] = {}
+        with explained("create", self._root), ExitStack() as stack:
+            folder = self._make_folders(f"{keys.TMP}/")
+            written = [stack.enter_context(files.temporary(folder, data, durable=False)) for _, data in part]
+            files.sync_many(self._root, written)
+            for (key, _), temporary in zip(part, written, strict=True):
+                folders[self._make_folders(key)] = None
+                try:
+                    self._refuse_existing(key)
+                    self._publish(temporary, key)
+                except KeyExistsError:
+                    there.append(key)
+            files.sync_many(self._root, list(folders))
+        return there
 
     def _publish(self, temporary: str, key: str) -> None:
         """Make the finished file appear under the key, unless there is something."""
@@ -304,6 +328,20 @@ class LocalStorage:
         return ConflictError(
             f"{key} in {printable(self._root)} was changed by another process", hint="read it again and retry"
         )
+
+
+def _parts(items: Iterable[tuple[str, bytes]]) -> Iterator[list[tuple[str, bytes]]]:
+    """The same in lists that are neither long nor large."""
+    part: list[tuple[str, bytes]] = []
+    size = 0
+    for key, data in items:
+        part.append((key, data))
+        size += len(data)
+        if len(part) >= _PART_KEYS or size >= _PART_BYTES:
+            yield part
+            part, size = [], 0
+    if part:
+        yield part
 
 
 def _pruned(path: str, before: int) -> bool:

@@ -12,11 +12,11 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from perfcore.errors import FormatError, StorageError
-from perfcore.files import sync
+from perfcore.files import sync, sync_path
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from io import RawIOBase
 
 T = TypeVar("T")
@@ -33,6 +33,7 @@ _TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of Windows
 # Virus scanners and indexers of Windows hold new files open for moments; longer, and somebody else has it.
 _BUSY_SECONDS = 2.0
+_MANY = 50  # files: waiting for a file system takes about as long as for some dozens of them
 # Objects have at most half of it. A larger file came from elsewhere, and reading it could take all memory.
 LIMIT = 1 << 29
 
@@ -86,8 +87,9 @@ def read(path: str, offset: int = 0, length: int | None = None) -> bytes:
 
 
 @contextmanager
-def temporary(folder: str, data: bytes) -> Iterator[str]:
-    """A file in `folder` that holds the data durably, gone afterwards unless it was renamed.
+def temporary(folder: str, data: bytes, *, durable: bool = True) -> Iterator[str]:
+    """A file in `folder` that holds the data durably, gone afterwards unless it was renamed. What is not `durable` is
+    made so by `sync_many`.
 
     Not `perfcore.files.write_atomically`: a new key appears by a link to this file, which fails where there is one
     already, and two writes of the same bytes must have different times.
@@ -96,11 +98,39 @@ def temporary(folder: str, data: bytes) -> Iterator[str]:
         raise StorageError(f"{len(data):,} bytes cannot be kept: no file here may have over {LIMIT:,}")
     path = os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
     try:
-        _write(path, data)
+        _write(path, data, durable)
         yield path
     finally:
         with suppress(OSError):
             os.unlink(path)
+
+
+def sync_many(root: str, paths: Sequence[str]) -> None:
+    """Make files and folders below a root durable: many at once, where the system can, or each by itself."""
+    if len(paths) >= _MANY and _sync_file_system(root):
+        return
+    for path in paths:
+        sync_path(path)
+
+
+def _sync_file_system(root: str) -> bool:
+    """Whether the system has syncfs(2), which has waited for all that was written to a file system. That of Linux says
+    whether it failed, others do not."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    call = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    if call is None:
+        return False
+    fd = os.open(root, os.O_RDONLY | _PLAIN)
+    try:
+        if call(fd):
+            code = ctypes.get_errno()
+            raise OSError(code, os.strerror(code), root)
+    finally:
+        os.close(fd)
+    return True
 
 
 def is_temporary(name: str) -> bool:
@@ -184,14 +214,15 @@ def _open_to_read(path: str) -> int:
         raise
 
 
-def _write(path: str, data: bytes) -> None:
+def _write(path: str, data: bytes, durable: bool) -> None:
     fd = os.open(path, _WRITE, 0o666)
     try:
         unwritten = memoryview(data)
         while unwritten:
             unwritten = unwritten[os.write(fd, unwritten) :]
         _stamp(fd)
-        sync(fd)
+        if durable:
+            sync(fd)
     finally:
         os.close(fd)
 

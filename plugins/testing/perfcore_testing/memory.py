@@ -79,6 +79,15 @@ class MemoryStorage:
             self._check_state(key, tag)
             return self._put(key, data)
 
+    def create_many(self, items: Iterable[tuple[str, bytes]]) -> Sequence[str]:
+        there = []
+        for key, data in items:
+            try:
+                self.create(key, data)
+            except KeyExistsError:
+                there.append(key)
+        return there
+
     def write_many(self, writes: Iterable[tuple[str, bytes, str | None]]) -> None:
         every = tuple(writes)
         with self._lock:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 import tracemalloc
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,14 @@ from perfcore_testing import storage_children as children
 from perfcore_testing.storage_children import Child, number_key, payload, payload_number
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from perfcore.hookspecs import Storage
 
     ReadRange = Callable[[str, int, int], bytes]
     ReadMany = Callable[[Iterable[str]], Iterator[tuple[str, bytes]]]
     Missing = Callable[[Iterable[str]], Iterator[str]]
+    CreateMany = Callable[[Iterable[tuple[str, bytes]]], Sequence[str]]
     WriteMany = Callable[[Iterable[tuple[str, bytes, str | None]]], None]
 
 _ENOUGH = 60  # keys: more than one request of a driver that asks for some at a time might hold, in several folders
@@ -50,6 +52,52 @@ class BatchLaws:
     def write_many(self, driver: Storage) -> WriteMany:
         _require(driver, "write_many")
         return driver.write_many
+
+    @pytest.fixture
+    def create_many(self, driver: Storage) -> CreateMany:
+        _require(driver, "create_many")
+        return driver.create_many
+
+    # Creating many
+
+    def test_many_new_keys_are_created(self, driver: Storage, create_many: CreateMany) -> None:
+        driver.create("objects/old", b"1")
+        wanted = {number_key("objects", number): payload(number) for number in range(_ENOUGH)}
+        there = create_many(iter([("objects/old", b"2"), *wanted.items(), ("a/b", b"")]))
+        assert list(there) == ["objects/old"]
+        assert driver.read("objects/old").data == b"1"
+        assert {row.key: driver.read(row.key).data for row in driver.list("")} == wanted | {
+            "objects/old": b"1",
+            "a/b": b"",
+        }
+        driver.replace("a/b", b"3", driver.read("a/b").tag)
+        assert list(create_many(())) == []
+
+    def test_a_key_that_comes_twice_is_created_once(self, driver: Storage, create_many: CreateMany) -> None:
+        assert list(create_many([("a", b"1"), ("a", b"2")])) == ["a"]
+        assert driver.read("a").data == b"1"
+
+    def test_no_part_of_many_is_created_outside(self, driver: Storage, create_many: CreateMany) -> None:
+        with pytest.raises(StorageError):
+            create_many([("objects/new", b"1"), ("../outside", b"2")])
+        assert {row.key for row in driver.list("")} <= {"objects/new"}
+
+    def test_of_processes_that_create_the_same_each_key_has_one_creator(
+        self, driver: Storage, create_many: CreateMany, together: Callable[..., list[list[Any]]]
+    ) -> None:
+        answers = together(*[(children.create_many, _ENOUGH, child) for child in range(3)])
+        created = [key for ((told),) in answers for key in told]
+        assert sorted(created) == sorted(number_key("objects", number) for number in range(_ENOUGH))
+
+    def test_what_a_killed_creator_left_is_whole(
+        self, driver: Storage, create_many: CreateMany, in_background: Callable[..., Child]
+    ) -> None:
+        for attempt in range(5):
+            child = in_background(children.create_many_for_ever, f"objects/{attempt}")
+            time.sleep(0.03 * attempt)
+            child.kill()
+        for row in driver.list("objects/"):
+            assert payload_number(driver.read(row.key).data) is not None
 
     # Writing together
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import pickle
@@ -106,6 +107,23 @@ def create_once(reopen: Callable[[], Storage], key: str, number: int) -> None:
         tell(False)
     else:
         tell(True)
+
+
+def create_many(reopen: Callable[[], Any], count: int, number: int) -> None:
+    """Creates so many keys at once, which others create too; tells those that were new."""
+    storage = reopen()
+    ready()
+    wanted = [number_key("objects", index) for index in range(count)]
+    there = set(storage.create_many((key, payload(number)) for key in wanted))
+    tell([key for key in wanted if key not in there])
+
+
+def create_many_for_ever(reopen: Callable[[], Any], folder: str) -> None:
+    """Creates many keys at a time."""
+    storage = reopen()
+    ready()
+    for part in itertools.count():
+        storage.create_many((number_key(folder, 100 * part + index), payload(index)) for index in range(100))
 
 
 def increment(reopen: Callable[[], Storage], key: str, times: int) -> None:
