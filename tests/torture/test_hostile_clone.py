@@ -140,6 +140,14 @@ LOOKING = (
     ("tag",),
     ("config", "list"),
 )
+SHARING = (
+    ("remote",),
+    *(
+        (verb, name, *options)
+        for name in ("folder", "origin", "shell", "far")
+        for verb, options in (("push", ("--dry-run",)), ("push", ()), ("pull", ()))
+    ),
+)
 GIT_KEYS = (
     *("core.fsmonitor", "core.sshCommand", "core.pager", "core.editor", "core.askPass", "core.gitProxy"),
     *("diff.external", "diff.evil.textconv", "diff.evil.command", "merge.evil.driver", "gpg.program"),
@@ -203,6 +211,14 @@ def in_git(project: Project, bait: Path) -> None:
     """The bait in git's configuration and hooks."""
     for key in GIT_KEYS:
         project.git("config", key, str(bait))
+    urls = {"folder": "../shared", "origin": "../origin.git", "shell": f"ext::{bait}", "far": "ssh://127.0.0.1:9/x"}
+    project.git("init", "--quiet", "--bare", "../origin.git")
+    for name, url in urls.items():
+        project.git("config", f"remote.{name}.url", url)
+        for key in ("uploadpack", "receivepack", "vcs", "proxy"):
+            project.git("config", f"remote.{name}.{key}", str(bait))
+    project.git("config", "protocol.ext.allow", "always")
+    project.git("config", "uploadpack.packObjectsHook", str(bait))
     for name in GIT_HOOKS:
         shutil.copy(bait, project.path / ".git/hooks" / name)
     (project.path / "data.txt").touch()
@@ -213,7 +229,7 @@ def test_what_is_stored_runs_nothing(measured: Project, bait: Path, plant: Calla
     bait.with_suffix(".canary").unlink(missing_ok=True)
     plant(measured, bait)
     bait.with_suffix(".canary").unlink(missing_ok=True)  # git itself ran it for the commands of this test
-    for words in (*LOOKING, *MEASURING_AGAIN, *READING, *RUNNING):
+    for words in (*LOOKING, *MEASURING_AGAIN, *READING, *RUNNING, *SHARING):
         done = measured.perf(*words, code=None)
         assert not sang(bait), done
         assert done.code != 70, done
