@@ -31,6 +31,7 @@ class GitStorage:
     """A store in another git repository. `place` is where the copy of it is kept, `settings.url` where it is."""
 
     Settings = GitStorageSettings
+    contract = "perfcore_storage_git.contract:GitStorageContract"
 
     def __init__(self, place: Path, settings: GitStorageSettings | None = None) -> None:
         self.place = Path(place)
