@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore.model.listener import Listener, SilentListener
 from perfcore_command_remote import remotes
+from perfcore_command_remote.leaving import Leaving, leaving
+from perfcore_command_remote.links import Links
 from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
+from perfcore_command_remote.rules import Rules
 from perfcore_command_remote.transfer import Transferred, transfer
 
 if TYPE_CHECKING:
@@ -22,11 +27,34 @@ def push(
     dry_run: bool = False,
     listener: Listener | None = None,
 ) -> Transferred:
-    """Bring to a remote what it lacks."""
-    place = remotes.named(repository, remote)
-    memory = Memory.read(remotes.memory_file(repository, place, "push"))
-    there = remotes.opened(repository, place)
-    return transfer(repository.store, there, memory, listener or SilentListener(), versions=versions, dry_run=dry_run)
+    """Bring to a remote what it lacks, redacted by the rules of the configuration."""
+    return _push(repository, remote, _redaction(repository, dry_run), versions, dry_run, listener or SilentListener())
+
+
+def first_look(
+    repository: Repository,
+    remote: str | None = None,
+    *,
+    versions: Container[str] | None = None,
+    listener: Listener | None = None,
+) -> Leaving | None:
+    """What a push would tell about the machine and its users. None where `agree` was called for this remote and these
+    rules."""
+    rules, listener = Rules.of(repository.config), listener or SilentListener()
+    if _agreement(repository, remote, rules).exists():
+        return None
+    translation = _redaction(repository, True)
+    done = _push(repository, remote, translation, versions, True, listener)
+    return leaving(
+        repository.store, [translation.original(entry.profile) for _, entry in done.profiles], rules, listener
+    )
+
+
+def agree(repository: Repository, remote: str | None = None) -> None:
+    """Remember that what leaves for a remote by these rules was told."""
+    path = _agreement(repository, remote, Rules.of(repository.config))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
 
 
 def pull(
@@ -39,6 +67,41 @@ def pull(
 ) -> Transferred:
     """Bring from a remote what is not here. What comes is data: nothing of it runs."""
     place = remotes.named(repository, remote)
-    memory = Memory.read(remotes.memory_file(repository, place, "pull"))
+    return transfer(
+        remotes.opened(repository, place),
+        repository.store,
+        Memory.read(remotes.memory_file(repository, place, "pull")),
+        listener or SilentListener(),
+        versions=versions,
+        translation=Restoring(_links(repository)),
+        dry_run=dry_run,
+    )
+
+
+def _push(
+    repository: Repository,
+    remote: str | None,
+    translation: Translation,
+    versions: Container[str] | None,
+    dry_run: bool,
+    listener: Listener,
+) -> Transferred:
+    place = remotes.named(repository, remote)
+    memory = Memory.read(remotes.memory_file(repository, place, f"push{Rules.of(repository.config).digest}"))
     there = remotes.opened(repository, place)
-    return transfer(there, repository.store, memory, listener or SilentListener(), versions=versions, dry_run=dry_run)
+    return transfer(
+        repository.store, there, memory, listener, versions=versions, translation=translation, dry_run=dry_run
+    )
+
+
+def _redaction(repository: Repository, dry_run: bool) -> Translation:
+    rules = Rules.of(repository.config)
+    return Redacting(repository.store, rules, _links(repository), dry_run) if rules else AsItIs()
+
+
+def _agreement(repository: Repository, remote: str | None, rules: Rules) -> Path:
+    return remotes.memory_file(repository, remotes.named(repository, remote), f"told{rules.digest}")
+
+
+def _links(repository: Repository) -> Links:
+    return Links.read(repository.perf / "redacted")

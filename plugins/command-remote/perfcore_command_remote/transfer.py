@@ -8,7 +8,7 @@ killed leaves objects that nothing refers to, and the next one goes on.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from typing import Any
 
 import attrs
@@ -23,6 +23,7 @@ from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.redaction import AsItIs, Translation
 from perfcore_command_remote.writer import Writer
 
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
@@ -32,9 +33,11 @@ SCHEMA = 1
 @attrs.frozen(kw_only=True)
 class Transferred:
     """What a transfer brought: (version, entry) of each profile, and the number of objects with their bytes as they are
-    stored. `removed` counts profiles that the other side took off. `problems` says what could not be copied."""
+    stored. `tagged` counts profiles that got other tags, `removed` those taken off. `problems` says what could
+    not be copied."""
 
     profiles: tuple[tuple[str, Entry], ...] = ()
+    tagged: int = 0
     removed: int = 0
     notes: int = 0
     objects: int = 0
@@ -92,13 +95,14 @@ def transfer(
     listener: Listener,
     *,
     versions: Container[str] | None = None,
+    translation: Translation | None = None,
     dry_run: bool = False,
 ) -> Transferred:
-    """Bring everything from the source to the target, or the profiles of some versions only. What is damaged on either
-    side is left out and named."""
+    """Bring everything from the source to the target, or the profiles of some versions only, as the translation says.
+    What is damaged on either side is left out and named."""
     for _ in range(_TRIES):
         try:
-            return _once(source, target, memory, listener, versions, dry_run)
+            return _once(source, target, memory, listener, versions, translation or AsItIs(), dry_run)
         except ConflictError:
             continue  # somebody else was faster: what they wrote is read, and joined with ours
     raise ConflictError(f"others keep writing to the same place: {_TRIES} tries failed", hint="try again")
@@ -110,21 +114,28 @@ def _once(
     memory: Memory,
     listener: Listener,
     versions: Container[str] | None,
+    translation: Translation,
     dry_run: bool,
 ) -> Transferred:
     listener.progress(0, 0, "comparing")
     ours, theirs = Holdings.of(source), Holdings.of(target)
-    plan = _planned(ours, theirs, memory, versions)
+    plan = _planned(ours, theirs, memory, versions, translation)
+    if not dry_run:
+        translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
     writer = Writer(target)
-    lost, size = _copied(ours, missing, None if dry_run else writer, plan.problems, listener)
-    profiles, removed = _without(plan, lost)
+    if dry_run:
+        lost, size = set[str](), _sizes(ours, map(translation.original, missing))
+    else:
+        lost, size = _copied(ours, missing, writer, plan.problems, listener)
+    profiles, tagged, removed = _without(plan, lost)
     if not dry_run:
         _join(plan, theirs, writer)
         if versions is None and not plan.problems:
             memory.remember(ours, Holdings.of(target), plan.joinable)
     return Transferred(
         profiles=tuple(profiles),
+        tagged=tagged,
         removed=removed,
         notes=sum(len(change.ids) for change in plan.notes.values()),
         objects=len(missing) - len(lost),
@@ -134,7 +145,9 @@ def _once(
     )
 
 
-def _planned(ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None) -> _Plan:
+def _planned(
+    ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None, translation: Translation
+) -> _Plan:
     plan = _Plan()
     for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
         plan.joinable.add(key)
@@ -143,21 +156,28 @@ def _planned(ours: Holdings, theirs: Holdings, memory: Memory, versions: Contain
         there = theirs.store.read_key(key) if key in theirs.rows else None
         try:
             if notes.is_list(data):
-                _plan_notes(plan, key, data, there)
+                _plan_notes(plan, key, data, there, translation)
             else:
-                _plan_index(plan, ours, key, data, there, versions)
+                _plan_index(plan, ours, key, data, there, versions, translation)
         except FormatError as error:
             plan.problems.append(error.message)
     return plan
 
 
 def _plan_index(
-    plan: _Plan, ours: Holdings, key: str, data: bytes, there: bytes | None, versions: Container[str] | None
+    plan: _Plan,
+    ours: Holdings,
+    key: str,
+    data: bytes,
+    there: bytes | None,
+    versions: Container[str] | None,
+    translation: Translation,
 ) -> None:
     incoming = decode_index(key, data)
     if versions is not None and incoming.version not in versions:
         return
     current = decode_index(key, there) if there is not None else None
+    incoming = translation.index(incoming, current, plan.problems)
     joined = indexes.merge(current, incoming) if current is not None else incoming
     if joined == current:
         return
@@ -166,9 +186,10 @@ def _plan_index(
     plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
 
 
-def _plan_notes(plan: _Plan, key: str, data: bytes, there: bytes | None) -> None:
+def _plan_notes(plan: _Plan, key: str, data: bytes, there: bytes | None, translation: Translation) -> None:
     current = notes.decode(there, f"the list of notes {key}") if there is not None else ()
-    if new := tuple(id for id in notes.decode(data, f"the list of notes {key}") if id not in set(current)):
+    incoming = translation.notes(notes.decode(data, f"the list of notes {key}"), plan.problems)
+    if new := tuple(id for id in incoming if id not in set(current)):
         plan.notes[key] = _NotesChange(new, current)
 
 
@@ -184,13 +205,14 @@ def _needs(ours: Holdings, entry: Entry) -> frozenset[str]:
     return frozenset((entry.profile, *entry.tables, *pieces))
 
 
+def _sizes(ours: Holdings, ids: Iterable[str]) -> int:
+    return sum(ours.rows[object_key(id)].size for id in ids if ours.has(id))
+
+
 def _copied(
-    ours: Holdings, missing: list[str], writer: Writer | None, problems: list[str], listener: Listener
+    ours: Holdings, missing: list[str], writer: Writer, problems: list[str], listener: Listener
 ) -> tuple[set[str], int]:
-    """Copy objects; without a writer they are only counted. Gives the ids of those that are damaged or missing in the
-    source, and the bytes of the others."""
-    if writer is None:
-        return set(), sum(ours.rows[object_key(id)].size for id in missing if ours.has(id))
+    """Copy objects. Gives the ids of those that are damaged or missing in the source, and the bytes of the others."""
     size, lost = 0, dict.fromkeys(missing)
     for done, (key, data) in enumerate(ours.store.read_many(map(object_key, missing)), 1):
         listener.progress(done, len(missing), "objects")
@@ -206,10 +228,11 @@ def _copied(
     return set(lost), size
 
 
-def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int]:
-    """Take out of the plan what needs a lost object. Gives the profiles that are left, and how many are taken off."""
+def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int, int]:
+    """Take out of the plan what needs a lost object. Gives the profiles that are left, how many get other tags, and
+    how many are taken off."""
     profiles: list[tuple[str, Entry]] = []
-    removed = 0
+    tagged = removed = 0
     for key, change in plan.indexes.items():
         whole = [entry for entry, needs in change.needs.items() if not needs & lost]
         left_out = change.needs.keys() - set(whole)
@@ -222,11 +245,12 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int]
         # A profile that got another tag is a new entry and a removed one; it is not news.
         known = {entry.profile for entry in before}
         profiles += [(incoming.version, entry) for entry in whole if entry.profile not in known]
+        tagged += len({entry.profile for entry in whole} & known)
         after = indexes.merge(change.current, incoming) if change.current is not None else incoming
         removed += len(known - {entry.profile for entry in after.live})
     for key, notes_change in plan.notes.items():
         plan.notes[key] = attrs.evolve(notes_change, ids=tuple(id for id in notes_change.ids if id not in lost))
-    return profiles, removed
+    return profiles, tagged, removed
 
 
 def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:

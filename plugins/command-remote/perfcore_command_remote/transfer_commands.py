@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
@@ -9,10 +10,11 @@ import typer
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, Last, Since, Until
-from perfcore.errors import FormatError
-from perfcore.text import plural, printable, quantity
+from perfcore.errors import FormatError, PerfError
+from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_remote import remotes, sharing
 from perfcore_command_remote.chosen import versions_of
+from perfcore_command_remote.leaving import Leaving
 from perfcore_command_remote.transfer import Transferred
 
 RemoteName = Annotated[
@@ -25,6 +27,8 @@ Revisions = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only print what would be brought.")]
 _LISTED = 10  # profiles: a terminal of 24 lines keeps the conclusion in sight
+_NAMED = 2  # texts of a kind, so that a row is a line
+_COLUMNS = 26
 
 
 def new_push() -> typer.Typer:
@@ -51,13 +55,25 @@ def push(
     since: Since = None,
     until: Until = None,
     dry_run: DryRun = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing before the first push.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Bring the registered profiles to a remote, with their tags, checks and acceptances.
 
     Histories are joined: nothing that is there is lost, and it does not matter who pushes first. Profiles say on which
-    machine and with which command they were measured; --dry-run lists what would be sent.
+    machine and with which command they were measured: before the first push to a remote this is listed, and
+    `sharing.omit` and `sharing.replace` of the configuration leave out or replace parts of it.
     """
+    console: Console = ctx.obj
+    versions = versions_of(console.repository, revisions, last, since, until)
+    found = sharing.first_look(console.repository, remote, versions=versions, listener=console)
+    if found is not None and any(found.rows()):
+        _tell(console, found, remotes.named(console.repository, remote).name)
+        if not dry_run:
+            on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
+            if on_terminal and not yes and not console.confirm("push this?"):
+                raise PerfError("nothing was pushed", hint="--yes pushes without a question")
+            sharing.agree(console.repository, remote)
     _transfer(ctx.obj, sharing.push, "pushed", "to", remote, (revisions, last, since, until), dry_run, as_json)
 
 
@@ -106,6 +122,21 @@ def _transfer(
         )
 
 
+def _tell(console: Console, found: Leaving, remote: str) -> None:
+    """`hosts    lab3` under a heading."""
+    console.clear_progress()
+    console.say(f"this is the first push to {remote}; the profiles name")
+    for line in align([(f"  {word}", _few(texts)) for word, texts in found.rows()]):
+        console.say(line)
+    console.say("what is not to leave: sharing.omit and sharing.replace of the configuration")
+
+
+def _few(texts: list[str]) -> str:
+    """The first of many, in one line."""
+    shown = ", ".join(clip(printable(text), _COLUMNS) for text in texts[:_NAMED])
+    return f"{shown}, and {len(texts) - _NAMED:,} more" if len(texts) > _NAMED else shown
+
+
 def _lines(result: Transferred) -> Iterator[str]:
     for version, entry in result.profiles[:_LISTED]:
         yield f"{version[:10]}  {printable(entry.label)}"
@@ -119,12 +150,14 @@ def _conclusion(result: Transferred, verb: str, where: str) -> str:
     if result.profiles:
         versions = {version for version, _ in result.profiles}
         parts.append(f"{plural(len(result.profiles), 'profile')} of {plural(len(versions), 'version')}")
+    if result.tagged:
+        parts.append(f"the tags of {plural(result.tagged, 'profile')}")
     if result.removed:
         parts.append(f"{plural(result.removed, 'removal')}")
     if result.notes:
         parts.append(plural(result.notes, "note"))
     if not parts and not result.objects:
         return f"nothing to be {verb} {where}: it is all there"
-    what = ", ".join(parts) or "tags"
+    what = ", ".join(parts) or "parts of profiles"
     size = f"({plural(result.objects, 'object')}, {quantity(result.bytes, 'B')})"
     return f"{'would have ' if result.dry_run else ''}{verb} {what} {where} {size}"

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
+import sys
 from pathlib import Path
 
 import attrs
@@ -12,6 +16,7 @@ from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
 from perfcore.library import open_repository
+from perfcore.model import Header
 
 SCHEMA = Path(__file__).parents[3] / "docs" / "schemas" / "transfer.json"
 
@@ -147,3 +152,82 @@ def test_another_clone_on_the_same_disk_is_a_remote_by_its_name_in_git(project: 
     register(other, 100)
     assert "pushed 1 profile of 1 version to origin" in other.perf("push").err
     assert "100 ns" in project.perf("show", "--one-line", "0@i").out
+
+
+RULES = """\
+sharing:
+  omit: [host]
+  replace: {"/home/[a-z]+": "~"}
+"""
+
+
+def measured(project: Project) -> str:
+    """A profile of a command in somebody's home."""
+    history = open_repository(project.path)
+    header = Header(type="time", argv=("/home/alice/bench",), cmd="/home/alice/bench", units={"wall": "ns"})
+    machine = {"host": "lab3", "cpus": 2}
+    made = attrs.evolve(profiles.timed(3, 100), header=header, machine=machine, origin=history.version())
+    return history.register(history.save(made)).profile
+
+
+def test_the_first_push_lists_what_leaves_and_the_next_does_not(project: Project, tmp_path: Path) -> None:
+    measured(project)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    for told in (project.perf("push", "--dry-run").err, project.perf("push").err):
+        rows = dict(line.split(maxsplit=1) for line in told.splitlines() if line.startswith("  "))
+        assert rows == {"hosts": "lab3", "commands": "/home/alice/bench", "folders": "/home/alice"}
+    measured(project)
+    assert "lab3" not in project.perf("push").err
+
+
+def test_rules_leave_out_and_replace_and_what_comes_back_is_not_doubled(
+    project: Project, other: Project, tmp_path: Path
+) -> None:
+    profile = measured(project)
+    project.perf("tag", "release", "0@i")
+    project.write(".perfcore.yml", RULES)
+    for clone in (project, other):
+        clone.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    told = project.perf("push").err
+    assert "~/bench" in told
+    assert "lab3" not in told
+    assert "alice" not in told
+    assert "nothing to be pushed" in project.perf("push").err
+    other.perf("pull")
+    other.perf("export", "release", "-o", "profile.perf")
+    exported = (other.path / "profile.perf").read_text()
+    assert "~/bench" in exported
+    assert "lab3" not in exported
+    assert "alice" not in exported
+    other.perf("tag", "seen", "release")
+    other.perf("push")
+    assert "pulled the tags of 1 profile from shared" in project.perf("pull").err
+    assert [row["profile"] for row in project.perf("log", "--json").json["profiles"]] == [profile]
+    assert project.perf("show", "--one-line", "seen").out == project.perf("show", "--one-line", "release").out
+    for clone in (project, other):
+        clone.perf("fsck")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_on_a_terminal_the_first_push_is_asked_for(project: Project, tmp_path: Path, answer: str) -> None:
+    measured(project)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    master, terminal = pty.openpty()
+    command = (sys.executable, "-m", "perfcore", "push")
+    streams = {"stdin": terminal, "stderr": terminal, "stdout": subprocess.DEVNULL}
+    process = subprocess.Popen(command, cwd=project.path, env=project.env, **streams)  # type: ignore[call-overload]
+    os.close(terminal)
+    os.write(master, f"{answer}\n".encode())
+    assert process.wait() == (0 if answer == "y" else 3)
+    os.close(master)
+    assert (tmp_path / "shared" / "objects").exists() == (answer == "y")
+
+
+@pytest.mark.parametrize(("pattern", "text"), [("(", "x"), ("a", "\\\\2"), ("b", "bb")])
+def test_rules_that_cannot_be_used_let_nothing_leave(project: Project, tmp_path: Path, pattern: str, text: str) -> None:
+    measured(project)
+    project.write(".perfcore.yml", f'sharing: {{replace: {{"{pattern}": "{text}"}}}}\n')
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    assert "sharing.replace" in project.perf("push", code=2).err
+    assert not (tmp_path / "shared" / "objects").exists()

@@ -1,0 +1,220 @@
+"""What is brought is not always what is kept: a push redacts, and a pull finds what its redacted objects are of."""
+
+from __future__ import annotations
+
+import contextlib
+from array import array
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Protocol
+
+import attrs
+import msgspec
+
+from perfcore.errors import FormatError, NotFoundError
+from perfcore.model import Entry
+from perfcore.profile import pieces
+from perfcore.profile.columns import Column, from_buffer
+from perfcore.profile.table import Table
+from perfcore.store import objects
+from perfcore.store.index import Index
+from perfcore.store.store import Store, table_object
+from perfcore_command_remote.links import Links
+from perfcore_command_remote.rules import Rules
+
+_TOLD = ("header", "collector_info", "postprocessors", "notes")  # of a profile: texts of its user
+_KEPT = ("type", "units")  # of a header: words of the formats
+
+
+class Translation(Protocol):
+    """How the indexes and notes of a source are to be read for a target."""
+
+    def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
+        """An index of the source; `current` is what the target has. What is damaged is left out, and told."""
+
+    def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
+        """A list of notes of the source."""
+
+    def original(self, id: str) -> str:
+        """The id of the object in the source that an object for the target was made of."""
+
+    def secure(self) -> None:
+        """Called before anything is written to the target."""
+
+
+class AsItIs:
+    """What is brought is what is kept."""
+
+    def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
+        return incoming
+
+    def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
+        return ids
+
+    def original(self, id: str) -> str:
+        return id
+
+    def secure(self) -> None:
+        pass
+
+
+@attrs.define
+class Redacting:
+    """For a push: profiles and notes are objects of their own after redaction, which the store gets too. What the
+    target has unredacted stays as it is: it left the machine before there were rules. A `dry` one writes nothing."""
+
+    store: Store
+    rules: Rules
+    links: Links
+    dry: bool = False
+
+    def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
+        there = current.entries if current is not None else ()
+        known = {entry.profile for entry in there}
+        entries: list[Entry] = []
+        for entry in incoming.entries:
+            if entry.profile in known:
+                entries.append(entry)
+            elif not entry.tombstone and (redacted := self._entry(entry, problems)) is not None:
+                entries += [redacted, *self._outdated(entry, redacted.profile, there)]
+            elif entry.tombstone:
+                entries += self._outdated(entry, None, there)
+        return incoming._replace(entries=tuple(entries))
+
+    def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
+        return tuple(redacted for id in ids if (redacted := self._tried(id, self._note, problems)) is not None)
+
+    def original(self, id: str) -> str:
+        return self.links.originals.get(id, id)
+
+    def secure(self) -> None:
+        self.links.write()
+
+    def _outdated(self, entry: Entry, newest: str | None, there: Iterable[Entry]) -> list[Entry]:
+        """What the target has of an entry that was taken off, or that other rules apply to now."""
+        older = {id for id in self.links.redacted(entry.profile) if id != newest}
+        return [
+            attrs.evolve(old, tombstone=True)
+            for old in there
+            if old.profile in older and not old.tombstone and (old.created, old.tags) == (entry.created, entry.tags)
+        ]
+
+    def _entry(self, entry: Entry, problems: list[str]) -> Entry | None:
+        redacted = self._tried(entry.profile, self._profile, problems)
+        if redacted is None:
+            return None
+        id, tables = redacted
+        text = self.rules.text
+        return attrs.evolve(
+            entry,
+            profile=id,
+            tables=tables,
+            name=text(entry.name),
+            cmd=text(entry.cmd),
+            args=text(entry.args),
+            workload=text(entry.workload),
+        )
+
+    def _tried(self, id: str, redact: Callable[[str, objects.Object], Any], problems: list[str]) -> Any:
+        """What becomes of an object; None, and a problem, where it is damaged or missing."""
+        try:
+            return redact(id, self.store.get(id))
+        except (FormatError, NotFoundError) as error:
+            problems.append(error.message)
+            return None
+
+    def _profile(self, id: str, item: objects.Object) -> tuple[str, tuple[str, ...]]:
+        """(id, ids of the pieces of its tables) after redaction."""
+        document = _decoded(item.content, f"profile {id}")
+        header = document.get("header", {})
+        new = {**document, **{key: self.rules.value(document[key]) for key in _TOLD if key in document}}
+        new["header"] = {**new.get("header", {}), **{key: header[key] for key in _KEPT if key in header}}
+        if "machine" in document:
+            new["machine"] = self.rules.facts(document["machine"])
+        new["tables"] = {name: self._table(name, table) for name, table in document.get("tables", {}).items()}
+        tables = new["tables"].values()
+        ids = tuple(dict.fromkeys(id for t in tables for id in (*(t.get("pieces") or ()), *t.get("beside", ()))))
+        if new == {**document, "tables": document.get("tables", {})}:
+            return id, ids
+        return self._put(item._replace(content=msgspec.json.encode(new)), id), ids
+
+    def _table(self, name: str, table: Mapping[str, Any]) -> dict[str, Any]:
+        new = dict(table)
+        if table.get("columns"):
+            new["columns"] = [
+                {**column, "values": self.rules.value(column["values"])} if column["dtype"] == "str" else column
+                for column in table["columns"]
+            ]
+        for key in ("pieces", "beside"):
+            if table.get(key):
+                new[key] = self._pieces(name, table[key])
+        return new
+
+    def _pieces(self, name: str, ids: Iterable[str]) -> list[str]:
+        """The pieces of a table, each of which may continue the one before it."""
+        moved: dict[str, str] = {}
+        for id in ids:
+            raw = self.store.get_piece(id)
+            piece, base = pieces.decode(raw, f"table {name!r}, object {id}")
+            new = self._texts(piece)
+            new_base = pieces.Base(moved.get(base.id, base.id), base.rows) if base is not None else None
+            unchanged = new is piece and (base is None or new_base == base)
+            moved[id] = id if unchanged else self._put(table_object(name, pieces.encode(new, new_base)))
+        return list(moved.values())
+
+    def _texts(self, table: Table) -> Table:
+        changed = [new for column in table.columns if (new := self._column(column)) is not column]
+        return table.with_columns(*changed) if changed else table
+
+    def _column(self, column: Column) -> Column:
+        texts = [self.rules.text(text) for text in column.dictionary]
+        if tuple(texts) == column.dictionary:
+            return column
+        code = {text: number for number, text in enumerate(dict.fromkeys(texts))}
+        codes = array("I", [code[texts[old]] for old in column.data])
+        return from_buffer(column.spec, codes, column.valid, tuple(code))
+
+    def _note(self, id: str, item: objects.Object) -> str:
+        note = _decoded(item.content, f"note {id}")
+        new = self.rules.value(note)
+        return id if new == note else self._put(item._replace(content=msgspec.json.encode(new)), id)
+
+    def _put(self, item: objects.Object, original: str | None = None) -> str:
+        id = objects.identify(item) if self.dry else self.store.put(item)
+        if original is not None:
+            self.links.keep(id, original)
+        return id
+
+
+@attrs.define
+class Restoring:
+    """For a pull: what was redacted here is what it was made of."""
+
+    links: Links
+
+    def index(self, incoming: Index, current: Index | None, problems: list[str]) -> Index:
+        here = {entry.profile: entry for entry in (current.entries if current is not None else ())}
+        restored = dict.fromkeys(self._entry(entry, here) for entry in incoming.entries)
+        # What other rules replaced was taken off there, and is there once more.
+        replaced = {attrs.evolve(entry, tombstone=True) for entry in restored if not entry.tombstone}
+        return incoming._replace(entries=tuple(entry for entry in restored if entry not in replaced))
+
+    def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
+        return tuple(map(self.original, ids))
+
+    def original(self, id: str) -> str:
+        return self.links.originals.get(id, id)
+
+    def secure(self) -> None:
+        pass
+
+    def _entry(self, entry: Entry, here: Mapping[str, Entry]) -> Entry:
+        original = here.get(self.original(entry.profile))
+        if original is None:
+            return entry
+        return attrs.evolve(original, created=entry.created, tags=entry.tags, tombstone=entry.tombstone)
+
+
+def _decoded(content: bytes, where: str) -> Any:
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return msgspec.json.decode(content)
+    raise FormatError(f"{where} is no JSON")

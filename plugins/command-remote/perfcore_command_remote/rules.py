@@ -1,0 +1,82 @@
+"""What a push leaves out or replaces: the rules of the configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from perfcore.errors import UsageError
+from perfcore.text import brief
+
+if TYPE_CHECKING:
+    from perfcore.config.layers import Config
+
+OMIT, REPLACE = "sharing.omit", "sharing.replace"
+
+
+@attrs.frozen
+class Rules:
+    """`omit` are facts of the machine that are left out, `replace` are regular expressions with what stands in the
+    place of what they match, in every text, one after the other."""
+
+    omit: frozenset[str] = frozenset()
+    replace: tuple[tuple[re.Pattern[str], str], ...] = ()
+    _known: dict[str, str] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+
+    @classmethod
+    def of(cls, config: Config) -> Rules:
+        """UsageError for what is no regular expression: nothing may leave because of a slip."""
+        replace = []
+        for pattern, text in config.get(REPLACE).items():
+            try:
+                compiled = re.compile(str(pattern))
+                compiled.sub(str(text), "")  # a replacement is read even where nothing matches
+            except re.error as error:
+                raise UsageError(f"{REPLACE}: {brief(str(pattern))} cannot be used: {error}") from error
+            replace.append((compiled, str(text)))
+        return cls(frozenset(map(str, config.get(OMIT))), tuple(replace))
+
+    @property
+    def digest(self) -> str:
+        """A short text that differs where the rules do; empty without rules."""
+        what = repr((sorted(self.omit), [(pattern.pattern, text) for pattern, text in self.replace]))
+        return hashlib.sha1(what.encode(), usedforsecurity=False).hexdigest()[:10] if self else ""
+
+    def __bool__(self) -> bool:
+        return bool(self.omit or self.replace)
+
+    def text(self, text: str) -> str:
+        """A text as it leaves. UsageError where the rules apply to what they made: what is pulled and pushed again
+        would change each time."""
+        if text not in self._known:
+            replaced = self._replaced(text)
+            if self._replaced(replaced) != replaced:
+                raise UsageError(
+                    f"{REPLACE} makes {brief(replaced)} of {brief(text)}, which its rules change again",
+                    hint="let no rule match what another puts in",
+                )
+            self._known[text] = replaced
+        return self._known[text]
+
+    def value(self, value: Any) -> Any:
+        """The same for all texts in a JSON value; keys stay."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, list):
+            return [self.value(item) for item in value]
+        if isinstance(value, Mapping):
+            return {key: self.value(item) for key, item in value.items()}
+        return value
+
+    def facts(self, machine: Mapping[str, Any]) -> Any:
+        """The same for the facts of a machine."""
+        return self.value({key: fact for key, fact in machine.items() if key not in self.omit})
+
+    def _replaced(self, text: str) -> str:
+        for pattern, replacement in self.replace:
+            text = pattern.sub(replacement, text)
+        return text

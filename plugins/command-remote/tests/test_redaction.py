@@ -1,0 +1,226 @@
+"""What a push redacts leaves in no form, comes back as what it was, and is never doubled."""
+
+from __future__ import annotations
+
+import random
+import re
+import zlib
+from pathlib import Path
+
+import attrs
+import pytest
+from perfcore_command_remote.links import Links
+from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.redaction import Redacting, Restoring, Translation
+from perfcore_command_remote.rules import Rules
+from perfcore_command_remote.transfer import Transferred, transfer
+from perfcore_testing import profiles
+from perfcore_testing.memory import MemoryStorage
+
+from perfcore.errors import FormatError, UsageError
+from perfcore.model import Entry, Header, Profile, Tool
+from perfcore.model.listener import SilentListener
+from perfcore.profile.table import column, table
+from perfcore.store import index as indexes
+from perfcore.store import notes, objects
+from perfcore.store.store import Store
+
+VCS = "git"
+VERSION = f"{7:040x}"
+SECRET = "alice"
+RULES = Rules(frozenset({"host"}), ((re.compile("/home/[^/ ]+"), "~"), (re.compile(SECRET), "someone")))
+
+
+def secret_profile(rows: int = 3) -> Profile:
+    """A profile that says who measured it, in every place that can hold a text."""
+    files = [f"/home/{SECRET}/project/part{row % 50}.c" for row in range(rows)]
+    columns = [column("file", files), column("line", list(range(rows))), column("wall", [7] * rows, role="value")]
+    return Profile(
+        header=Header(
+            type="time",
+            argv=(f"/home/{SECRET}/bench", "--fast"),
+            cmd=f"/home/{SECRET}/bench",
+            args="--fast",
+            workload=f"{SECRET}.txt",
+            units={"wall": "ns"},
+        ),
+        created=1,
+        collector=Tool(name="time", version="1", params={"env": {"HOME": f"/home/{SECRET}"}, "list": [SECRET]}),
+        machine={"host": f"{SECRET}s-laptop", "cpu": "z80", "cpus": 4, "extra": {"owner": SECRET}},
+        notes=(f"measured by {SECRET}",),
+        tables={"resources": table("resources", columns)},
+    )
+
+
+def register(store: Store, profile: Profile, *tags: str) -> Entry:
+    content, tables = store.encode_profile(profile)
+    header = profile.header
+    entry = Entry(
+        profile=objects.identify(objects.Object("profile", "time", content)),
+        created=profile.created,
+        name=f"time-{header.workload}.perf",
+        type="time",
+        tables=tables,
+        cmd=header.cmd,
+        args=header.args,
+        workload=header.workload,
+        tags=tags,
+    )
+    return store.register(VCS, VERSION, content, "time", entry)
+
+
+def live(store: Store) -> tuple[Entry, ...]:
+    return store.read_index(VCS, VERSION).live
+
+
+def bring(
+    source: Store, target: Store, translation: Translation | None = None, *, dry_run: bool = False
+) -> Transferred:
+    done = transfer(source, target, Memory(None), SilentListener(), translation=translation, dry_run=dry_run)
+    assert not done.problems
+    return done
+
+
+def told(store: Store) -> bytes:
+    """All that a storage holds, unpacked."""
+    parts = []
+    for row in store.storage.list(""):
+        data = store.storage.read(row.key).data
+        parts.append(row.key.encode() + (zlib.decompress(data) if objects.is_compressed(data) else data))
+    return b"\n".join(parts)
+
+
+@pytest.fixture
+def here() -> Store:
+    return Store(MemoryStorage())
+
+
+@pytest.fixture
+def there() -> Store:
+    return Store(MemoryStorage())
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Links:
+    return Links(tmp_path / "redacted")
+
+
+@pytest.mark.parametrize("rows", [3, 200_000])
+def test_nothing_that_the_rules_name_arrives(here: Store, there: Store, links: Links, rows: int) -> None:
+    original = register(here, secret_profile(rows))
+    assert SECRET.encode() in told(here)
+    bring(here, there, Redacting(here, RULES, links))
+    assert SECRET.encode() not in told(there)
+    (entry,) = live(there)
+    assert entry.profile != original.profile
+    profile = there.load(entry.profile)
+    assert "host" not in profile.machine
+    assert profile.machine["cpu"] == "z80"
+    assert profile.header.argv == ("~/bench", "--fast")
+    resources = profile.tables["resources"]
+    assert resources["file"][rows - 1] == f"~/project/part{(rows - 1) % 50}.c"
+    assert list(resources["line"]) == list(range(rows))
+    assert live(here) == (original,)
+
+
+def test_what_no_rule_names_is_the_same_object(here: Store, there: Store, links: Links) -> None:
+    entry = register(here, attrs.evolve(profiles.timed(3, 100), origin=VERSION))
+    bring(here, there, Redacting(here, RULES, links))
+    assert live(there) == (entry,)
+
+
+def test_pulling_back_doubles_nothing_and_brings_new_tags(here: Store, there: Store, links: Links) -> None:
+    original = register(here, secret_profile(), "first")
+    bring(here, there, Redacting(here, RULES, links))
+    assert not bring(there, here, Restoring(Links.read(links.path or Path()))).profiles
+    assert live(here) == (original,)
+    (entry,) = live(there)
+
+    def retag(index: indexes.Index) -> indexes.Index:
+        return indexes.add(indexes.bury(index, entry), attrs.evolve(entry, tags=("first", "release")))
+
+    there.update_index(VCS, VERSION, retag)
+    bring(there, here, Restoring(links))
+    assert live(here) == (attrs.evolve(original, tags=("first", "release")),)
+
+
+def test_tags_and_removals_follow(here: Store, there: Store, links: Links) -> None:
+    original = register(here, secret_profile(), "first")
+    bring(here, there, Redacting(here, RULES, links))
+    tagged = attrs.evolve(original, tags=("second",))
+    here.update_index(VCS, VERSION, lambda index: indexes.add(indexes.bury(index, original), tagged))
+    for _ in range(2):
+        bring(here, there, Redacting(here, RULES, links))
+        assert [entry.tags for entry in live(there)] == [("second",)]
+    here.update_index(VCS, VERSION, lambda index: indexes.bury(index, tagged))
+    bring(here, there, Redacting(here, RULES, links))
+    assert not live(there)
+
+
+def test_other_rules_replace_what_earlier_ones_made(here: Store, there: Store, links: Links) -> None:
+    register(here, secret_profile())
+    bring(here, there, Redacting(here, Rules(frozenset({"host"})), links))
+    (first,) = live(there)
+    bring(here, there, Redacting(here, RULES, links))
+    (second,) = live(there)
+    assert first.profile != second.profile
+    assert not bring(there, here, Restoring(links)).profiles
+    assert len(live(here)) == 1
+
+
+def test_any_order_of_transfers_of_three_clones_doubles_and_loses_nothing() -> None:
+    rng = random.Random(11)
+    for _ in range(30):
+        remote = Store(MemoryStorage())
+        clones = [(Store(MemoryStorage()), Links()) for _ in range(3)]
+        for number, (store, _) in enumerate(clones):
+            register(store, attrs.evolve(secret_profile(), created=number))
+        steps = [(way, clone) for clone in clones for way in ("push", "pull")] * 2
+        rng.shuffle(steps)
+        for way, (store, links) in [*steps, *(("push", clone) for clone in clones), *(("pull", c) for c in clones)]:
+            if way == "push":
+                bring(store, remote, Redacting(store, RULES, links))
+            else:
+                bring(remote, store, Restoring(links))
+        assert SECRET.encode() not in told(remote)
+        for store in (remote, *(store for store, _ in clones)):
+            assert [entry.created for entry in live(store)] == [0, 1, 2]
+
+
+def test_acceptances_are_redacted_and_come_back_once(here: Store, there: Store, links: Links) -> None:
+    notes.add(here, "check", "acceptance", f'{{"why":"{SECRET} knows","time":1}}'.encode())
+    bring(here, there, Redacting(here, RULES, links))
+    assert [note.content for note in notes.read(there, "check")] == [b'{"why":"someone knows","time":1}']
+    assert not bring(there, here, Restoring(links)).notes
+    assert len(notes.read(here, "check")) == 1
+
+
+def test_a_dry_run_writes_nothing(here: Store, there: Store, links: Links) -> None:
+    register(here, secret_profile())
+    before = told(here)
+    done = bring(here, there, Redacting(here, RULES, links, True), dry_run=True)
+    assert (len(done.profiles), done.objects) == (1, 1)
+    assert done.bytes > 0
+    assert (told(here), told(there)) == (before, b"")
+    assert links.path is not None
+    assert not links.path.exists()
+
+
+def test_links_of_two_pushes_at_once_are_both_kept(tmp_path: Path) -> None:
+    first, second = Links.read(tmp_path / "redacted"), Links.read(tmp_path / "redacted")
+    first.keep("1" * 40, "a" * 40)
+    second.keep("2" * 40, "a" * 40)
+    first.write()
+    second.write()
+    assert Links.read(tmp_path / "redacted").redacted("a" * 40) == ("1" * 40, "2" * 40)
+
+
+def test_damaged_links_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "redacted").write_text(f"{'1' * 40} {'a' * 40}\n{'2' * 40} {'a' * 17}")
+    with pytest.raises(FormatError, match="line 2"):
+        Links.read(tmp_path / "redacted")
+
+
+def test_rules_that_change_what_they_made_are_refused() -> None:
+    with pytest.raises(UsageError, match="change again"):
+        Rules(replace=((re.compile("a"), "aa"),)).text("banana")
