@@ -2,10 +2,11 @@
 
     python benchmarks/torture.py [--kills 1000] [--seed N]
 
-Commands are killed at random instants, four at a time over one version; every command that changes the store dies and
-is refused at each of its file operations; every file is cut at every length and gets every bit flipped; eight processes
-register a hundred profiles each. `tests/torture` does a shorter form of it. Needs Linux, and git. The first wrong that
-is found ends a part with its story on standard error; the others go on, and the exit code is 1.
+Commands are killed at random instants, four at a time over one version, and pushes and pulls of two clones, one of
+which meanwhile collects garbage; every command that changes the store dies and is refused at each of its file
+operations; every file is cut at every length and gets every bit flipped; eight processes register a hundred profiles
+each. `tests/torture` does a shorter form of it. Needs Linux, and git. The first wrong that is found ends a part with
+its story on standard error; the others go on, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -30,6 +31,16 @@ def main() -> int:
     print(f"seed {arguments.seed}\n")
     parts: tuple[tuple[str, Sequence[object], Callable[[Any], list[str]]], ...] = (
         ("killed at random instants, four at a time", ("killing.py", arguments.kills, arguments.seed), _kills),
+        (
+            "pushes and pulls over a folder, killed at random instants",
+            ("sharing.py", arguments.kills // 2, "folder", arguments.seed),
+            _transfers,
+        ),
+        (
+            "the same over a git repository",
+            ("sharing.py", arguments.kills // 2, "git", arguments.seed),
+            _transfers,
+        ),
         ("killed at each file operation", ("steps.py", "kill"), _steps),
         ("refused at each file operation: EACCES, ENOSPC, EIO", ("steps.py", "error", "--every-error"), _steps),
         ("every truncation, every flipped bit", ("damage.py", 1), _damages),
@@ -62,6 +73,14 @@ def _kills(done: Any) -> list[str]:
     ]
     total = f"{sum(done['kills'].values())} kills in {done['rounds']} rounds, {done['registered']} profiles in the end"
     return [head, *rows, f"{total}: nothing lost, nothing wrong, nothing to repair"]
+
+
+def _transfers(done: Any) -> list[str]:
+    rows = [
+        f"{kind:<16} {count:>6} {done['completed'].get(kind, 0):>9}" for kind, count in sorted(done["kills"].items())
+    ]
+    total = f"{sum(done['kills'].values())} kills in {done['rounds']} rounds, {done['registered']} profiles in the end"
+    return [f"{'command':<16} {'killed':>6} {'completed':>9}", *rows, f"{total}: nothing lost, nothing doubled"]
 
 
 def _steps(done: Any) -> list[str]:

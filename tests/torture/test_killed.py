@@ -1,9 +1,9 @@
 """Commands that are killed lose nothing, register nothing wrong, and leave a store that needs no repair.
 
-About 200 kills: 80 at random instants, four writers at a time, and one at every file operation of the commands that
-change the store. Most of the victims are forked children that run the whole command after its imports; one in eight of
-the random ones is a new interpreter. An error at every file operation is tried with add and gc here, and with all of
-them in `benchmarks/torture.py`, which does more of everything.
+About 230 kills: 80 at random instants, four writers at a time, 30 of transfers between two clones, and one at every
+file operation of the commands that change the store. Most of the victims are forked children that run the whole
+command after its imports; one in eight of the random ones is a new interpreter. An error at every file operation is
+tried with add and gc here, and with all of them in `benchmarks/torture.py`, which does more of everything.
 """
 
 from __future__ import annotations
@@ -24,6 +24,15 @@ def test_commands_killed_at_random_instants_lose_nothing(torture: Callable[..., 
     done = torture("killing.py", KILLS)
     assert sum(done["kills"].values()) >= KILLS
     assert set(done["kills"]) == KINDS
+    assert done["registered"] > 0
+
+
+@pytest.mark.parametrize(("remote", "kills"), [("folder", 20), ("git", 10)])
+def test_pushes_and_pulls_killed_at_random_instants_lose_and_double_nothing(
+    torture: Callable[..., Any], remote: str, kills: int
+) -> None:
+    done = torture("sharing.py", kills, remote)
+    assert sum(done["kills"].values()) >= kills
     assert done["registered"] > 0
 
 

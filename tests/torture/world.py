@@ -269,7 +269,15 @@ def warm() -> None:
     """Import what commands import, so that children need not."""
     for verb in VERBS.values():
         importlib.import_module(f"perfcore.cli.{verb.module}")
-    for name in ("collect_time", "command_exchange", "executor_local", "storage_local", "vcs_git", "view_table"):
+    for name in (
+        "collect_time",
+        "command_exchange",
+        "executor_local",
+        "storage_git",
+        "storage_local",
+        "vcs_git",
+        "view_table",
+    ):
         importlib.import_module(f"perfcore_{name}")
     for name in ("perfcore_check_pair", "perfcore_executor_local.trees"):
         importlib.import_module(name)

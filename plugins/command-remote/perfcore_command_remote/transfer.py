@@ -158,7 +158,7 @@ def _planned(
             if notes.is_list(data):
                 _plan_notes(plan, key, data, there, translation)
             else:
-                _plan_index(plan, ours, key, data, there, versions, translation)
+                _plan_index(plan, ours, theirs, key, data, there, versions, translation)
         except FormatError as error:
             plan.problems.append(error.message)
     return plan
@@ -167,6 +167,7 @@ def _planned(
 def _plan_index(
     plan: _Plan,
     ours: Holdings,
+    theirs: Holdings,
     key: str,
     data: bytes,
     there: bytes | None,
@@ -179,11 +180,17 @@ def _plan_index(
     current = decode_index(key, there) if there is not None else None
     incoming = translation.index(incoming, current, plan.problems)
     joined = indexes.merge(current, incoming) if current is not None else incoming
-    if joined == current:
-        return
     present = set(current.entries) if current is not None else set()
-    new = [entry for entry in joined.live if entry not in present]
+    sent = set(incoming.entries)
+    # What a collection of garbage took between two tries, or what got lost there, is brought again.
+    new = [e for e in joined.live if e not in present or (e in sent and not _is_whole(e, theirs))]
+    if joined == current and not new:
+        return
     plan.indexes[key] = _IndexChange(incoming, current, {entry: _needs(ours, entry) for entry in new})
+
+
+def _is_whole(entry: Entry, holdings: Holdings) -> bool:
+    return all(map(holdings.has, (entry.profile, *entry.tables)))
 
 
 def _plan_notes(plan: _Plan, key: str, data: bytes, there: bytes | None, translation: Translation) -> None:
@@ -245,7 +252,7 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
         # A profile that got another tag is a new entry and a removed one; it is not news.
         known = {entry.profile for entry in before}
         profiles += [(incoming.version, entry) for entry in whole if entry.profile not in known]
-        tagged += len({entry.profile for entry in whole} & known)
+        tagged += len({entry.profile for entry in whole if entry not in before} & known)
         after = indexes.merge(change.current, incoming) if change.current is not None else incoming
         removed += len(known - {entry.profile for entry in after.live})
     for key, notes_change in plan.notes.items():

@@ -304,3 +304,33 @@ def test_garbage_that_is_referred_to_again_is_no_garbage(here: Store, there: Sto
     collect_garbage(there, older_than=2**62)
     assert entries(there)[version(2)] == {again}
     assert [finding for finding in examine(there) if finding.level == "error"] == []
+
+
+class Collecting(OneByOne):
+    """Collects garbage just before an index is written, once: as another command may."""
+
+    collected = False
+
+    def replace(self, key: str, data: bytes, tag: str | None) -> str:
+        if indexes.is_index(data) and not self.collected:
+            self.collected = True
+            collect_garbage(Store(self), older_than=2**62)
+        return super().replace(key, data, tag)
+
+
+def test_what_a_collection_of_garbage_takes_meanwhile_is_brought_again(here: Store) -> None:
+    there = Store(Collecting())
+    entry = register(here, 1, 100)
+    bring(here, there)
+    assert entries(there) == {version(1): {entry}}
+    assert [finding for finding in examine(there) if finding.level == "error"] == []
+
+
+def test_what_the_other_side_lost_is_brought_again(here: Store, there: Store) -> None:
+    entry = register(here, 1, 100)
+    bring(here, there)
+    key = object_key(entry.profile)
+    there.storage.delete(key, there.storage.read(key).tag)
+    done = bring(here, there)
+    assert (done.objects, done.tagged, done.profiles) == (1, 0, ())
+    assert there.load(entry.profile) == here.load(entry.profile)
