@@ -12,9 +12,11 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import pytest
 
 from perfcore.locks import Lock
+from perfcore.store.lookup import Ref
 
 if TYPE_CHECKING:
     from .conftest import Here
@@ -308,6 +310,22 @@ def test_profiles_that_are_there_are_evidence(history: History) -> None:
     old = [reading for reading in journal(here)["readings"] if reading.get("apart")]
     assert [reading["version"] for reading in old] == [history.ids["version 8"]]
     assert len(old[0]["amounts"]) == 3
+
+
+def test_what_was_stored_of_the_answer_is_measured_again(history: History) -> None:
+    """The version before the culprit was slow for as long as it was measured."""
+    here = history.here
+    here.perf("collect", "work", "--all", "--repeat", "10", "--add", *COMMAND, code=None)  # two versions do not build
+    innocent, culprit = history.ids["version 8"], history.ids["version 9"]
+    repository = here.repository
+    (entry,) = repository.entries(culprit)
+    slow = attrs.evolve(repository.store.load(entry.profile), created=1)
+    here.perf("rm", f"{innocent}:0@i")
+    repository.register(Ref(kind="pending", pending=repository.save(slow)), innocent)
+    done = here.perf(*BISECT, "HEAD~13", "HEAD", "--json", *COMMAND).json
+    assert [version["id"] for version in done["found"]] == [culprit]
+    measured = {reading["version"] for reading in done["readings"] if not reading["stored"]}
+    assert {innocent, culprit} <= measured
 
 
 def test_what_is_measured_can_be_registered(history: History) -> None:

@@ -27,11 +27,8 @@ from perfcore_command_bisect.adjacent import effect_of
 from perfcore_command_bisect.drift import Group, Settled
 from perfcore_command_bisect.information import best_runs, most_informative, runs_of_end
 from perfcore_command_bisect.posterior import LEAST, PRIOR_NOTHING, Levels, Posterior
-from perfcore_command_bisect.search import Belief, Measurement, Observation, Question, answer
+from perfcore_command_bisect.search import FIRST_RUNS, Belief, Measurement, Observation, Question, answer
 
-# Runs of each end before anything is believed. Of fewer, the scale of the noise was learnt too small, and a stated 98 %
-# was right less often.
-FIRST_RUNS = 4
 MORE_RUNS = 2  # at least, of each end, when the ends are run again
 SMALLEST = 0.01  # the smallest relative change that matters: the default of `check.threshold`
 SURE = 0.95  # as the confidence of every interval that perfcore prints

@@ -25,7 +25,7 @@ from perfcore.model.listener import Listener
 from perfcore.repository import Repository
 from perfcore.store.lookup import Ref
 from perfcore.text import clip, printable
-from perfcore_command_bisect import consent, observations
+from perfcore_command_bisect import confirmation, consent, observations
 from perfcore_command_bisect import journal as journals
 from perfcore_command_bisect.bayes import SMALLEST, BayesianSearch
 from perfcore_command_bisect.consent import Confirm
@@ -195,22 +195,30 @@ class Bisection:
         confidence, max_runs = self.journal.confidence, self.journal.max_runs
         if not any(question.shares()):
             return "identical"
-        if verdict := self.search.verdict(question, belief, max_runs, confidence):
+        verdict = self.search.verdict(question, belief, max_runs, confidence)
+        if verdict and not (verdict == "found" and confirmation.missing(self.journal, belief)):
             return verdict
-        if belief.runs[2] - self.journal.earlier_runs >= max_runs:
-            return "runs"
+        if self.journal.new_runs >= max_runs:
+            return verdict or "runs"
         if self.until is not None and time.monotonic() >= self.until:
-            return "time"
+            return verdict or "time"
         # Without costs: whether anything can tell more does not depend on what it takes.
-        return None if self.search.choose(question, belief, 0.0, confidence) else "stuck"
+        return None if verdict or self.search.choose(question, belief, 0.0, confidence) else "stuck"
 
     def _step(self, trees: Versions, status: Status) -> None:
-        question, confidence = self.journal.question, self.journal.confidence
-        measurement = self.search.choose(question, status.belief, self._setup(), confidence)
-        assert measurement is not None
+        measurement = self._next(status.belief)
         jobs = self._prepare(trees, measurement)
         if jobs is not None:
             self._measure(trees, measurement, jobs)
+
+    def _next(self, belief: Belief) -> Measurement:
+        journal, question = self.journal, self.journal.question
+        if self.search.verdict(question, belief, journal.max_runs, journal.confidence) == "found":
+            measurement = confirmation.missing(journal, belief)
+        else:
+            measurement = self.search.choose(question, belief, self._setup(), journal.confidence)
+        assert measurement is not None
+        return measurement
 
     def _setup(self) -> float:
         """The cost of preparing another version, in runs, with those for warming up."""
@@ -316,7 +324,7 @@ class Bisection:
             environment_id=first.environment_id,
         )
         if not journal.sessions:
-            stored = earlier_readings(self.repository, self.journal)
+            stored = observations.earlier_readings(self.repository, self.journal)
             earlier_runs = self.journal.earlier_runs + sum(len(reading.amounts) for reading in stored)
             self._write(readings=(*self.journal.readings, *stored), earlier_runs=earlier_runs)
         for profile in profiles:
@@ -365,28 +373,6 @@ class Bisection:
                 "this bisection was begun on another machine, or before this one was changed: amounts do not compare",
                 hint="go on there, or begin again: perf bisect --reset",
             )
-
-
-def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:
-    """What profiles that exist already say of the versions of a bisection."""
-    readings, skipped = [], set()
-    mine = {reading.session for reading in asked.readings}
-    for version in asked.versions:
-        for entry in repository.readable_entries(version):
-            alike = (entry.config_id, entry.environment_id) == (asked.config_id, asked.environment_id)
-            if not alike or entry.profile in skipped:
-                continue
-            skipped.add(entry.profile)
-            with contextlib.suppress(PerfError):
-                profile = repository.store.load(entry.profile)
-                session = observations.session(profile) or entry.profile
-                values = observations.read(profile, asked.metric, asked.function).values
-                if values and session not in mine:
-                    readings.append(Reading(version, values, session, apart=True))
-    # An earlier session tells its offset only if it holds an end and another version of this row.
-    with_ends = {r.session for r in readings if r.version in (asked.versions[0], asked.versions[-1])}
-    others = {r.session for r in readings if r.version not in (asked.versions[0], asked.versions[-1])}
-    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in readings]
 
 
 def _often(count: int) -> Mapping[str, Any]:

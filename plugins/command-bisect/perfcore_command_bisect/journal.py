@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Job, Step
 from perfcore.text import printable
 from perfcore_command_bisect.ancestry import VersionRange
-from perfcore_command_bisect.search import Observation, Question
+from perfcore_command_bisect.search import FIRST_RUNS, Observation, Question
 
 NAME = "bisect.json"
 FORMAT = 1  # of the file; a newer one is refused
@@ -26,12 +27,14 @@ _MAX_BYTES = 64 << 20  # a journal of 100,000 versions has 10 MB
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Amounts of a version; those of one session were measured in turn."""
+    """Amounts of a version; those of one session were measured in turn. `stored`: by a profile that was there
+    before."""
 
     version: str
     amounts: tuple[float, ...]
     session: str
     apart: bool = False
+    stored: bool = False
 
 
 class Command(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,8 +116,30 @@ class Journal(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def evidence(self) -> list[Observation]:
+        """Of a version between the ends that was measured often enough now, what was stored does not count any more.
+        That of the ends tells how much their session differed."""
         places = {version: index for index, version in enumerate(self.versions)}
-        return [Observation(places[r.version], r.amounts, r.session, r.apart) for r in self.readings]
+        known = {version for version, runs in self.fresh_runs.items() if runs >= FIRST_RUNS} - {*self.ends}
+        readings = [reading for reading in self.readings if not (reading.stored and reading.version in known)]
+        return [Observation(places[r.version], r.amounts, r.session, r.apart) for r in readings]
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The good version and the bad one."""
+        return self.versions[0], self.versions[-1]
+
+    @property
+    def fresh_runs(self) -> Counter[str]:
+        """How often each version was run, without what was stored before."""
+        runs = Counter[str]()
+        for reading in self.readings:
+            runs[reading.version] += 0 if reading.stored else len(reading.amounts)
+        return runs
+
+    @property
+    def new_runs(self) -> int:
+        """The runs that this bisection took."""
+        return sum(len(reading.amounts) for reading in self.readings) - self.earlier_runs
 
     def asks_the_same(self, other: Journal) -> bool:
         """Whether what was learnt for one answers the other."""

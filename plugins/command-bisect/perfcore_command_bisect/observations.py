@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from typing import TYPE_CHECKING
 
 import attrs
+import msgspec
 
 from perfcore.analysis import run_values
-from perfcore.errors import NotFoundError, nearest
+from perfcore.errors import NotFoundError, PerfError, nearest
 from perfcore.model import Profile
 from perfcore.profile import benchmarks
 from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, references
 from perfcore.text import printable
+from perfcore_command_bisect.journal import Journal, Reading
+
+if TYPE_CHECKING:
+    from perfcore.repository import Repository
 
 
 @attrs.frozen
@@ -53,6 +60,28 @@ def _benchmark(profile: Profile, name: str) -> Profile:
             hint=nearest(name, parts) or "--benchmark NAME; perf history lists them",
         )
     return parts[name]
+
+
+def earlier_readings(repository: Repository, asked: Journal) -> list[Reading]:
+    """What profiles that exist already say of the versions of a bisection."""
+    readings, skipped = [], set()
+    mine = {reading.session for reading in asked.readings}
+    for version in asked.versions:
+        for entry in repository.readable_entries(version):
+            alike = (entry.config_id, entry.environment_id) == (asked.config_id, asked.environment_id)
+            if not alike or entry.profile in skipped:
+                continue
+            skipped.add(entry.profile)
+            with contextlib.suppress(PerfError):
+                profile = repository.store.load(entry.profile)
+                taken_in = session(profile) or entry.profile
+                values = read(profile, asked.metric, asked.function).values
+                if values and taken_in not in mine:
+                    readings.append(Reading(version, values, taken_in, apart=True, stored=True))
+    # An earlier session tells its offset only if it holds an end and another version of this row.
+    with_ends = {r.session for r in readings if r.version in (asked.versions[0], asked.versions[-1])}
+    others = {r.session for r in readings if r.version not in (asked.versions[0], asked.versions[-1])}
+    return [msgspec.structs.replace(r, apart=r.session not in with_ends & others) for r in readings]
 
 
 def functions(profile: Profile) -> list[str]:

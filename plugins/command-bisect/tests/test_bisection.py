@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_command_bisect import bayes as bisection
 from perfcore_command_bisect import drift, search
-from perfcore_command_bisect.bayes import FIRST_RUNS
 from perfcore_command_bisect.drift import Endpoints, Group
-from perfcore_command_bisect.search import Belief, Candidates, Observation, Question
+from perfcore_command_bisect.search import FIRST_RUNS, Belief, Candidates, Observation, Question
 
 COMMITS, STEP, NOISE = 64, 0.05, 0.03
 SHAPE = 0.6
