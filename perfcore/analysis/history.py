@@ -96,9 +96,8 @@ def scan_series(
     progress: Callable[[int, int, str], None] = lambda done, total, text: None,
     among: Sequence[ScannedSeries] = (),
 ) -> list[ScannedSeries]:
-    """The same with their changes. `among` are all series of the branch where only some metrics are asked for: how
-    sure a change has to be depends on how many there are. All commands of a metric have to be given, or what they share
-    is not seen."""
+    """The same with their changes. `among` are all series of the branch where only some are asked for: how sure a
+    change has to be depends on how many there are, and what those of a metric share is seen in all of them only."""
     family = [scanned for scanned in among or selected if _is_long(scanned)] or selected
     # Primary metrics are a family of their own: the others, often many, must not make them harder to find.
     primaries = sum(scanned.primary for scanned in family)
@@ -106,20 +105,21 @@ def scan_series(
         attrs.evolve(
             scanned, series=_prepared(scanned.series, thresholds, primaries if scanned.primary else len(family))
         )
-        for scanned in selected
+        for scanned in _together(selected, among)
     ]
     results: dict[int, Sequence[Change]] = {}
     for group in _joint_groups(ready) if check.many else []:
         progress(len(results), len(ready), ready[group[0]].series.metric)
         results |= dict(zip(group, _scan_together([ready[index] for index in group], check), strict=True))
-    for index, scanned in enumerate(ready):
+    positions = {_subject(scanned): index for index, scanned in enumerate(ready)}
+    scanned_series = []
+    for index in (positions[_subject(scanned)] for scanned in selected):
         if index not in results:
-            progress(len(results), len(ready), scanned.line.label)
-            results[index] = _scan_one(repository, scanned.series, check)
-    return [
-        attrs.evolve(scanned, changes=tuple(_ranked(change, scanned.primary) for change in results[index]))
-        for index, scanned in enumerate(ready)
-    ]
+            progress(len(results), len(ready), ready[index].line.label)
+            results[index] = _scan_one(repository, ready[index].series, check)
+        found = tuple(_ranked(change, ready[index].primary) for change in results[index])
+        scanned_series.append(attrs.evolve(ready[index], changes=found))
+    return scanned_series
 
 
 def changes(scanned: Sequence[ScannedSeries]) -> list[Change]:
@@ -177,6 +177,24 @@ def _on(line: ConfigHistory, change: Change, positions: Mapping[str, int]) -> Ch
         return change
     latest = change.latest if positions[change.latest[:10]] >= positions[after[:10]] else after
     return attrs.evolve(change, baseline=before[:10], target=after[:10], latest=latest)
+
+
+def _together(selected: Sequence[ScannedSeries], among: Sequence[ScannedSeries]) -> list[ScannedSeries]:
+    """The series that are asked for and those `among` which are scanned with them, always in the same order: sums in
+    another order differ in their last digit."""
+    metrics = {(scanned.series.metric, scanned.series.unit) for scanned in selected}
+    asked_for = {_subject(scanned): scanned for scanned in selected}
+    family = [
+        asked_for.pop(_subject(scanned), scanned)
+        for scanned in among
+        if (scanned.series.metric, scanned.series.unit) in metrics
+    ]
+    return [*family, *asked_for.values()]
+
+
+def _subject(scanned: ScannedSeries) -> tuple[str, str, str, str]:
+    series = scanned.series
+    return series.config_id, series.metric, series.unit, series.resource
 
 
 def _is_long(scanned: ScannedSeries) -> bool:

@@ -127,6 +127,26 @@ def test_the_history_of_a_benchmark_is_asked_for_by_its_name(project: Project) -
     assert len(project.perf("history", "--json").json["series"]) == len(BEFORE)
 
 
+def test_the_history_of_a_benchmark_and_a_check_of_all_name_the_same_changes(project: Project) -> None:
+    """A machine that becomes slower is told by the whole suite only."""
+    names = [f"bench_{number}" for number in range(12)]
+    walls = [
+        {name: 1e5 * (1.1 if at >= 6 else 1.0) * (1.2 if at >= 10 and name == names[3] else 1.0) for name in names}
+        for at in range(16)
+    ]
+    versions = register(project, walls)
+    checked = project.perf("check", "all", "--json", code=1).json["changes"]
+    assert {(c["kind"], c["target"]) for c in checked} == {("machine", versions[6]), ("degradation", versions[10])}
+    every = {series["resource"]: series for series in project.perf("history", "--json").json["series"]}
+    for name in (names[0], names[3]):
+        (asked,) = project.perf("history", name, "--json").json["series"]
+        (selected,) = project.perf("history", "-k", name, "--json").json["series"]
+        assert asked == selected == every[name]
+        assert ("machine", versions[6]) in [(c["kind"], c["target"]) for c in asked["changes"]]
+        own = [c["id"] for c in asked["changes"] if c["kind"] != "machine"]
+        assert own == [c["id"] for c in checked if c["kind"] != "machine" and c["resource"] == name]
+
+
 def test_a_benchmark_is_asked_for_by_the_end_of_its_name_if_no_other_ends_so(project: Project) -> None:
     """Tests of pytest have the path of their file before it, benchmarks of a module its name."""
     names = ["a.py::parse[64]", "a.py::sort", "b.py::sort", "module.find", "find"]

@@ -142,9 +142,10 @@ def _with_options(
 def _history_ends(repository: Repository, options: BisectOptions, listener: Listener) -> HistoryEnds:
     """The ends of the last degradation in the history. NotFoundError if nothing became worse."""
     label = commands.job(list(options.command), shell=options.shell).label if options.command else None
+    branch = config_histories(repository, repository.version())
     candidates = [
         history
-        for history in config_histories(repository, repository.version())
+        for history in branch
         if label in (None, history.label)
         and options.collector in (None, history.entry.collector)
         and not history.entry.postprocessors
@@ -153,21 +154,26 @@ def _history_ends(repository: Repository, options: BisectOptions, listener: List
         repository, candidates, metric=options.metric or None, function=options.function or None
     )
     primary = [scanned for scanned in series if scanned.primary]
-    ends = auto_range.of_history(repository, _scanned(repository, primary, listener))
+    among = histories.select_series(repository, branch)
+    if options.function and all(scanned.series.resource != options.function for scanned in among):
+        among = []  # a function of a sampler, which no suite has
+    ends = auto_range.of_history(repository, _scanned(repository, primary, among, listener))
     if ends is None:
         raise NotFoundError("the history shows no regression", hint="say between which versions: perf bisect GOOD BAD")
     return ends
 
 
-def _scanned(repository: Repository, series: Sequence[ScannedSeries], listener: Listener) -> list[ScannedSeries]:
-    """The series with their changes, if the configured check of histories is installed."""
+def _scanned(
+    repository: Repository, series: Sequence[ScannedSeries], among: Sequence[ScannedSeries], listener: Listener
+) -> list[ScannedSeries]:
+    """The series, `among` all of the branch, with their changes if the configured check of histories is installed."""
     name = str(repository.trusted("check.history"))
     if not series or name not in repository.plugins.names("check"):
         return list(series)
     check = HistoryCheck.configured(repository, name)
     if check is None:
         return list(series)
-    return histories.scan_series(repository, series, check, thresholds_of(repository), listener.progress)
+    return histories.scan_series(repository, series, check, thresholds_of(repository), listener.progress, among)
 
 
 def _prior(
@@ -192,10 +198,10 @@ def _changes_of_others(
     which the search would count twice if the prior held it too."""
     if not any(repository.readable_entries(version.id) for version in versions):
         return []
-    others = [h for h in config_histories(repository, versions[-1].id) if h.label != command.job.label]
-    primary = [scanned for scanned in histories.select_series(repository, others) if scanned.primary]
+    every = histories.select_series(repository, config_histories(repository, versions[-1].id))
+    primary = [scanned for scanned in every if scanned.primary and scanned.line.label != command.job.label]
     indices = {version.id: index for index, version in enumerate(versions)}
-    changes = (change for scanned in _scanned(repository, primary, listener) for change in scanned.changes)
+    changes = (change for scanned in _scanned(repository, primary, every, listener) for change in scanned.changes)
     ranges = (
         (indices.get(change.earliest), indices.get(change.latest))
         for change in changes

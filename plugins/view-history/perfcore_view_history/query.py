@@ -71,33 +71,34 @@ def history(repository: Repository, query: HistoryQuery, listener: Listener | No
 
 
 def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> list[ScannedSeries]:
-    """The check gets the series of all commands, so that a change is the same whichever commands are shown."""
+    """The check gets all series of the branch, so that a change is the same whichever are shown, and as in `perf check
+    all`."""
     branch = metric_history.branch(repository, query.end)
     selection = _lines(branch, query)
     configurations = {line.config_id for line in selection}
     candidates = histories.select_series(repository, branch)
-    metric = query.subject
+    names = {candidate.series.resource for candidate in candidates if candidate.series.resource}
+    metrics = {candidate.series.metric for candidate in candidates}
+    benchmark = None if query.subject in metrics else _whole_name(query.subject or "", names)
+    metric = query.metric if benchmark in names else query.subject
     series = [
         candidate
         for candidate in candidates
+        if candidate.line.config_id in configurations
         if (candidate.primary if metric is None else candidate.series.metric == metric)
-        and (query.benchmarks is None or benchmarks.matches(candidate.series.resource, query.benchmarks))
+        if benchmark not in names or candidate.series.resource == benchmark
+        if query.benchmarks is None or benchmarks.matches(candidate.series.resource, query.benchmarks)
     ]
-    scanned = metric_history.scan(repository, series, candidates, listener)
-    if selected := [candidate for candidate in scanned if candidate.line.config_id in configurations]:
-        return selected
+    if series:
+        return metric_history.scan(repository, series, candidates, listener)
     if query.benchmarks is not None:
-        names = {candidate.series.resource for candidate in candidates}
         raise NotFoundError(
             f"no benchmark here is like {printable(query.benchmarks)!r}", hint=nearest(query.benchmarks, names)
         )
-    if metric is not None:
-        names = {candidate.series.resource for candidate in candidates}
-        name = _whole_name(metric, names)
-        functions = histories.select_series(repository, selection, metric=query.metric, function=name)
+    if query.subject is not None and benchmark not in names:
+        functions = histories.select_series(repository, selection, metric=query.metric, function=query.subject)
         if functions:
             return metric_history.scan(repository, functions, (), listener)
-    metrics = {candidate.series.metric for candidate in candidates}
     raise NotFoundError(
         f"no profile here has a metric or function {printable(metric or '')!r}",
         hint=nearest(metric or "", metrics) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
