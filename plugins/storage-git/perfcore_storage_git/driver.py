@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
 from perfcore.hookspecs import Listed, Stored
-from perfcore_storage_git.keys import Held, check_key, check_prefix
+from perfcore.store.keys import check_prefix
+from perfcore_storage_git.keys import Held, check_key
 from perfcore_storage_git.mirror import EMPTY, GitError, Mirror, Snapshot, is_long
 from perfcore_storage_git.settings import GitStorageSettings
 

@@ -14,15 +14,11 @@ from typing import NamedTuple
 
 from perfcore.errors import StorageError
 from perfcore.hookspecs import Listed
-from perfcore.text import clip, printable
+from perfcore.store import keys
+from perfcore.store.keys import KEY
 
-_BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
-_NAME = rf"{_BEGUN}(?<!\.)"
-_KEY = re.compile(rf"{_NAME}(?:/{_NAME})*")
-_PREFIX = re.compile(rf"(?:{_NAME}/)*(?:{_BEGUN})?")
-_PATH = re.compile(rf"({_NAME}(?:/{_NAME})*)=([0-9a-f]{{1,16}})\.([0-9a-f]{{1,16}})")
+_PATH = re.compile(rf"({KEY})=([0-9a-f]{{1,16}})\.([0-9a-f]{{1,16}})")
 _LONGEST = 3_000  # characters: paths of more are refused by systems where somebody may check the tree out
-_RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
 
 
 class Held(NamedTuple):
@@ -62,21 +58,8 @@ def held(path: str, blob: str, size: int) -> Held | None:
 
 def check_key(key: str) -> None:
     """StorageError for anything that is not a key, or that git refuses in a tree."""
-    if not _KEY.fullmatch(key):
-        raise _refusal("a key", key)
+    keys.check_key(key)
     if len(key) > _LONGEST or any(name.lower() == ".git" for name in key.split("/")):
-        raise StorageError(f"'{_shown(key)}' cannot be kept in git", hint="no name may be '.git', nor a key that long")
-
-
-def check_prefix(prefix: str) -> None:
-    """StorageError for what no key can begin with."""
-    if not _PREFIX.fullmatch(prefix):
-        raise _refusal("the beginning of a key", prefix)
-
-
-def _refusal(role: str, text: str) -> StorageError:
-    return StorageError(f"'{_shown(text)}' is not {role}", hint=f"keys are {_RULE}")
-
-
-def _shown(text: str) -> str:
-    return clip(printable(text), 100)
+        raise StorageError(
+            f"'{keys.shown(key)}' cannot be kept in git", hint="no name may be '.git', nor a key that long"
+        )
