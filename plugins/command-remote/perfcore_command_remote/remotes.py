@@ -19,7 +19,9 @@ from perfcore.text import brief, printable
 
 KEY = "remotes"
 DEFAULT = "origin"
-GIT, LOCAL = "git", "local"
+GIT, LOCAL, OBJECT = "git", "local", "object"
+_SCHEMES = {"s3": OBJECT, "gs": OBJECT, "az": OBJECT}  # and their storages; all others are for git
+_PACKAGES = {GIT: "perfcore-storage-git", OBJECT: "perfcore-storage-object"}
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 # A scheme, or host:path as scp writes it.
 _URL = re.compile(r"[a-z][a-z0-9+.-]*://|[^/:]+@?[^/:]*:(?!//)", re.IGNORECASE)
@@ -61,10 +63,10 @@ def named(repository: Repository, name: str | None) -> Remote:
 
 
 def remote(repository: Repository, name: str, url: str, *, start: Path | None = None) -> Remote:
-    """A remote with the storage that its URL calls for: a folder is a store, all else is for git. A path is relative to
-    `start`, or to the current folder."""
+    """A remote with the storage that its URL calls for: a folder is a store, a bucket is for `object`, all else is for
+    git. A path is relative to `start`, or to the current folder."""
     if _URL.match(url):
-        return Remote(name, url, GIT)
+        return Remote(name, url, _SCHEMES.get(url.partition("://")[0].lower(), GIT))
     path = ((start or repository.cwd) / Path(url).expanduser()).resolve()
     has_store = (path / DIRECTORY / "objects").is_dir()
     return Remote(name, str(path), GIT if not has_store and _is_git(path) else LOCAL)
@@ -93,19 +95,21 @@ def opened(repository: Repository, remote: Remote) -> Store:
             raise StorageError(f"there is no folder {printable(remote.url)}")
         _, driver = repository.plugins.make(STORAGE, LOCAL, {}, place=place)
         return Store(driver)
-    # A transfer lists first, and then works on what was listed: it takes one look at the repository, not thousands.
-    options = {"url": remote.url, "hold": _HOLD}
-    config = _git_config(repository)
-    if config is not None:
-        options["config"] = str(config)
-    place = repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.git"
+    options: dict[str, object] = {"url": remote.url}
+    if remote.storage == GIT:
+        # A transfer lists first, and then works on what was listed: it takes one look at the repository, not thousands.
+        options["hold"] = _HOLD
+        if (config := _git_config(repository)) is not None:
+            options["config"] = str(config)
+    place = repository.perf / "cache" / "remotes" / f"{_digest(remote.url)}.{remote.storage}"
     try:
-        _, driver = repository.plugins.make(STORAGE, GIT, options, place=place)
+        _, driver = repository.plugins.make(STORAGE, remote.storage, options, place=place)
     except PluginError as error:
-        if GIT not in repository.plugins.names("storage"):
+        if remote.storage not in repository.plugins.names("storage"):
+            kind = "a git repository" if remote.storage == GIT else "an object store"
             raise PluginError(
-                f"{remote.shown} is a git repository, which takes a storage called git, and none is installed",
-                hint="pip install perfcore-storage-git, or use a folder: perf remote add NAME PATH",
+                f"{remote.shown} is {kind}, which takes a storage called {remote.storage}, and none is installed",
+                hint=f"pip install {_PACKAGES[remote.storage]}, or use a folder: perf remote add NAME PATH",
             ) from error
         raise
     return Store(driver)
