@@ -1,4 +1,7 @@
-"""Which strings are keys of a storage, as `perfcore.hookspecs.Storage` says it."""
+"""Which strings are keys of a storage, as `perfcore.hookspecs.Storage` says it.
+
+For storages elsewhere: the one in a folder has stricter rules, and is loaded by every command.
+"""
 
 from __future__ import annotations
 

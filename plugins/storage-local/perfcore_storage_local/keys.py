@@ -7,8 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from perfcore.errors import StorageError
-from perfcore.store import keys
-from perfcore.store.keys import NAME
+from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     import os
@@ -16,17 +15,21 @@ if TYPE_CHECKING:
 TMP, LOCKS = "tmp", "locks"
 OWN = (TMP, LOCKS)
 
+_BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
 # Windows opens a device under these names in any folder, and drops a dot at the end of a name. They are
 # refused everywhere, so that a place can be moved to any system.
-_IS_DEVICE = re.compile(r"(?:.*/)?(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./].*)?", re.IGNORECASE)
-_IS_NAME = re.compile(NAME)
+_DEVICE = r"(?!(?i:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:[./]|\Z))"
+_SEGMENT = rf"{_DEVICE}{_BEGUN}(?<!\.)"
+_IS_SEGMENT = re.compile(_SEGMENT)
+_IS_KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
+_IS_PREFIX = re.compile(rf"(?:{_SEGMENT}/)*(?:{_BEGUN})?")
+_RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
 
 
 def check_key(key: str) -> None:
     """StorageError for anything that is not a key."""
-    keys.check_key(key)
-    if _IS_DEVICE.fullmatch(key):
-        raise keys.refusal("a key", key)
+    if not _IS_KEY.fullmatch(key):
+        raise _refusal("a key", key)
 
 
 def check_writable(key: str) -> None:
@@ -34,21 +37,20 @@ def check_writable(key: str) -> None:
     check_key(key)
     if key.partition("/")[0].lower() in OWN:
         raise StorageError(
-            f"'{keys.shown(key)}' cannot be written: '{TMP}' and '{LOCKS}' belong to the storage itself",
+            f"'{_shown(key)}' cannot be written: '{TMP}' and '{LOCKS}' belong to the storage itself",
             hint="choose another folder",
         )
 
 
 def check_prefix(prefix: str) -> None:
     """StorageError for what no key can begin with."""
-    keys.check_prefix(prefix)
-    if _IS_DEVICE.fullmatch(prefix.rpartition("/")[0]):
-        raise keys.refusal("the beginning of a key", prefix)
+    if not _IS_PREFIX.fullmatch(prefix):
+        raise _refusal("the beginning of a key", prefix)
 
 
 def is_segment(name: str) -> bool:
     """Whether a file of this name can be part of a key."""
-    return _IS_NAME.fullmatch(name) is not None and not _IS_DEVICE.fullmatch(name)
+    return _IS_SEGMENT.fullmatch(name) is not None
 
 
 def content_tag(data: bytes) -> str:
@@ -76,3 +78,11 @@ def is_stat_tag(tag: str) -> bool:
 def shard(key: str, shards: int) -> int:
     """The lock of a key. Letters count as lower case: on some file systems `A` and `a` are one file."""
     return hashlib.sha1(key.lower().encode(), usedforsecurity=False).digest()[0] % shards
+
+
+def _refusal(role: str, text: str) -> StorageError:
+    return StorageError(f"'{_shown(text)}' is not {role}", hint=f"keys are {_RULE}")
+
+
+def _shown(text: str) -> str:
+    return clip(printable(text), 100)

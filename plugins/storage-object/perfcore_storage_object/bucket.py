@@ -17,7 +17,7 @@ from obstore.exceptions import (
     PreconditionError,
     UnauthenticatedError,
 )
-from obstore.store import from_url
+from obstore.store import AzureStore, GCSStore, S3Store
 
 from perfcore.errors import StorageError
 from perfcore.text import clip, printable
@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 
 _URL = re.compile(r"(s3|gs|az)://[A-Za-z0-9][A-Za-z0-9._-]*(?:/[A-Za-z0-9._+@-]+)*/?")
 _TAG = re.compile(r"[A-Za-z0-9+/=._-]{1,200}")
-_CREDENTIALS = {
+_HINTS = {
     "s3": "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_REGION or AWS_ENDPOINT_URL where that is needed",
     "gs": "set GOOGLE_APPLICATION_CREDENTIALS to the key file of a service account",
     "az": "set AZURE_STORAGE_ACCOUNT_NAME, and AZURE_STORAGE_ACCOUNT_KEY or AZURE_STORAGE_SAS_KEY",
 }
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AZURE_STORAGE_ENDPOINT", "AZURITE_BLOB_STORAGE_URL")
-_RETRIES = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+_CLASSES: dict[str, Any] = {"s3": S3Store, "gs": GCSStore, "az": AzureStore}
+_RETRIES: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
 _MISSING_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 
 
@@ -65,7 +66,7 @@ class Bucket:
         options: Any = {"timeout": timedelta(minutes=10), "connect_timeout": timedelta(seconds=10)}
         options["allow_http"] = any(os.environ.get(name, "").startswith("http://") for name in _ENDPOINTS)
         with self._told():
-            self._store: ObjectStore = from_url(
+            self._store: ObjectStore = _CLASSES[self.scheme].from_url(
                 url.rstrip("/"), config=config, client_options=options, retry_config=_RETRIES
             )
 
@@ -122,7 +123,7 @@ class Bucket:
                     for row in rows:
                         yield row["path"], _answer(row, b"")
             except FileNotFoundError as error:
-                raise StorageError(f"there is no bucket for {self.url}") from error
+                self._refuse_missing_bucket(error)
 
     def remove(self, name: str) -> None:
         """Remove a name without a condition: only for those that nobody else uses."""
@@ -154,12 +155,13 @@ class Bucket:
         try:
             yield
         except BaseError as error:
+            self._refuse_missing_bucket(error)
             text = str(error)
-            refused = isinstance(error, PermissionDeniedError | UnauthenticatedError) or "403 Forbidden" in text
-            # 169.254.169.254 tells machines of a provider their credentials; it is asked where there are no others.
-            if refused or "169.254." in text or "redential" in text:
-                said = "refuses" if refused else "no credentials were found"
-                raise StorageError(f"{self.url}: {said}{_reason(text)}", hint=_CREDENTIALS[self.scheme]) from error
+            # 169.254.169.254 tells the machines of a provider their credentials; it is asked where there are no others.
+            if "169.254." in text or "redential" in text or "ccount must be specified" in text:
+                raise StorageError(f"{self.url}: there are no credentials for it", hint=_HINTS[self.scheme]) from error
+            if isinstance(error, PermissionDeniedError | UnauthenticatedError) or "403 Forbidden" in text:
+                raise StorageError(f"{self.url}: refused{_reason(text)}", hint=_HINTS[self.scheme]) from error
             raise StorageError(f"{self.url} cannot be reached or used{_reason(text)}") from error
 
 
