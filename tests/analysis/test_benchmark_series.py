@@ -211,6 +211,8 @@ def test_benchmarks_are_chosen_by_a_pattern(project: Project) -> None:
     chosen = project.perf("history", "-k", "parse[", "--json").json["series"]
     assert [series["resource"] for series in chosen] == ["parse[4]", "parse[64]"]
     assert "no benchmark" in project.perf("history", "-k", "heap", code=3).err
+    assert "benchmarks are like it: -k parse" in project.perf("history", "parse", code=3).err
+    assert "did you mean 'sort'?" in project.perf("history", "sotr", code=3).err
 
 
 def test_the_difference_of_two_suites_is_that_of_their_medians(project: Project) -> None:

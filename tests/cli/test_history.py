@@ -149,7 +149,7 @@ def test_a_function_is_followed_where_there_are_stacks(here: Here) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (("no-such",), 3, "no profile here has a metric or function 'no-such'"),
+        (("no-such",), 3, "no profile here has a metric, benchmark or function 'no-such'"),
         (("--command", "nothing like it"), 3, "no command is like"),
         (("--json", "--csv"), 2, "exclude one another"),
         (("--last", "0"), 2, "0"),

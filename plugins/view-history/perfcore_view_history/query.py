@@ -99,16 +99,20 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
         functions = histories.select_series(repository, selection, metric=query.metric, function=query.subject)
         if functions:
             return metric_history.scan(repository, functions, (), listener)
+    subject = metric or ""
+    alike = any(benchmarks.matches(name, subject) for name in names) and f"benchmarks are like it: -k {printable(subject)}"
     raise NotFoundError(
-        f"no profile here has a metric or function {printable(metric or '')!r}",
-        hint=nearest(metric or "", metrics) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
+        f"no profile here has a metric, benchmark or function {printable(subject)!r}",
+        hint=alike
+        or nearest(subject, metrics | names)
+        or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
     )
 
 
 def _whole_name(name: str, names: Set[str]) -> str:
-    """The benchmark whose name ends like this after its file or module, if there is one such: `test_parse[4]` for
+    """The benchmark whose name ends like this after its file, module or case, if there is one such: `test_parse[4]` for
     `tests/test_words.py::test_parse[4]`. Otherwise the name as it is."""
-    fitting = [benchmark for benchmark in names if benchmark.endswith((f"::{name}", f".{name}"))]
+    fitting = [benchmark for benchmark in names if benchmark.endswith((f"::{name}", f".{name}", f"/{name}"))]
     return fitting[0] if len(fitting) == 1 and name not in names else name
 
 
