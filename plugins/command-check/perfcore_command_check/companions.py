@@ -23,6 +23,8 @@ DELAY, WALL = "run_delay", "wall"
 NOISY = frozenset({DELAY, "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults"})
 # If waiting for a CPU explains half of the growth of wall time, the rest is within what such runs vary by.
 _EXPLAINED = 0.5
+# Of a benchmark within a process nobody knows how long it waited. One other process on its CPU doubles its wall time.
+_SHARED = 2.0
 
 _Command: TypeAlias = tuple[str, str, str]
 
@@ -41,8 +43,9 @@ def shown(changes: Sequence[Change], *, always: Container[str] = (), metrics: Co
     def is_shown(change: Change) -> bool:
         if change.primary or change.id in always or change.metric in metrics:
             return True
-        changed = change.kind in CHANGED and change.id not in leading
-        return changed and change.metric not in NOISY and not _is_waiting(change, delays)
+        if change.kind not in CHANGED or change.id in leading or change.metric in NOISY:
+            return False
+        return not _is_waiting(change, delays) and not _may_be_waiting(change)
 
     return [change for change in changes if is_shown(change)]
 
@@ -122,3 +125,11 @@ def _is_waiting(change: Change, delays: Mapping[tuple[_Command, str, str], float
     delay = delays.get((_command(change), change.baseline, change.target), 0.0)
     growths = [growth for _, growth in _growths([change])]
     return change.metric == WALL and any(0 < growth * _EXPLAINED <= delay for growth in growths)
+
+
+def _may_be_waiting(change: Change) -> bool:
+    """Whether a benchmark within a process took other wall time while its CPU time, which decides, stayed."""
+    if change.metric != WALL or change.primary or not change.resource:
+        return False
+    values = change.baseline_value or 0.0, change.target_value or 0.0
+    return max(values) < _SHARED * min(values)

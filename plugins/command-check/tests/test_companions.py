@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 from perfcore_command_check import check_table, companions
 from perfcore_testing.results import change
 
@@ -55,6 +56,17 @@ def test_wall_time_that_waiting_for_a_cpu_explains_has_no_row() -> None:
     assert shown(same, wall, waited) == ["c"]
     calm = change("cannot tell", id="d", metric="run_delay", primary=False, baseline_value=0.0, target_value=2e5)
     assert shown(same, wall, calm) == ["c", "w"]
+
+
+def test_wall_time_of_a_benchmark_by_itself_has_a_row_beyond_what_one_other_process_does_to_it() -> None:
+    same = change("same", id="c", resource="parse")
+    wall = change(id="w", metric="wall", primary=False, resource="parse", baseline_value=1e6, target_value=1.9e6)
+    assert shown(same, wall) == ["c"]
+    lines = check_table.lines([same, wall], [], everything=False)
+    assert lines[-1] == "also changed, as on a busy machine: wall (--all-metrics shows them)"
+    assert shown(same, attrs.evolve(wall, target_value=2.1e6)) == ["c", "w"]
+    assert shown(same, attrs.evolve(wall, primary=True)) == ["c", "w"]
+    assert shown(same, attrs.evolve(wall, resource="")) == ["c", "w"]
 
 
 def test_what_fails_the_build_is_always_shown() -> None:

@@ -100,13 +100,11 @@ def _select(repository: Repository, query: HistoryQuery, listener: Listener) -> 
         if functions:
             return metric_history.scan(repository, functions, (), listener)
     subject = metric or ""
-    alike = any(benchmarks.matches(name, subject) for name in names) and f"benchmarks are like it: -k {printable(subject)}"
-    raise NotFoundError(
-        f"no profile here has a metric, benchmark or function {printable(subject)!r}",
-        hint=alike
-        or nearest(subject, metrics | names)
-        or f"the metrics are {', '.join(sorted(map(printable, metrics)))}",
-    )
+    if any(benchmarks.matches(name, subject) for name in names):
+        hint = f"benchmarks are like it: -k {printable(subject)}"
+    else:
+        hint = nearest(subject, metrics | names) or f"the metrics are {', '.join(sorted(map(printable, metrics)))}"
+    raise NotFoundError(f"no profile here has a metric, benchmark or function {printable(subject)!r}", hint=hint)
 
 
 def _whole_name(name: str, names: Set[str]) -> str:
