@@ -150,7 +150,7 @@ def _of_bin(
 ) -> Iterator[Command]:
     shell = bool(entry.get("shell", False))
     name, argv = _words(entry.get("name"), where, "name", shell)
-    if not argv:
+    if not argv or not argv[0].strip():
         raise UsageError(f"{where}: a command under bins has no name")
     own_arguments = [*_words_list(entry.get("params"), where), *_words_list(entry.get("args"), where)]
     env = {str(key): str(value) for key, value in _mapping(entry.get("env"), where, "env").items()}
@@ -161,7 +161,9 @@ def _of_bin(
         ):
             for load in workloads or [_Load("", [])]:
                 text = " ".join(word for word in (cmd, args) if word)
-                words = [_with_text(text, load)] if shell else _with_words(filled_words, load)
+                words = [_with_text(text, load)] if shell else list(_with_words(filled_words, load))
+                if not words or not words[0].strip():
+                    raise UsageError(f"{where}: nothing is left of the command {name} with its values")
                 job = Job(
                     argv=tuple(words), cmd=cmd, args=args, workload=load.text, shell=shell, env=env, params=chosen
                 )

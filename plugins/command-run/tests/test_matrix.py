@@ -80,6 +80,19 @@ def test_lists_are_words_as_they_are_and_numbers_are_text() -> None:
     ]
 
 
+@pytest.mark.parametrize("name", [[""], [" "], '""', ["", "a"], " "])
+def test_a_command_whose_first_word_is_empty_is_told(name: object) -> None:
+    with pytest.raises(UsageError, match="a command under bins has no name"):
+        _argvs(bins=[{"name": name}])
+
+
+def test_a_command_that_its_values_leave_empty_is_told() -> None:
+    with pytest.raises(UsageError, match=r"nothing is left of the command \{tool\} with its values"):
+        _argvs(bins=[{"name": "{tool}", "values": {"tool": ["a", ""]}}])
+    with pytest.raises(UsageError, match="nothing is left of the command"):
+        _argvs(bins=["{workload}"], workloads=[[""]])
+
+
 @given(_values, st.sampled_from(matrix.KEYS))
 def test_whatever_is_written_is_a_matrix_or_a_usage_error(value: object, key: str) -> None:
     with contextlib.suppress(UsageError):
