@@ -428,6 +428,19 @@ class Storage(Protocol):
         which is never a key; gives how many. Called by `perf gc`."""
         ...
 
+    @optional
+    def pack(self, prefix: str) -> int:
+        """Keep the keys below a first folder (`objects/`) in less space and fewer files; gives how many were moved.
+        Keys have the same bytes afterwards, though a zlib stream may be another one of the same content; listed tags
+        are others, times no older. Called by `perf gc`."""
+        ...
+
+    @optional
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """What is damaged of that in which a storage keeps several keys, each in one line for people: `perf fsck` reads
+        the keys besides."""
+        ...
+
 
 @runtime_checkable
 class Check(Protocol):

@@ -14,6 +14,7 @@ from perfcore.store import notes, objects, pending
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:
+    from perfcore.hookspecs import Listed
     from perfcore.repository.repository import Repository
     from perfcore.store.pending import Pending
 
@@ -54,7 +55,9 @@ def examine(store: Store) -> Iterator[Finding]:
     present: dict[str, str] = {}
     references: list[tuple[str, str, str]] = []
     refused: list[Finding] = []
-    for key, data in store.read_many(_readable(store, refused)):
+    damage = store.storage.damaged(OBJECTS) if hasattr(store.storage, "damaged") else ()
+    yield from (Finding(key=OBJECTS, level="error", text=text) for text in damage)
+    for key, data in store.read_many(_readable(store, refused, bool(damage))):
         try:
             if isinstance(data, PerfError):
                 raise data
@@ -85,15 +88,24 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
 
 
-def _readable(store: Store, refused: list[Finding]) -> Iterator[str]:
-    """The keys of objects. What is none, or too large to be one, goes to `refused`."""
-    for row in store.storage.list(OBJECTS):
+def _readable(store: Store, refused: list[Finding], is_damaged: bool) -> Iterator[str]:
+    """The keys of objects. What is none, or too large to be one, goes to `refused`. A storage that is known to be
+    damaged may list a part of them."""
+    for row in _listed(store.storage.list(OBJECTS), is_damaged):
         if not is_object_key(row.key):
             refused.append(_foreign(row.key))
         elif text := too_large(row):
             refused.append(Finding(key=row.key, level="error", text=text))
         else:
             yield row.key
+
+
+def _listed(rows: Iterator[Listed], is_damaged: bool) -> Iterator[Listed]:
+    try:
+        yield from rows
+    except FormatError:
+        if not is_damaged:
+            raise
 
 
 def _damage(waiting: Pending) -> str:

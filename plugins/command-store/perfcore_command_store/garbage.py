@@ -36,12 +36,14 @@ class GarbageReport:
 
 @attrs.frozen(kw_only=True)
 class GcResult:
-    """The keys of the removed objects with their bytes, and how many objects remain."""
+    """The keys of the removed objects with their bytes, how many objects remain, and how many were `packed` into
+    fewer files."""
 
     dry_run: bool
     removed: tuple[str, ...]
     bytes: int
     kept: int
+    packed: int
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/gc.json`."""
@@ -49,14 +51,19 @@ class GcResult:
 
 
 def remove_garbage(repository: Repository, grace: float | None = None, *, dry_run: bool = False) -> GcResult:
-    """Remove objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`)."""
+    """Remove objects that nothing refers to and that are older than `grace` seconds (None: `gc.grace`), and keep the
+    others in fewer files, where the storage can."""
     seconds = float(repository.config.get("gc.grace")) if grace is None else grace
     before = time.time_ns() - int(seconds * 1e9)
     swept = collect_garbage(repository.store, older_than=before, dry_run=dry_run)
-    prune = getattr(repository.store.storage, "prune", None)
-    if prune is not None and not dry_run:
-        prune(min(before, time.time_ns() - _UNFINISHED))
-    return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept)
+    storage = repository.store.storage
+    packed = 0
+    if not dry_run:
+        if hasattr(storage, "prune"):
+            storage.prune(min(before, time.time_ns() - _UNFINISHED))
+        if hasattr(storage, "pack"):
+            packed = storage.pack(OBJECTS)
+    return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept, packed=packed)
 
 
 def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:

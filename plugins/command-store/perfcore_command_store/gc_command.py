@@ -32,7 +32,9 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Remove objects that no version, pending profile or note refers to, once their grace is over."""
+    """Remove objects that nothing refers to, once their grace is over, and pack the others into few files.
+
+    Versions, pending profiles and notes refer to objects."""
     console: Console = ctx.obj
     result = remove_garbage(console.repository, seconds("--grace", grace), dry_run=dry_run)
     if as_json:
@@ -41,4 +43,6 @@ def gc(
     for key in result.removed if dry_run else ():
         console.line(key)
     verb = "would remove" if dry_run else "removed"
-    console.say(f"{verb} {plural(len(result.removed), 'object')} ({quantity(result.bytes, 'B')}), {result.kept:,} kept")
+    packed = f", {result.packed:,} packed" if result.packed else ""
+    removed = f"{plural(len(result.removed), 'object')} ({quantity(result.bytes, 'B')})"
+    console.say(f"{verb} {removed}, {result.kept:,} kept{packed}")

@@ -1,11 +1,13 @@
 """Keys as files.
 
     place/objects/ab/cdef    the bytes of the key `objects/ab/cdef`, exactly
+    place/packs/objects/     many keys in one file, as `packs` and `packing` say
     place/tmp/               files being written; leftovers of killed processes are harmless
-    place/locks/00 to 3f     locks of `replace`, `delete` and `touch`; a key has the lock its hash says
+    place/locks/00 to 3f     locks of all that changes a key; a key has the lock its hash says
+    place/locks/packs        the lock of who writes a pack
 
-A new key appears by a hard link to a finished temporary file, which fails where there is something; other
-bytes appear by renaming one over the old file under the key's lock. Readers take no lock and write nothing.
+A new key appears under its lock, by a hard link to a finished temporary file, which fails where there is something;
+other bytes appear by renaming one over the old file. Readers take no lock and write nothing.
 """
 
 from __future__ import annotations
@@ -17,25 +19,25 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, StorageError
+from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, PerfError, StorageError
 from perfcore.files import sync_path
 from perfcore.hookspecs import Stored
-from perfcore.locks import Lock
 from perfcore.text import printable
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.files import explained
 from perfcore_storage_local.keys import check_key
 from perfcore_storage_local.listing import stamps, walk
+from perfcore_storage_local.place import SHARDS, Place
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from perfcore.hookspecs import Listed
+    from perfcore_storage_local.packs import PackedRow, Packs
 
-# Locks: with fewer, unrelated keys wait for each other; with more, each place has more files.
-SHARDS = 64
 _PART_KEYS, _PART_BYTES = 1_000, 32 << 20  # written before the disk is waited for
+FEWEST = 64  # keys for a pack of their own: fewer stay in their files
+_MANY_LOOSE = 10_000  # keys with files of their own, before they are packed by themselves
 # What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
 _NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
@@ -53,10 +55,10 @@ class LocalStorage:
 
     def __init__(self, place: Path, *, patience: float = 60.0, links: bool = True) -> None:
         self.place = Path(os.path.abspath(place))
-        self.patience = patience
         self._root = str(self.place)
         self._links = links
-        self._durable: set[str] = set()
+        self._place = Place(self._root, patience)
+        self._opened: Packs | None = None
         self._warnings: tuple[str, ...] | None = None
 
     def read(self, key: str) -> Stored:
@@ -79,27 +81,35 @@ class LocalStorage:
         """Reads no content."""
         for key in keys:
             check_key(key)
-            with explained("read", self._path(key)):
+            with explained("read", self._place.path(key)):
                 try:
-                    self._status(key)
+                    self._find(key)
                 except KeyMissingError:
                     yield key
 
     def create(self, key: str, data: bytes) -> str:
         """Of several processes, the one whose link is made first wins."""
         keys.check_writable(key)
-        path = self._path(key)
+        path = self._place.path(key)
         with explained("create", path):
             self._refuse_existing(key)
-            folder = self._make_folders(key)
-            with files.temporary(self._make_folders(f"{keys.TMP}/"), data) as temporary:
+            folder = self._place.make_folders(key)
+            with (
+                files.temporary(self._place.make_folders(f"{keys.TMP}/"), data) as temporary,
+                self._place.lock(key),
+            ):
                 self._publish(temporary, key)
             sync_path(folder)
+        self._pack_many((key,))
         return keys.content_tag(data)
 
     def create_many(self, items: Iterable[tuple[str, bytes]]) -> Sequence[str]:
         """Some hundreds are written, then the disk is waited for once, and once more when they have their names."""
-        return [key for part in _parts(items) for key in self._create_part(part)]
+        there: Sequence[str] = []
+        for part in _parts(items):
+            there = [*there, *self._create_part(part)]
+            self._pack_many(key for key, _ in part)
+        return there
 
     def replace(self, key: str, data: bytes, tag: str | None) -> str:
         """Reading, comparing and renaming happen under the lock of the key."""
@@ -111,34 +121,46 @@ class LocalStorage:
     def delete(self, key: str, tag: str) -> None:
         """Folders that become empty stay, since another process may be about to write there."""
         keys.check_writable(key)
-        path = self._path(key)
+        path = self._place.path(key)
         with explained("delete", path):
-            self._status(key)
-            with self._lock(key):
+            self._find(key)
+            with self._place.lock(key):
                 self._check_tag(key, tag)
-                files.remove(path)
-                sync_path(os.path.dirname(path))
+                for row in (
+                    packs.all_of(key) if (packs := self._packs()) else ()
+                ):  # first: without the file, they would count
+                    row.pack.mark((row.number,))
+                with suppress(*files.MISSING):
+                    files.remove(path)
+                    sync_path(os.path.dirname(path))
 
     def touch(self, key: str) -> None:
-        """Also makes durable what another process wrote: whoever touches a key relies on it."""
+        """Also makes durable what another process wrote: whoever touches a key relies on it. One in a pack gets a file
+        of its own again."""
         keys.check_writable(key)
-        path = self._path(key)
+        path = self._place.path(key)
         with explained("touch", path):
-            files.check_regular(self._status(key), path)
-            with self._lock(key):
-                files.make_newer(path, self._status(key).st_mtime_ns)
+            self._find(key)
+            with self._place.lock(key):
+                found = self._find(key)
+                if isinstance(found, os.stat_result):
+                    files.check_regular(found, path)
+                    modified = found.st_mtime_ns
+                else:
+                    modified = found.modified * 1_000_000_000
+                    self._write_over(key, found.read())
+                files.make_newer(path, modified)
                 sync_path(path)
                 sync_path(os.path.dirname(path))
 
     def list(self, prefix: str) -> Iterator[Listed]:
         """`tmp/` and `locks/` are left out, unless the prefix begins with one of them."""
-        location = self._folder_of(prefix)
-        return walk(*location) if location else iter(())
+        return walk(self._packs, *self._folder_of(prefix))
 
     def stamps(self, prefix: str) -> dict[str, str]:
         """The times of the folders. They are not relied on where other machines write or times mean less."""
         location = self._folder_of(prefix)
-        return stamps(*location, reliable=os.name == "posix" and not self.warnings()) if location else {}
+        return stamps(self._packs, *location, reliable=os.name == "posix" and not self.warnings())
 
     def warnings(self) -> tuple[str, ...]:
         """What people should know about the place: that it is on a network file system."""
@@ -158,36 +180,61 @@ class LocalStorage:
                 names = [name for name in os.listdir(folder) if files.is_temporary(name)]
             except files.MISSING:
                 return 0
-            return sum(_pruned(os.path.join(folder, name), before) for name in sorted(names))
+            return sum(_pruned(os.path.join(folder, name), before) for name in sorted(names)) + self._prune_packs(
+                before
+            )
 
-    def _path(self, key: str) -> str:
-        return os.path.join(self._root, *key.split("/"))
+    def pack(self, prefix: str, *, least: int = FEWEST) -> int:
+        """Move keys below a first folder, such as `objects/`, that are small into packs, where there are `least` of
+        them. Nothing changes for readers, and writers wait for some moments."""
+        from perfcore_storage_local.packing import pack_space
+        from perfcore_storage_local.packs import Packs
+
+        keys.check_prefix(prefix)
+        space = prefix.rstrip("/")
+        with explained("pack", self._place.path(space)):
+            return pack_space(self._place, self._packs() or Packs(self._root), space, least)
+
+    def damaged(self, prefix: str) -> Sequence[str]:
+        """What is wrong with the packs of a first folder, in words."""
+        with explained("read", self._root):
+            return packs.damaged(prefix.rstrip("/")) if (packs := self._packs()) else []
 
     def _read(self, key: str, folders: set[str], offset: int = 0, length: int | None = None) -> bytes:
         """A part of a file, or all of it. `folders` are those that were looked at before."""
         check_key(key)
-        path = self._path(key)
+        path = self._place.path(key)
         with explained("read", path):
-            try:
-                folder = os.path.dirname(path)
-                if folder not in folders:
-                    self._check_folders(key)
-                    folders.add(folder)
-                return files.read(path, offset, length)
-            except files.MISSING as error:
-                raise self._missing(key) from error
+            while True:
+                try:
+                    folder = os.path.dirname(path)
+                    if folder not in folders:
+                        self._place.check_folders(key)
+                        folders.add(folder)
+                    return files.read(path, offset, length)
+                except files.MISSING as error:
+                    row = self._packed(key)
+                    if row is not None:
+                        return row.read()[offset : None if length is None else offset + max(0, length)]
+                    if not self._is_file(path):  # it may have got a file of its own again meanwhile
+                        raise self._missing(key) from error
 
     def _swap(self, key: str, data: bytes, tag: str) -> str:
         keys.check_writable(key)
-        path = self._path(key)
+        path = self._place.path(key)
         with explained("replace", path):
-            self._status(key)
-            with self._lock(key):
+            self._find(key)
+            with self._place.lock(key):
                 self._check_tag(key, tag)
-                with files.temporary(self._make_folders(f"{keys.TMP}/"), data) as temporary:
-                    files.rename(temporary, path)
-                sync_path(os.path.dirname(path))
+                self._write_over(key, data)
         return keys.content_tag(data)
+
+    def _write_over(self, key: str, data: bytes) -> None:
+        """Give a key this file, whatever it has. Called under its lock."""
+        folder = self._place.make_folders(key)
+        with files.temporary(self._place.make_folders(f"{keys.TMP}/"), data) as temporary:
+            files.rename(temporary, self._place.path(key))
+        sync_path(folder)
 
     def _create_part(self, part: Sequence[tuple[str, bytes]]) -> Sequence[str]:
         for key, _ in part:
@@ -195,24 +242,29 @@ class LocalStorage:
         there = []
         folders: dict[str, None] = {}
         with explained("create", self._root), ExitStack() as stack:
-            folder = self._make_folders(f"{keys.TMP}/")
+            folder = self._place.make_folders(f"{keys.TMP}/")
             written = [stack.enter_context(files.temporary(folder, data, durable=False)) for _, data in part]
             files.sync_many(self._root, written)
+            by_shard: dict[int, list[tuple[str, str]]] = {}
             for (key, _), temporary in zip(part, written, strict=True):
-                folders[self._make_folders(key)] = None
-                try:
-                    self._refuse_existing(key)
-                    self._publish(temporary, key)
-                except KeyExistsError:
-                    there.append(key)
+                folders[self._place.make_folders(key)] = None
+                by_shard.setdefault(keys.shard(key, SHARDS), []).append((key, temporary))
+            for shard, named in by_shard.items():
+                with self._place.lock_shard(shard):
+                    for key, temporary in named:
+                        try:
+                            self._publish(temporary, key)
+                        except KeyExistsError:
+                            there.append(key)
             files.sync_many(self._root, list(folders))
         return there
 
     def _publish(self, temporary: str, key: str) -> None:
-        """Make the finished file appear under the key, unless there is something."""
+        """Make the finished file appear under the key, unless there is something. Called under its lock."""
+        self._refuse_existing(key)
         if self._links:
             try:
-                os.link(temporary, self._path(key))
+                os.link(temporary, self._place.path(key))
             except FileExistsError as error:
                 raise self._exists(key) from error
             except OSError as error:
@@ -220,103 +272,88 @@ class LocalStorage:
                     raise
                 self._links = False
         if not self._links:
-            with self._lock(key):
-                self._refuse_existing(key)
-                files.rename(temporary, self._path(key))
+            files.rename(temporary, self._place.path(key))
 
-    def _lock(self, key: str) -> AbstractContextManager[None]:
-        folder = self._make_folders(f"{keys.LOCKS}/")
-        path = os.path.join(folder, f"{keys.shard(key, SHARDS):02x}")
-        message = f"another process has held the lock {printable(path)} for {self.patience:g} s"
-        hint = "let it finish, or find it (`fuser` and the name of the lock tell) and end it"
-        return Lock(path).hold(self.patience, StorageError(message, hint=hint))
-
-    def _folder_of(self, prefix: str) -> tuple[str, str, str] | None:
-        """(path of the folder in which a prefix ends, its part of the keys, the rest of the prefix); None where
-        there is no such folder."""
+    def _folder_of(self, prefix: str) -> tuple[str, str, str]:
+        """(path of the folder in which a prefix ends, its part of the keys, the rest of the prefix)."""
         keys.check_prefix(prefix)
         start, slash, partial = prefix.rpartition("/")
-        folder = self._path(start) if start else self._root
-        with explained("list", folder):
-            try:
-                self._check_folders(prefix)
-            except files.MISSING:
-                return None
+        folder = self._place.path(start) if start else self._root
+        with explained("list", folder), suppress(*files.MISSING):
+            self._place.check_folders(prefix)
         return folder, start + slash, partial
-
-    def _folders(self, key: str) -> Iterator[str]:
-        path = self._root
-        for name in key.split("/")[:-1]:
-            path = os.path.join(path, name)
-            yield path
-
-    def _check_folders(self, key: str) -> None:
-        for path in self._folders(key):
-            files.check_folder(path)
-
-    def _make_folders(self, key: str) -> str:
-        """The folder of a key, made and durable. One that another process made may not be, if it was killed
-        before it got there, so each is seen to once."""
-        self._make_place()
-        parent = self._root
-        for path in self._folders(key):
-            # A new name is in its folder's data: without a sync of the parent a power cut may take it away (fsync(2)).
-            if self._make_folder(path) or path not in self._durable:
-                sync_path(parent)
-                self._durable.add(path)
-            parent = path
-        return parent
-
-    def _make_place(self) -> None:
-        if os.path.isdir(self._root):
-            return
-        try:
-            os.mkdir(self._root)
-        except FileExistsError:  # another process was faster, or there is something else
-            if not os.path.isdir(self._root):
-                raise
-        sync_path(os.path.dirname(self._root))
-
-    def _make_folder(self, path: str) -> bool:
-        """Whether it was not there."""
-        try:
-            files.check_folder(path)
-        except FileNotFoundError:
-            with suppress(FileExistsError):
-                os.mkdir(path)
-            files.check_folder(path)
-            return True
-        return False
 
     def _refuse_existing(self, key: str) -> None:
         try:
-            status = os.lstat(self._path(key))
+            status = os.lstat(self._place.path(key))
         except files.MISSING:
-            return
+            if self._packed(key) is None:
+                return
+            raise self._exists(key) from None
         if stat.S_ISDIR(status.st_mode):
             raise StorageError(f"{key} is a folder in {printable(self._root)} and cannot be a key as well")
         raise self._exists(key)
 
-    def _status(self, key: str) -> os.stat_result:
-        """KeyMissingError where there is nothing."""
+    def _find(self, key: str) -> os.stat_result | PackedRow:
+        """The file of a key, or else its place in a pack. KeyMissingError where there is nothing."""
+        while True:
+            try:
+                self._place.check_folders(key)
+                status = os.lstat(self._place.path(key))
+                if not stat.S_ISDIR(status.st_mode):
+                    return status
+            except files.MISSING:
+                pass
+            row = self._packed(key)
+            if row is not None:
+                return row
+            if not self._is_file(self._place.path(key)):  # it may have got a file of its own again meanwhile
+                raise self._missing(key)
+
+    @staticmethod
+    def _is_file(path: str) -> bool:
         try:
-            self._check_folders(key)
-            status = os.lstat(self._path(key))
-        except files.MISSING as error:
-            raise self._missing(key) from error
-        if stat.S_ISDIR(status.st_mode):
-            raise self._missing(key)
-        return status
+            return not stat.S_ISDIR(os.lstat(path).st_mode)
+        except files.MISSING:
+            return False
 
     def _check_tag(self, key: str, tag: str) -> None:
         """Pass only if the key has this tag. Called under its lock."""
-        status = self._status(key)
+        found = self._find(key)
         if keys.is_stat_tag(tag):
-            current_tag = keys.stat_tag(status)
+            current_tag = keys.stat_tag(found) if isinstance(found, os.stat_result) else found.tag
         else:
-            current_tag = keys.content_tag(files.read(self._path(key)))
+            current_tag = keys.content_tag(
+                files.read(self._place.path(key)) if isinstance(found, os.stat_result) else found.read()
+            )
         if current_tag != tag:
             raise self._conflict(key)
+
+    def _packs(self) -> Packs | None:
+        """None where there are none, as in most places: then the code that reads them is not imported."""
+        if self._opened is None and os.path.isdir(os.path.join(self._root, keys.PACKS)):
+            from perfcore_storage_local.packs import Packs
+
+            self._opened = Packs(self._root)
+        return self._opened
+
+    def _packed(self, key: str) -> PackedRow | None:
+        return packs.find(key) if (packs := self._packs()) else None
+
+    def _pack_many(self, created: Iterable[str]) -> None:
+        """Write a pack where keys with a file of their own have become many. One key of 256 looks whether that is
+        so, at the folder that it is in, which has a 256th of them."""
+        for key in created:
+            if not key.endswith("00") or not keys.is_packable(key):
+                continue
+            with suppress(OSError, PerfError):  # the key is created, whatever comes of this
+                if len(os.listdir(os.path.dirname(self._place.path(key)))) > _MANY_LOOSE // 256:
+                    self.pack(key.partition("/")[0])
+                    return
+
+    def _prune_packs(self, before: int) -> int:
+        """Remove the marks of packs that are no more."""
+        return sum(_pruned(path, before) for path in packs.orphans()) if (packs := self._packs()) else 0
 
     def _exists(self, key: str) -> KeyExistsError:
         return KeyExistsError(f"{key} is already in {printable(self._root)}")

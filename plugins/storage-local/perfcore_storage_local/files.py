@@ -17,7 +17,7 @@ from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from io import RawIOBase
+    from io import BufferedWriter, RawIOBase
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ def failure(doing: str, path: str, error: OSError | MemoryError) -> StorageError
 
 def read(path: str, offset: int = 0, length: int | None = None) -> bytes:
     """The bytes of a regular file, or those of a range of it. Never follows a link, never waits at a pipe."""
-    fd = _patiently(_open_to_read, path)
+    fd = open_to_read(path)
     try:
         status = os.fstat(fd)
         check_regular(status, path)
@@ -96,13 +96,29 @@ def temporary(folder: str, data: bytes, *, durable: bool = True) -> Iterator[str
     """
     if len(data) > LIMIT:
         raise StorageError(f"{len(data):,} bytes cannot be kept: no file here may have over {LIMIT:,}")
-    path = os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
+    path = _temporary_path(folder)
     try:
         _write(path, data, durable)
         yield path
     finally:
         with suppress(OSError):
             os.unlink(path)
+
+
+@contextmanager
+def open_temporary(folder: str) -> Iterator[tuple[str, BufferedWriter]]:
+    """A file in `folder` to be written, gone afterwards unless it was renamed."""
+    path = _temporary_path(folder)
+    try:
+        with open(os.open(path, _WRITE, 0o666), "wb") as file:
+            yield path, file
+    finally:
+        with suppress(OSError):
+            os.unlink(path)
+
+
+def _temporary_path(folder: str) -> str:
+    return os.path.join(folder, f"write-{os.getpid()}-{os.urandom(8).hex()}")
 
 
 def sync_many(root: str, paths: Sequence[str]) -> None:
@@ -203,6 +219,11 @@ def _exactly(file: RawIOBase, length: int) -> bytes:
         parts.append(part)
         length -= len(part)
     return b"".join(parts)
+
+
+def open_to_read(path: str) -> int:
+    """A descriptor. Never follows a link, never waits at a pipe."""
+    return _patiently(_open_to_read, path)
 
 
 def _open_to_read(path: str) -> int:

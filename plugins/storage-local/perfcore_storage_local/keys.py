@@ -12,8 +12,8 @@ from perfcore.text import clip, printable
 if TYPE_CHECKING:
     import os
 
-TMP, LOCKS = "tmp", "locks"
-OWN = (TMP, LOCKS)
+TMP, LOCKS, PACKS = "tmp", "locks", "packs"
+OWN = (TMP, LOCKS, PACKS)
 
 _BEGUN = r"[A-Za-z0-9._+@][A-Za-z0-9._+@-]*"
 # Windows opens a device under these names in any folder, and drops a dot at the end of a name. They are
@@ -23,6 +23,7 @@ _SEGMENT = rf"{_DEVICE}{_BEGUN}(?<!\.)"
 _IS_SEGMENT = re.compile(_SEGMENT)
 _IS_KEY = re.compile(rf"{_SEGMENT}(?:/{_SEGMENT})*")
 _IS_PREFIX = re.compile(rf"(?:{_SEGMENT}/)*(?:{_BEGUN})?")
+_IS_PACKABLE = re.compile(r"[^/]+/[0-9a-f]{2}/[0-9a-f]{38}")
 _RULE = "names joined by '/', of letters, digits and '._-+@', that neither begin with '-' nor end with '.'"
 
 
@@ -37,7 +38,7 @@ def check_writable(key: str) -> None:
     check_key(key)
     if key.partition("/")[0].lower() in OWN:
         raise StorageError(
-            f"'{_shown(key)}' cannot be written: '{TMP}' and '{LOCKS}' belong to the storage itself",
+            f"'{_shown(key)}' cannot be written: {', '.join(map(repr, OWN))} belong to the storage itself",
             hint="choose another folder",
         )
 
@@ -51,6 +52,11 @@ def check_prefix(prefix: str) -> None:
 def is_segment(name: str) -> bool:
     """Whether a file of this name can be part of a key."""
     return _IS_SEGMENT.fullmatch(name) is not None
+
+
+def is_packable(key: str) -> bool:
+    """Whether a pack can hold the key: it is a first folder and an id."""
+    return _IS_PACKABLE.fullmatch(key) is not None
 
 
 def content_tag(data: bytes) -> str:

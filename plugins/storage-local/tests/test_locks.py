@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from perfcore_storage_local import LocalStorage
-from perfcore_storage_local.driver import SHARDS
+from perfcore_storage_local.place import SHARDS
 
 from perfcore.errors import ConflictError, StorageError
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     Start = Callable[..., subprocess.Popen[str]]
 
 _HOLD = """
-from perfcore_storage_local.driver import SHARDS
+from perfcore_storage_local.place import SHARDS
 from perfcore_storage_local.keys import shard
 from perfcore.errors import StorageError
 from perfcore.locks import Lock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from importlib import metadata
 from typing import TYPE_CHECKING
@@ -122,11 +123,11 @@ def test_a_link_in_the_place_of_a_file_is_listed_and_not_followed(storage: Local
 
 @posix
 def test_the_driver_s_own_folders_cannot_be_links(storage: LocalStorage, tmp_path: Path) -> None:
-    storage.place.mkdir()
+    storage.create("a", b"")
     outside = tmp_path / "outside"
     outside.mkdir()
+    shutil.rmtree(storage.place / "locks")
     (storage.place / "locks").symlink_to(outside)
-    storage.create("a", b"")
     with pytest.raises(StorageError, match="link"):
         storage.touch("a")
     (storage.place / "tmp").rmdir()

@@ -133,6 +133,12 @@ class MemoryStorage:
     def prune(self, before: int) -> int:
         return 0
 
+    def pack(self, prefix: str) -> int:
+        return 0
+
+    def damaged(self, prefix: str) -> Sequence[str]:
+        return ()
+
     def damage(self, key: str, data: bytes) -> None:
         """Other bytes under a key that is there, as a failing disk would leave them."""
         with self._lock:

@@ -640,6 +640,33 @@ class StorageContract(BatchLaws):
         assert prune(time.time_ns() + FAR_FROM_NOW) == 0
         assert list(driver.list("")) == before
 
+    def test_packing_changes_no_key(self, driver: Storage) -> None:
+        pack = getattr(driver, "pack", None)
+        if pack is None:
+            pytest.skip("there is nothing to pack")
+        contents = {f"objects/{number:02x}/{number:038x}": b"%d" % number * number for number in range(200)}
+        contents["jobs/a"] = b"1"
+        for key, data in contents.items():
+            driver.create(key, data)
+        before = {row.key: row for row in driver.list("")}
+        assert 0 <= pack("objects/") <= 200
+        assert pack("objects/") == 0
+        assert pack("nothing/") == 0
+        after = {row.key: row for row in driver.list("")}
+        assert list(after) == sorted(contents)
+        assert all(row.size == before[key].size and row.modified >= before[key].modified for key, row in after.items())
+        assert {key: driver.read(key).data for key in contents} == contents
+        assert list(getattr(driver, "damaged", lambda prefix: ())("objects/")) == []
+        for key, row in list(after.items())[:50]:
+            driver.delete(key, row.tag)
+            with pytest.raises(KeyMissingError):
+                driver.read(key)
+            driver.create(key, b"again")
+            driver.replace(key, b"changed", driver.read(key).tag)
+            contents[key] = b"changed"
+        pack("objects/")
+        assert {row.key: driver.read(row.key).data for row in driver.list("")} == contents
+
     def test_warnings_are_lines_for_people(self, driver: Storage) -> None:
         warnings: Sequence[str] = getattr(driver, "warnings", tuple)()
         assert all(text and text.isprintable() for text in warnings)

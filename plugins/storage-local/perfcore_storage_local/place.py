@@ -1,0 +1,99 @@
+"""A place: its folders, made durably, and its locks."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from perfcore.errors import StorageError
+from perfcore.files import sync_path
+from perfcore.locks import Lock
+from perfcore.text import printable
+from perfcore_storage_local import files, keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager, ExitStack
+
+# Locks: with fewer, unrelated keys wait for each other; with more, each place has more files.
+SHARDS = 64
+
+
+class Place:
+    """A folder that holds keys. `patience` is how many seconds a lock is waited for."""
+
+    def __init__(self, root: str, patience: float) -> None:
+        self.root = root
+        self.patience = patience
+        self._durable: set[str] = set()
+
+    def path(self, key: str) -> str:
+        """Where the file of a key is."""
+        return os.path.join(self.root, *key.split("/"))
+
+    def _folders(self, key: str) -> Iterator[str]:
+        path = self.root
+        for name in key.split("/")[:-1]:
+            path = os.path.join(path, name)
+            yield path
+
+    def check_folders(self, key: str) -> None:
+        """Each folder of a key as `files.check_folder` does it."""
+        for path in self._folders(key):
+            files.check_folder(path)
+
+    def make_folders(self, key: str) -> str:
+        """The folder of a key, made and durable. One that another process made may not be, if it was killed
+        before it got there, so each is seen to once."""
+        self._make_place()
+        parent = self.root
+        for path in self._folders(key):
+            # A new name is in its folder's data: without a sync of the parent a power cut may take it away (fsync(2)).
+            if self._make_folder(path) or path not in self._durable:
+                sync_path(parent)
+                self._durable.add(path)
+            parent = path
+        return parent
+
+    def _make_place(self) -> None:
+        if os.path.isdir(self.root):
+            return
+        try:
+            os.mkdir(self.root)
+        except FileExistsError:  # another process was faster, or there is something else
+            if not os.path.isdir(self.root):
+                raise
+        sync_path(os.path.dirname(self.root))
+
+    def _make_folder(self, path: str) -> bool:
+        """Whether it was not there."""
+        try:
+            files.check_folder(path)
+        except FileNotFoundError:
+            with suppress(FileExistsError):
+                os.mkdir(path)
+            files.check_folder(path)
+            return True
+        return False
+
+    def lock_all(self, stack: ExitStack) -> None:
+        """Take every lock of a key: nobody changes any until the stack is left."""
+        for shard in range(SHARDS):  # in this order, and nobody who has one waits for another
+            stack.enter_context(self.lock_shard(shard))
+
+    def lock_packs(self) -> AbstractContextManager[None]:
+        """The lock of who writes a pack."""
+        return self._lock_named(keys.PACKS)
+
+    def lock(self, key: str) -> AbstractContextManager[None]:
+        return self.lock_shard(keys.shard(key, SHARDS))
+
+    def lock_shard(self, shard: int) -> AbstractContextManager[None]:
+        return self._lock_named(f"{shard:02x}")
+
+    def _lock_named(self, name: str) -> AbstractContextManager[None]:
+        path = os.path.join(self.make_folders(f"{keys.LOCKS}/"), name)
+        message = f"another process has held the lock {printable(path)} for {self.patience:g} s"
+        hint = "let it finish, or find it (`fuser` and the name of the lock tell) and end it"
+        return Lock(path).hold(self.patience, StorageError(message, hint=hint))
