@@ -12,6 +12,7 @@ import json
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,38 @@ def check(right: object, what: str) -> None:
         raise ValueError(f"damaged: {what}")
 
 
+def stored_keys(perf: Path) -> dict[str, Callable[[], bytes]]:
+    """For each key below `objects/`, without slashes, what reads its bytes."""
+    keys: dict[str, Callable[[], bytes]] = {}
+    for path in (perf / "packs" / "objects").glob("*.pack"):
+        keys.update(packed_keys(path))
+    return {**keys, **{path.parent.name + path.name: path.read_bytes for path in (perf / "objects").glob("??/*")}}
+
+
+def packed_keys(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    data = path.read_bytes()
+    rows, blocks, digest = struct.unpack("<II20s", data[-28:])
+    check(data[:8] == b"ppck\1\0\0\0" and hashlib.sha1(data[:-20]).digest() == digest, "pack")
+    check(digest.hex() == path.stem, "name of a pack")
+    table = [struct.unpack_from("<QQ", data, len(data) - 28 - 16 * (blocks + 1 - n)) for n in range(blocks + 1)]
+    first_row = len(data) - 28 - 16 * (blocks + 1) - 41 * rows
+    fan_out = struct.unpack_from("<256I", data, first_row - 1024)
+    gone = path.with_suffix(".gone").read_bytes() if path.with_suffix(".gone").exists() else bytes(rows)
+
+    def read(position: int, length: int, level: int) -> bytes:
+        block = max(n for n in range(blocks) if table[n][0] <= position)
+        content = zlib.decompress(data[table[block][1] : table[block + 1][1]])[position - table[block][0] :][:length]
+        return zlib.compress(content, level) if level else content
+
+    for number in range(rows):
+        id, position, length, _, _, level = struct.unpack_from("<20sQIIIB", data, first_row + 41 * number)
+        check((fan_out[id[0] - 1] if id[0] else 0) <= number < fan_out[id[0]], "fan-out of a pack")
+        if gone[number] != 255:
+            yield id.hex(), partial(read, position, length, level)
+
+
 def read_object(perf: Path, id: str) -> tuple[str, str, bytes]:
-    stored = (perf / "objects" / id[:2] / id[2:]).read_bytes()
+    stored = stored_keys(perf)[id]()
     inflater = zlib.decompressobj()
     start = inflater.decompress(stored, 300)
     kind, type, length = start.partition(b"\0")[0].decode().split(" ")
@@ -132,11 +163,11 @@ def key_of(vcs: str, version: str) -> str:
 
 def entries(perf: Path) -> Iterator[tuple[str, Record]]:
     """(version, entry) of everything registered and not taken off."""
-    for path in sorted((perf / "objects").glob("??/*")):
-        data = path.read_bytes()
+    for id, read in sorted(stored_keys(perf).items()):
+        data = read()
         if data[:4] == b"pidx":
             version, found = read_index(data)
-            yield from ((version or path.parent.name + path.name, entry) for entry in found if not entry["tombstone"])
+            yield from ((version or id, entry) for entry in found if not entry["tombstone"])
 
 
 def read_index(data: bytes) -> tuple[str | None, list[Record]]:
@@ -192,7 +223,7 @@ def new_entry(take: Take) -> Record:
 
 def notes(perf: Path, subject: str) -> list[tuple[str, bytes]]:
     id = hashlib.sha1(f"note\0{subject}".encode()).hexdigest()
-    data = (perf / "objects" / id[:2] / id[2:]).read_bytes()
+    data = stored_keys(perf)[id]()
     check(data[:8] == b"nidx\1\0\0\0" and hashlib.sha1(data[:-20]).digest() == data[-20:], "notes")
     ids = [data[12 + 20 * i : 32 + 20 * i].hex() for i in range(struct.unpack_from("<I", data, 8)[0])]
     return [read_object(perf, id)[1:] for id in ids]
