@@ -132,7 +132,7 @@ def number(value: Any) -> float:
 def read_piece(content: bytes) -> tuple[int, Any, Table]:
     (length,) = struct.unpack_from("<I", content)
     head, place = json.loads(content[4 : 4 + length]), 4 + length
-    check(head["format"] == 1, "made by a newer perfcore")
+    check(head["format"] in (1, 2), "made by a newer perfcore")
     rows: int = head["rows"]
     columns: Table = {}
     for column in head["columns"]:
@@ -143,7 +143,11 @@ def read_piece(content: bytes) -> tuple[int, Any, Table]:
                 place += rows
             else:
                 items[k :: len(column["planes"])] = bytes([constant]) * rows
-        values: list[Any] = list(struct.unpack(f"<{rows}{ITEMS[column['dtype']]}", items))
+        places = column.get("decimals")
+        kind = ITEMS[column["dtype"]] if places is None else "q"
+        values: list[Any] = list(struct.unpack(f"<{rows}{kind}", items))
+        if places is not None:
+            values = [value / 10**places for value in values]
         there = [True] * rows
         if column.get("valid"):
             there = [bool(content[place + i // 8] >> i % 8 & 1) for i in range(rows)]

@@ -55,6 +55,7 @@ def long() -> Profile:
         column("signed", [None if v is None else -v * 10**14 for v in gaps], unit="ns", role="value"),
         column("unsigned", [None if v is None else 2**64 - v for v in gaps]),
         column("real", [None if v is None else v / 7 for v in gaps]),
+        column("few decimals", [None if v is None else (v - 5_000) / 1_000 for v in gaps], unit="s", role="value"),
         column("flag", [None if v is None else v % 3 == 0 for v in gaps]),
         column("text", [None if v is None else f"é{v % 50}" for v in gaps]),
         column("never", [None] * rows, dtype="str"),
@@ -198,6 +199,7 @@ def test_samples_hold_what_they_should(reader: ModuleType, perf: Path) -> None:
     read = reader.read_profile(perf, by_name["long"])["tables"]["resources"]
     assert read["signed"][:3] == [None, -(10**14), -2 * 10**14]
     assert read["unsigned"][1] == 2**64 - 1
+    assert read["few decimals"][:3] == [None, -4.999, -4.998]
     assert read["text"][-1] == f"é{(PIECE_ROWS + 3_999) % 50}"
     assert read["never"] == [None] * (PIECE_ROWS + 4_000)
     unheard = reader.read_profile(perf, by_name["unheard_of"])["tables"]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import msgspec
 
 from perfcore.errors import FormatError
-from perfcore.profile import bitmap
+from perfcore.profile import bitmap, decimals
 from perfcore.profile.columns import WIDTHS
 from perfcore.profile.table import CODES, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
 from perfcore.profile.wire import MAX_CELLS, cells, refuse_newer
@@ -27,7 +27,7 @@ from perfcore.text import encodable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FORMAT = 1  # of a piece; a newer one is refused
+FORMAT = 2  # of a piece with decimals, 1 of any other; a newer one is refused
 PIECE_ROWS = 65_536  # more compress hardly better, and a reader holds a piece at a time
 _LENGTH = struct.Struct("<I")
 
@@ -49,6 +49,7 @@ class _ColumnHead(msgspec.Struct, omit_defaults=True):
     valid: bool = False
     dictionary: list[str] | None = None
     exact: bool = False
+    decimals: int | None = None
 
 
 class _Head(msgspec.Struct, omit_defaults=True):
@@ -88,7 +89,9 @@ def encode(piece: Table, base: Base | None = None) -> bytes:
         head, parts = _encode_column(column)
         heads.append(head)
         data += parts
-    head_bytes = _ENCODER.encode(_Head(FORMAT, encodable(piece.name), piece.rows, heads, base))
+    # Who cannot read decimals must not take them for the bits of other numbers.
+    format = 1 if all(head.decimals is None for head in heads) else FORMAT
+    head_bytes = _ENCODER.encode(_Head(format, encodable(piece.name), piece.rows, heads, base))
     return b"".join((_LENGTH.pack(len(head_bytes)), head_bytes, *data))
 
 
@@ -120,18 +123,14 @@ def join_outlines(pieces: Sequence[tuple[str, Outline]], where: str) -> Outline:
 
 
 def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
-    raw, dictionary = column.data.tobytes(), None
+    raw, dictionary, places = column.data.tobytes(), None, None
     if column.dtype == "str":
         raw, dictionary = _encode_texts(column)
-    planes: list[int | None] = []
-    parts = []
-    for lane in _lanes(WIDTHS[column.dtype]):
-        plane = raw[lane]
-        if _is_constant(plane, 1):
-            planes.append(plane[0] if plane else 0)
-        else:
-            planes.append(None)
-            parts.append(plane)
+    planes, parts = _encode_planes(raw, WIDTHS[column.dtype])
+    if column.dtype == "f64" and parts and (scaled := decimals.scaled(column.data, raw)):
+        shorter = _encode_planes(scaled[1], WIDTHS[column.dtype])
+        if _variety(shorter[1]) < _variety(parts):
+            places, (planes, parts) = scaled[0], shorter
     if column.valid is not None:
         parts.append(column.valid)
     spec = column.spec
@@ -145,8 +144,28 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
         column.valid is not None,
         dictionary,
         spec.exact,
+        places,
     )
     return head, parts
+
+
+def _encode_planes(raw: bytes, width: int) -> tuple[list[int | None], list[bytes]]:
+    """(what the head says of the planes, those that stand in the data)."""
+    planes: list[int | None] = []
+    parts = []
+    for lane in _lanes(width):
+        plane = raw[lane]
+        if _is_constant(plane, 1):
+            planes.append(plane[0] if plane else 0)
+        else:
+            planes.append(None)
+            parts.append(plane)
+    return planes, parts
+
+
+def _variety(planes: Sequence[bytes]) -> int:
+    """How many different bytes planes have together: planes of few are short when they are compressed."""
+    return sum(len(set(plane)) for plane in planes)
 
 
 def _encode_texts(column: Column) -> tuple[bytes, list[str]]:
@@ -230,6 +249,8 @@ def _column_part(head: _ColumnHead, rows: int, data: memoryview, offset: int, wh
 
 def _check_values(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, where: str) -> None:
     """What the dtype asks of the values beyond their width."""
+    if head.decimals is not None and (head.dtype != "f64" or not 0 <= head.decimals <= decimals.MOST):
+        raise FormatError(f"{where}: column {head.name!r} has {head.decimals} decimals, which cannot be")
     if head.dtype == "bool" and not _are_below(2, planes, rows):
         raise FormatError(f"{where}: column {head.name!r} holds bytes that are no booleans")
     if head.dtype == "str":
@@ -271,7 +292,8 @@ def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes |
             raw[lane] = plane
         elif plane:
             raw[lane] = bytes((plane,)) * rows
-    view = memoryview(raw).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
+    items = raw if head.decimals is None else decimals.restored(raw, head.decimals)
+    view = memoryview(items).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
     return Column(_spec(head), view, valid, tuple(head.dictionary or ()) if head.dtype == "str" else ())
 
 
