@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 @contextlib.contextmanager
 def catalog(repository: Repository) -> Iterator[Catalog]:
     """What the indexes say now, quicker than reading them one by one; what it learned is kept for the next."""
-    indexes = Catalog(repository.store, repository.perf / "cache" / "indexes")
+    indexes = Catalog(repository.store, repository.store.read_model)
     try:
         yield indexes
     finally:

@@ -26,6 +26,7 @@ from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
 from perfcore.store import pending
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store
 
 if TYPE_CHECKING:
@@ -134,10 +135,18 @@ class Repository:
             if name == "local" and not self.plugins.names("storage"):  # the core alone brings no storage
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
             raise
-        warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)
-        for text in warnings():
+        warnings: Sequence[str] = driver.warnings() if hasattr(driver, "warnings") else ()
+        for text in warnings:
             self.plugins.warn(text)
-        return Store(driver, self.perf / "cache" / "stacks")
+        return Store(driver, ReadModel(self._read_model_folder(reliable=not warnings) / "derived.db"))
+
+    def _read_model_folder(self, *, reliable: bool) -> Path:
+        """The folder of the read model: the user's own where `.perf` cannot be written to, or is `reliable` no place
+        for locks."""
+        own = self.perf / "cache"
+        if reliable and not own.is_symlink() and os.access(own if own.exists() else self.perf, os.W_OK):
+            return own
+        return self.places.trees.parent / "read-models" / self.scratch.name
 
     def trusted(self, key: str) -> Any:
         """The value of a key that makes something run. UntrustedError unless it is the default, or trusted."""
@@ -183,7 +192,7 @@ class Repository:
         self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
     def catalog(self) -> contextlib.AbstractContextManager[Catalog]:
-        """The content of all indexes, cheaper than reading them one by one; a cache file keeps it."""
+        """The content of all indexes, cheaper than reading them one by one; the read model keeps it."""
         from perfcore.repository import entries
 
         return entries.catalog(self)

@@ -21,10 +21,9 @@ from perfcore.errors import (
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
+from perfcore.store.read_model import ReadModel
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from perfcore.hookspecs import Listed, Storage
     from perfcore.model import Entry, Profile
     from perfcore.profile import codec
@@ -36,7 +35,7 @@ NOTE_LIST = b"nidx"  # the beginning of a list of notes (`perfcore.store.notes`)
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
-_BATCH = 256  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
+_BATCH = 4096  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
 _LARGE = 1 << 16  # bytes: what is smaller is read as quickly as its beginning
 _SLACK = 1 << 20  # bytes by which zlib may lengthen an object (by 0.03 %: 80 kB of 256 MiB), and a header
 _LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
@@ -63,18 +62,18 @@ def table_object(table: str, piece: bytes) -> objects.Object:
 
 
 class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_cache` is the folder
-    where it is kept which stacks a profile may continue; None for nowhere."""
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `read_model` keeps what was
+    derived from them."""
 
-    def __init__(self, storage: Storage, stack_cache: Path | None = None) -> None:
+    def __init__(self, storage: Storage, read_model: ReadModel | None = None) -> None:
         self.storage = storage
-        self._stack_cache = stack_cache
+        self.read_model = read_model or ReadModel(None)
 
     @functools.cached_property
     def stack_bases(self) -> StackBases:
         from perfcore.store.stack_base import StackBases
 
-        return StackBases(self._stack_cache)
+        return StackBases(self.read_model)
 
     def put(self, item: objects.Object) -> str:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was

@@ -71,9 +71,12 @@ class LocalStorage:
         return self._read(key, set(), offset, length)
 
     def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """In the order of the keys. Each folder is looked at once, and no tags are made."""
+        """Keys in packs by where they are in them, so that each block is inflated once, then those with files of their
+        own. Each folder is looked at once, and no tags are made."""
         folders: set[str] = set()
-        for key in keys:
+        keys = list(keys)
+        packed = self._packed_order(keys) if self._packs() else {}
+        for key in (*packed, *(key for key in keys if key not in packed)):
             with suppress(KeyMissingError):
                 yield key, self._read(key, folders)
 
@@ -339,6 +342,11 @@ class LocalStorage:
 
     def _packed(self, key: str) -> PackedRow | None:
         return packs.find(key) if (packs := self._packs()) else None
+
+    def _packed_order(self, keys: Iterable[str]) -> dict[str, None]:
+        """The keys that are in packs, in the order of their content."""
+        rows = [(row.pack.name, row.position, key) for key in keys if (row := self._packed(key)) is not None]
+        return dict.fromkeys(key for _, _, key in sorted(rows))
 
     def _pack_many(self, created: Iterable[str]) -> None:
         """Write a pack where keys with a file of their own have become many. One key of 256 looks whether that is
