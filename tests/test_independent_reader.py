@@ -155,7 +155,7 @@ def test_both_list_the_same_entries(reader: ModuleType, store: Store, perf: Path
     for key, index in store.indexes():
         assert isinstance(index, indexes.Index)
         version = index.version or key.removeprefix("objects/").replace("/", "")
-        real += [(version, {**attrs.asdict(entry)}) for entry in index.live]
+        real += [(version, entry._asdict()) for entry in index.live]
     read = list(reader.entries(perf))
     assert len(read) == len(real) == len(SAMPLES) + 1
     for (version, entry), (real_version, real_entry) in zip(read, real, strict=True):
