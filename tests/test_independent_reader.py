@@ -155,7 +155,7 @@ def test_both_list_the_same_entries(reader: ModuleType, store: Store, perf: Path
     for key, index in store.indexes():
         assert isinstance(index, indexes.Index)
         version = index.version or key.removeprefix("objects/").replace("/", "")
-        real += [(version, {**attrs.asdict(entry)}) for entry in index.live]
+        real += [(version, entry._asdict()) for entry in index.live]
     read = list(reader.entries(perf))
     assert len(read) == len(real) == len(SAMPLES) + 1
     for (version, entry), (real_version, real_entry) in zip(read, real, strict=True):
@@ -273,7 +273,7 @@ def test_the_reader_notices_damage(reader: ModuleType, store: Store, perf: Path,
 
 
 def test_stacks_that_profiles_share_are_read_alike(reader: ModuleType, tmp_path: Path) -> None:
-    store = Store(MemoryStorage(), tmp_path / "cache")
+    store = Store(MemoryStorage(), tmp_path / "derived.db")
     saved = [pending.save(store, sampled(version)) for version in (1, 2)]
     for row in store.storage.list(""):
         path = tmp_path.joinpath("perf", *row.key.split("/"))

@@ -251,7 +251,7 @@ def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Serie
 
 
 def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCheck) -> Sequence[Sequence[Change]]:
-    """The changes of each series, of those that nothing was added to since they were scanned as they were found then."""
+    """The changes of each series; the read model keeps them until something is added to one."""
     model, key = repository.store.read_model, _question(check, group)
     asked = _digest(msgspec.msgpack.encode(group))
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):

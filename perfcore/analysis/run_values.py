@@ -181,8 +181,8 @@ class ValueCache:
 
     def __init__(self, model: ReadModel, config_id: str, what: str, profiles: Collection[str]) -> None:
         self._model = model
-        self._group = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-        self._rows = model.many(_SPACE, profiles, self._group)
+        self.group = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        self._rows = model.many(_SPACE, profiles, self.group)
         self._added: dict[str, dict[str, MetricValues]] = {}
 
     def get(self, profile: str) -> dict[str, MetricValues] | None:
@@ -199,7 +199,9 @@ class ValueCache:
 
     def write(self) -> None:
         """Keep what was added."""
-        self._model.put(_SPACE, {id: _ENCODER.encode((_FORMAT, values)) for id, values in self._added.items()}, self._group)
+        self._model.put(
+            _SPACE, {id: _ENCODER.encode((_FORMAT, values)) for id, values in self._added.items()}, self.group
+        )
 
 
 _SPACE = "values"

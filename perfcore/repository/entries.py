@@ -6,8 +6,6 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.store.catalog import Catalog
 
@@ -104,7 +102,5 @@ def completed(repository: Repository, entry: Entry) -> Entry:
     with contextlib.suppress(FormatError, NotFoundError):
         profile = repository.store.load(entry.profile)
         tables = codec.piece_ids(repository.store.get(entry.profile, "profile").content, entry.name)
-        return attrs.evolve(
-            entry_of(profile, entry.profile, entry.name, tables), created=entry.created, tags=entry.tags
-        )
-    return attrs.evolve(entry, type="unreadable")  # still listed, so that the loss shows
+        return entry_of(profile, entry.profile, entry.name, tables)._replace(created=entry.created, tags=entry.tags)
+    return entry._replace(type="unreadable")  # still listed, so that the loss shows

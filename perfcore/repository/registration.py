@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
 from perfcore import files
 from perfcore.errors import ConflictError, FormatError, NotFoundError, StorageError, UsageError
 from perfcore.model import Entry, is_tag
@@ -103,7 +101,7 @@ def tag(
         if tags == current.tags:
             tagged[:] = [current]
             return index
-        tagged[:] = [indexes.unburied(attrs.evolve(current, tags=tags), index)]
+        tagged[:] = [indexes.unburied(current._replace(tags=tags), index)]
         return indexes.add(indexes.bury(index, current), tagged[0])
 
     repository.store.update_index(repository.vcs_name, version, swap)
@@ -164,7 +162,7 @@ def _remove_source(repository: Repository, source: _Source) -> None:
 
 def _entry(repository: Repository, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
     id = objects.identify(objects.Object("profile", profile.header.type, content))
-    return attrs.evolve(entry_of(profile, id, name, tables), tags=_usable_tags(repository, profile, id))
+    return entry_of(profile, id, name, tables)._replace(tags=_usable_tags(repository, profile, id))
 
 
 def _usable_tags(repository: Repository, profile: Profile, id: str) -> tuple[str, ...]:

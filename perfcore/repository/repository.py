@@ -26,7 +26,6 @@ from perfcore.hookspecs import STORAGE, VCS, VCS_BUILT
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.location import DIRECTORY, UserPlaces, load_config, locate
 from perfcore.store import pending
-from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store
 
 if TYPE_CHECKING:
@@ -138,10 +137,10 @@ class Repository:
         warnings: Sequence[str] = driver.warnings() if hasattr(driver, "warnings") else ()
         for text in warnings:
             self.plugins.warn(text)
-        return Store(driver, ReadModel(self._read_model_folder(reliable=not warnings) / "derived.db"))
+        return Store(driver, self._read_model_folder(reliable=not warnings) / "derived.db")
 
     def _read_model_folder(self, *, reliable: bool) -> Path:
-        """The folder of the read model: the user's own where `.perf` cannot be written to, or is `reliable` no place
+        """The folder of the read model: the user's own where `.perf` cannot be written to, or is no `reliable` place
         for locks."""
         own = self.perf / "cache"
         if reliable and not own.is_symlink() and os.access(own if own.exists() else self.perf, os.W_OK):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
 
 import attrs
 import msgspec
@@ -23,12 +22,11 @@ from perfcore.store.read_model import ReadModel
 from perfcore.store.store import OBJECTS, Store, is_object_key
 
 _SPACE = "indexes"
-_LAYOUT = 3  # of the rows; another one makes all of them unread
+_LAYOUT = 4  # of the rows; another one makes all of them unread
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
-_FIELDS = attrs.fields(Entry)
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
-_HEAD = repr(("indexes", _LAYOUT, __version__, tuple(field.name for field in _FIELDS))).encode() + b"\n"
+_HEAD = repr(("indexes", _LAYOUT, __version__, Entry._fields)).encode() + b"\n"
 
 
 class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # gc: entries make no cycles
@@ -65,7 +63,7 @@ class _Folder:
         self.unread.discard(name)
         self.learned = True
         if index is not None:
-            row = (index.vcs, index.version, [_as_dict(entry) for entry in index.live])
+            row = (index.vcs, index.version, index.live)
             self.indexes[name] = msgspec.Raw(_encode(row))
 
 
@@ -183,12 +181,6 @@ def _cached_index(raw: msgspec.Raw) -> _CachedIndex | None:
         return _decode_index(raw)
     except _UNREADABLE:
         return None
-
-
-def _as_dict(entry: Entry) -> dict[str, Any]:
-    """The entry without the fields that have their default."""
-    values = ((field, getattr(entry, field.name)) for field in _FIELDS)
-    return {field.name: value for field, value in values if value != field.default}
 
 
 def _read(data: bytes, stamp: str) -> _Folder | None:

@@ -7,12 +7,9 @@ stores can be shared by copying objects and merging indexes in any order.
 from __future__ import annotations
 
 import hashlib
-import operator
 import struct
 from collections.abc import Iterable
 from typing import Any, NamedTuple
-
-import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
@@ -28,8 +25,11 @@ _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
 _CHECKSUM = 20  # bytes of a SHA-1
 _NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
+
+
 # All fields, or merging would not commute for entries that differ only in one that is left out.
-_ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
+def _order(entry: Entry) -> tuple[int, Entry]:
+    return entry.created, entry
 
 
 class Index(NamedTuple):
@@ -68,7 +68,7 @@ def bury(index: Index, entry: Entry) -> Index:
     the completed entry that people see, is known by what it does say."""
     entry = storable(entry)
     matches = [e for e in index.live if e == entry or (not e.type and _v1_identity(e) == _v1_identity(entry))]
-    buried = [attrs.evolve(e, tombstone=True) for e in matches or (entry,)]
+    buried = [e._replace(tombstone=True) for e in matches or (entry,)]
     return index._replace(entries=_joined((*index.entries, *buried)))
 
 
@@ -84,21 +84,21 @@ def current(index: Index, entry: Entry) -> Entry | None:
 def unburied(entry: Entry, index: Index) -> Entry:
     """The entry, moved by nanoseconds while a tombstone of just this entry would hide it."""
     entry = storable(entry)
-    buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+    buried = {e._replace(tombstone=False) for e in index.entries if e.tombstone}
     while entry in buried:
-        entry = attrs.evolve(entry, created=entry.created + 1)  # a tombstone stays for good
+        entry = entry._replace(created=entry.created + 1)  # a tombstone stays for good
     return entry
 
 
 def storable(entry: Entry) -> Entry:
     """The entry as it is read back: text that is no Unicode is stored with escapes."""
     changed: dict[str, Any] = {}
-    for name, value in attrs.asdict(entry, recurse=False).items():
+    for name, value in entry._asdict().items():
         if isinstance(value, str):
             changed[name] = encodable(value)
         elif isinstance(value, tuple):
             changed[name] = tuple(map(encodable, value))
-    return attrs.evolve(entry, **changed)
+    return entry._replace(**changed)
 
 
 def encode(index: Index, version: int = 3) -> bytes:
@@ -147,10 +147,10 @@ def is_index(data: bytes) -> bool:
 def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     unique: dict[Entry, Entry] = {}
     for entry in entries:
-        key = attrs.evolve(entry, tombstone=False) if entry.tombstone else entry
+        key = entry._replace(tombstone=False) if entry.tombstone else entry
         if key not in unique or entry.tombstone:
             unique[key] = entry
-    return tuple(sorted(unique.values(), key=_ORDER))
+    return tuple(sorted(unique.values(), key=_order))
 
 
 def _v1_identity(entry: Entry) -> tuple[object, ...]:

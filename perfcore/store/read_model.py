@@ -1,9 +1,9 @@
-"""What commands have derived from the store, kept in one SQLite file so that the next command need not derive it again.
+"""What commands have derived from the store, kept in one SQLite file for the next command.
 
-Rows of bytes by space, group and key: the indexes of each folder (`perfcore.store.catalog`), the values of each profile,
-results and states of scans. It is a cache: the file may be removed, damaged, locked or written by another perfcore, and
-no answer changes. A row is believed only with its checksum, which covers its names too; whether it still holds is
-for those who read it to know, by a stamp or a digest in it. What cannot be read is derived anew.
+Rows of bytes by space, group and key: the indexes of each folder (`perfcore.store.catalog`), the values of each
+profile, results and states of scans. It is a cache: the file may be removed, damaged, locked or written by another
+perfcore, and no answer changes. A row is believed only with its checksum, which covers its names too; whether it still
+holds is for those who read it to know, by a stamp or a digest in it. What cannot be read is derived anew.
 
 SQLite makes no files beside this one: the journal of a transaction is in memory, so a killed writer may cost the whole
 cache, and somebody else's journal, which would be played back, is removed. Nothing waits for the disk.
@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlite3
 
-_SCHEMA = 'CREATE TABLE "rows" ("space" TEXT, "group" TEXT, "key" TEXT, "data" BLOB, PRIMARY KEY ("space", "group", "key"))'
+_SCHEMA = (
+    'CREATE TABLE "rows" ("space" TEXT, "group" TEXT, "key" TEXT, "data" BLOB, PRIMARY KEY ("space", "group", "key"))'
+)
 _PRAGMAS = (
     "journal_mode=MEMORY",
     "synchronous=OFF",
@@ -87,9 +89,10 @@ class ReadModel:
             return found
         with self._guarded():
             for key, stored in self._connection().execute(query, names).fetchall():
-                data = stored[_CHECKSUM:] if isinstance(stored, bytes) else b""
-                if isinstance(key, str) and stored[:_CHECKSUM] == _checksum(space, group, key, data):
-                    found[key] = data
+                if isinstance(key, str) and isinstance(stored, bytes):
+                    data = stored[_CHECKSUM:]
+                    if stored[:_CHECKSUM] == _checksum(space, group, key, data):
+                        found[key] = data
         return found
 
     @contextlib.contextmanager

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _SPACE = "stacks"
 
+
 class StackBases:
     """The pieces that were written last for each configuration, by the names of their tables."""
 
@@ -28,7 +29,7 @@ class StackBases:
         import msgspec
 
         try:
-            data = self._model.get(_SPACE, _name(profile)) or b"{}"
+            data = self._model.get(_SPACE, key_of(profile)) or b"{}"
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
@@ -42,9 +43,10 @@ class StackBases:
         import msgspec
 
         # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.
-        self._model.put(_SPACE, {_name(profile): msgspec.json.encode(pieces)})
+        self._model.put(_SPACE, {key_of(profile): msgspec.json.encode(pieces)})
 
 
-def _name(profile: Profile) -> str:
+def key_of(profile: Profile) -> str:
+    """The key of what the next profile of its configuration continues."""
     identity = profile.config_id or "\0".join((profile.header.type, profile.header.label))
     return hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

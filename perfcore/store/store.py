@@ -21,12 +21,14 @@ from perfcore.errors import (
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.read_model import ReadModel
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from perfcore.hookspecs import Listed, Storage
     from perfcore.model import Entry, Profile
     from perfcore.profile import codec
+    from perfcore.store.read_model import ReadModel
     from perfcore.store.stack_base import StackBases
 
 _ReadMany = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
@@ -62,12 +64,18 @@ def table_object(table: str, piece: bytes) -> objects.Object:
 
 
 class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `read_model` keeps what was
-    derived from them."""
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `derived` is the file of the
+    read model, which keeps what was derived from them; None for nowhere."""
 
-    def __init__(self, storage: Storage, read_model: ReadModel | None = None) -> None:
+    def __init__(self, storage: Storage, derived: Path | None = None) -> None:
         self.storage = storage
-        self.read_model = read_model or ReadModel(None)
+        self._derived = derived
+
+    @functools.cached_property
+    def read_model(self) -> ReadModel:
+        from perfcore.store.read_model import ReadModel
+
+        return ReadModel(self._derived)
 
     @functools.cached_property
     def stack_bases(self) -> StackBases:
