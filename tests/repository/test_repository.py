@@ -17,6 +17,7 @@ from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, 
 from perfcore.model import Profile
 from perfcore.profile import codec
 from perfcore.repository import Repository
+from perfcore.repository.registration import register_many
 from perfcore.repository.repository import UserPlaces, load_config
 from perfcore.store.lookup import Ref
 from perfcore.store.objects import Object
@@ -245,3 +246,60 @@ def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.M
     assert default.config == tmp_path / "CONFIG" / "perfcore" / "config.yml"
     assert default.trust.is_relative_to(tmp_path / "DATA")
     assert default.trees.is_relative_to(tmp_path / "CACHE")
+
+
+def test_many_are_registered_in_their_order_beside_those_that_cannot_be(
+    project: Project, repository: Repository
+) -> None:
+    first = repository.version()
+    other = project.commit("another")
+    refs = [_pending(repository, created=number) for number in range(300)]
+    dirty = _pending(repository, created=1_000, dirty=True)
+    late = _pending(repository, created=5)
+    asked = [*((ref, first) for ref in refs), (dirty, first), (late, other)]
+    results = list(register_many(repository, asked))
+    assert [type(result) for result in results] == [tuple] * 300 + [UsageError] + [tuple]
+    entries = [result[1] for result in results if not isinstance(result, PerfError)]
+    assert [entry.created for entry in entries] == [*range(300), 5]
+    assert [entry.created for entry in repository.entries(first)] == [*range(300)]
+    assert [entry.created for entry in repository.entries(other)] == [5]
+    assert [waiting.created for waiting in repository.pending()] == [1_000]
+
+
+def test_the_index_is_written_once_for_many(repository: Repository) -> None:
+    written = []
+    replace = repository.store.storage.replace
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(storage, name)
+
+        def replace(self, key: str, data: bytes, tag: str | None) -> str:
+            written.append(key)
+            return replace(key, data, tag)
+
+    storage = repository.store.storage
+    refs = [_pending(repository, created=number) for number in range(40)]
+    repository.store.storage = Counting()  # type: ignore[assignment]
+    assert not any(isinstance(r, PerfError) for r in register_many(repository, ((ref, None) for ref in refs)))
+    assert len(written) == 1
+
+
+def test_two_of_one_tag_are_never_registered_together(repository: Repository) -> None:
+    header = attrs.evolve(profiles.timed().header, tags=("golden",))
+    refs = [_pending(repository, created=number, header=header) for number in range(2)]
+    results = list(register_many(repository, ((ref, None) for ref in refs)))
+    assert [result[1].tags for result in results if not isinstance(result, PerfError)] == [("golden",), ()]
+
+
+def test_a_damaged_index_fails_only_the_profiles_of_its_version(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    repository.register(_pending(repository))
+    path = project.path / ".perf" / "objects" / first[:2] / first[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    other = project.commit("another")
+    asked = [(_pending(repository, created=number), (first, other)[number % 2]) for number in range(4)]
+    results = list(register_many(repository, asked))
+    assert [isinstance(result, PerfError) for result in results] == [True, False, True, False]
+    assert len(repository.pending()) == 2
