@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -269,11 +270,16 @@ class Repository:
 def open_vcs(
     plugins: Plugins, name: str, options: Mapping[str, Any], root: Path, directory: Callable[[], Path]
 ) -> tuple[PluginInfo, Vcs]:
-    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`."""
+    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`;
+    PluginError where perfcore-vcs-kit, which makes it, is not installed."""
     plugin, driver = plugins.make(VCS, name, options, place=root)
     if all(hasattr(driver, method) for method in VCS_BUILT):
         return plugin, driver
-    from perfcore.repository.vcs_fallback import completed
+    try:
+        completed = importlib.import_module("perfcore_vcs_kit.completed").completed
+    except ImportError as error:
+        lacking = ", ".join(method for method in VCS_BUILT if not hasattr(driver, method))
+        raise PluginError(f"{plugin} has no {lacking}", hint="pip install perfcore-vcs-kit") from error
 
     def open_at(place: Path) -> Vcs:
         return plugins.make(VCS, name, options, place=place)[1]
