@@ -138,7 +138,14 @@ class Repository:
         warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)
         for text in warnings():
             self.plugins.warn(text)
-        return Store(driver, self.perf / "cache" / "stacks")
+        store = Store(driver, self.perf / "cache" / "stacks")
+        store.nearest_stacks = self._nearest_stacks
+        return store
+
+    def _nearest_stacks(self, profile: Profile) -> Mapping[str, Sequence[str]]:
+        from perfcore.repository import entries
+
+        return entries.nearest_stacks(self, profile)
 
     def trusted(self, key: str) -> Any:
         """The value of a key that makes something run. UntrustedError unless it is the default, or trusted."""

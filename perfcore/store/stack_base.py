@@ -1,4 +1,5 @@
-"""Which stacks the next profile of a configuration continues: those of the one that was written last.
+"""Which stacks the next profile of a configuration continues: those of the one that was written last, or else those
+of the last one of its type, whatever its command or the file it came from is called.
 
 Small files in `.perf/cache/stacks`, which may be removed at any time: then the next profile starts anew.
 """
@@ -6,7 +7,7 @@ Small files in `.perf/cache/stacks`, which may be removed at any time: then the 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,19 +19,22 @@ if TYPE_CHECKING:
 
 
 class StackBases:
-    """The pieces that were written last for each configuration, by the names of their tables."""
+    """The pieces that were written last for each configuration and type, by the names of their tables."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
 
     def pieces(self, profile: Profile) -> Mapping[str, Sequence[str]]:
         """The ids of the pieces; empty without an earlier profile."""
+        return next((pieces for name in _names(profile) if (pieces := self._read(name))), {})
+
+    def _read(self, name: str) -> Mapping[str, Sequence[str]]:
         if self._folder is None:
             return {}
         import msgspec
 
         try:
-            data = files.cached(self._folder / _name(profile)) or b"{}"
+            data = files.cached(self._folder / name) or b"{}"
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
@@ -44,9 +48,11 @@ class StackBases:
         import msgspec
 
         # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.
-        files.cache(self._folder / _name(profile), msgspec.json.encode(pieces))
+        for name in _names(profile):
+            files.cache(self._folder / name, msgspec.json.encode(pieces))
 
 
-def _name(profile: Profile) -> str:
-    identity = profile.config_id or "\0".join((profile.header.type, profile.header.label))
-    return hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"
+def _names(profile: Profile) -> Iterator[str]:
+    """The files of the configuration and of the type."""
+    for identity in (profile.config_id or "\0".join((profile.header.type, profile.header.label)), profile.header.type):
+        yield hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"

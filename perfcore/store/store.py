@@ -6,7 +6,7 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import (
@@ -72,11 +72,12 @@ class Registration(NamedTuple):
 
 class Store:
     """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_cache` is the folder
-    where it is kept which stacks a profile may continue; None for nowhere."""
+    where it is kept which stacks a profile may continue; None for nowhere. `nearest_stacks` looks for some elsewhere."""
 
     def __init__(self, storage: Storage, stack_cache: Path | None = None) -> None:
         self.storage = storage
         self._stack_cache = stack_cache
+        self.nearest_stacks: Callable[[Profile], Mapping[str, Sequence[str]]] = lambda profile: {}
         self._written: tuple[bytes, Index] | None = None  # the index that was written last, as bytes too
 
     @functools.cached_property
@@ -133,7 +134,9 @@ class Store:
         """The stacks that a new profile continues, read when they are asked for and then kept."""
         from perfcore.profile import codec
 
-        return functools.cache(lambda: codec.chains(self.stack_bases.pieces(profile), self.get_piece))
+        return functools.cache(
+            lambda: codec.chains(self.stack_bases.pieces(profile) or self.nearest_stacks(profile), self.get_piece)
+        )
 
     def decode_profile(self, data: bytes, where: str) -> Profile:
         """The profile in this JSON; its tables are read from the store when they are looked at."""

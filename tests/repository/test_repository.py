@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from perfcore.config.layers import set_value
 from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
 from perfcore.model import Profile
 from perfcore.profile import codec
+from perfcore.profile.stacks import Frame, StackBuilder
+from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.registration import register_many
 from perfcore.repository.repository import UserPlaces, load_config
@@ -303,3 +306,31 @@ def test_a_damaged_index_fails_only_the_profiles_of_its_version(project: Project
     results = list(register_many(repository, asked))
     assert [isinstance(result, PerfError) for result in results] == [True, False, True, False]
     assert len(repository.pending()) == 2
+
+
+@pytest.mark.parametrize("is_fresh", [False, True], ids=["here", "in a fresh clone"])
+def test_a_profile_continues_the_stacks_of_an_ancestor_whatever_its_file_is_called(
+    project: Project, repository: Repository, places: UserPlaces, is_fresh: bool
+) -> None:
+    def sampled(name: str, calls: int) -> Profile:
+        builder = StackBuilder()
+        stacks = [builder.add((Frame("main"), Frame(f"walk {n % 50}"), Frame(f"leaf {n}"))) for n in range(calls)]
+        rows = table("resources", [column("stack", stacks, dtype="i64"), column("samples", range(calls))])
+        header = attrs.evolve(profiles.timed().header, type="sample", cmd=name)
+        return attrs.evolve(
+            profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()}
+        )
+
+    repository.register(_pending(repository, sampled("monday", 5_000)))
+    project.commit("another")
+    if is_fresh:
+        shutil.rmtree(project.path / ".perf" / "cache")
+        repository = Repository.open(project.path, places=places)
+    _, entry = repository.register(_pending(repository, sampled("tuesday", 5_010)))
+    first, second = (
+        codec.shared_pieces(repository.store.get(id, "profile").content, "x")
+        for id in (repository.entries(project.git("rev-parse", "HEAD~1").strip())[0].profile, entry.profile)
+    )
+    for name in ("functions", "frames", "stacks"):
+        assert second[name][:-1] == first[name]
+    assert len(repository.store.load(entry.profile).tables["stacks"]) == 5_010 + 50 + 1
