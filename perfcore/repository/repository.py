@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -137,7 +138,9 @@ class Repository:
         warnings: Sequence[str] = driver.warnings() if hasattr(driver, "warnings") else ()
         for text in warnings:
             self.plugins.warn(text)
-        return Store(driver, self._read_model_folder(reliable=not warnings) / "derived.db")
+        store = Store(driver, self._read_model_folder(reliable=not warnings) / "derived.db")
+        store.nearest_stacks = self._nearest_stacks
+        return store
 
     def _read_model_folder(self, *, reliable: bool) -> Path:
         """The folder of the read model: the user's own where `.perf` cannot be written to, or is no `reliable` place
@@ -146,6 +149,11 @@ class Repository:
         if reliable and not own.is_symlink() and os.access(own if own.exists() else self.perf, os.W_OK):
             return own
         return self.places.trees.parent / "read-models" / self.scratch.name
+
+    def _nearest_stacks(self, profile: Profile) -> Mapping[str, Sequence[str]]:
+        from perfcore.repository import entries
+
+        return entries.nearest_stacks(self, profile)
 
     def trusted(self, key: str) -> Any:
         """The value of a key that makes something run. UntrustedError unless it is the default, or trusted."""
@@ -277,11 +285,16 @@ class Repository:
 def open_vcs(
     plugins: Plugins, name: str, options: Mapping[str, Any], root: Path, directory: Callable[[], Path]
 ) -> tuple[PluginInfo, Vcs]:
-    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`."""
+    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`;
+    PluginError where perfcore-vcs-kit, which makes it, is not installed."""
     plugin, driver = plugins.make(VCS, name, options, place=root)
     if all(hasattr(driver, method) for method in VCS_BUILT):
         return plugin, driver
-    from perfcore.repository.vcs_fallback import completed
+    try:
+        completed = importlib.import_module("perfcore_vcs_kit.completed").completed
+    except ImportError as error:
+        lacking = ", ".join(method for method in VCS_BUILT if not hasattr(driver, method))
+        raise PluginError(f"{plugin} has no {lacking}", hint="pip install perfcore-vcs-kit") from error
 
     def open_at(place: Path) -> Vcs:
         return plugins.make(VCS, name, options, place=place)[1]

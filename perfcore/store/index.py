@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from perfcore.errors import FormatError
@@ -63,6 +63,28 @@ def add(index: Index, entry: Entry) -> Index:
     return index._replace(entries=_joined((*index.entries, storable(entry))))
 
 
+def enter(index: Index, entries: Sequence[Entry]) -> tuple[Index, list[Entry], list[Entry]]:
+    """(the index with these entries, what each is in it, those that are new). An entry whose profile is there already
+    under its name stays as it is, and one that a tombstone would hide moves."""
+    entries = [storable(entry) for entry in entries]
+    profiles = {entry.profile for entry in entries}
+    # Most profiles are in no index yet: only those that are need the comparison with what is there of them.
+    related = index._replace(entries=tuple(e for e in index.entries if e.profile in profiles))
+    placed: list[Entry] = []
+    new: list[Entry] = []
+    for entry in entries:
+        existing = current(related, entry) if related.entries else None
+        placed.append(existing or (unburied(entry, related) if related.entries else entry))
+        if existing is None:
+            new.append(placed[-1])
+            if len(profiles) < len(entries):  # the next one may be the same again
+                related = add(related, placed[-1])
+    new.sort(key=_order)
+    if new and index.entries and _order(new[0]) <= _order(index.entries[-1]):
+        return index._replace(entries=_joined((*index.entries, *new))), placed, new
+    return index._replace(entries=(*index.entries, *new)), placed, new
+
+
 def bury(index: Index, entry: Entry) -> Index:
     """The index with the entry turned into a tombstone. One from version 1 of the format, which says less than
     the completed entry that people see, is known by what it does say."""
@@ -111,8 +133,17 @@ def encode(index: Index, version: int = 3) -> bytes:
         count = len(index.entries)
     else:
         raise FormatError(f"there is no version {version} of the index that could be written")
-    data = _HEAD.pack(MAGIC, version, count) + body
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+    return _sealed(_HEAD.pack(MAGIC, version, count) + body)
+
+
+def encode_after(data: bytes, index: Index, changed: Index) -> bytes:
+    """The changed index as bytes, quickly where it has the entries of `index` and then others. `data` is what `encode`
+    gave for `index`."""
+    count = len(index.entries)
+    if changed[:2] != index[:2] or changed.entries[:count] != index.entries:
+        return encode(changed)
+    body = data[_HEAD.size : -_CHECKSUM] + b"".join(map(_encode_v3, changed.entries[count:]))
+    return _sealed(_HEAD.pack(MAGIC, 3, len(changed.entries)) + body)
 
 
 def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Index:
@@ -138,6 +169,10 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
     if reader.offset != len(payload):
         raise FormatError(f"{where} is damaged: it holds more than its {count} entries")
     return Index(vcs=vcs, version=version, entries=_joined(entries))
+
+
+def _sealed(data: bytes) -> bytes:
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def is_index(data: bytes) -> bool:

@@ -1,4 +1,5 @@
-"""Which stacks the next profile of a configuration continues: those of the one that was written last.
+"""Which stacks the next profile of a configuration continues: those of the one that was written last, or else those
+of the last one of its type, whatever its command or the file it came from is called.
 
 The read model keeps them. Where it has gone, the next profile starts anew.
 """
@@ -6,7 +7,7 @@ The read model keeps them. Where it has gone, the next profile starts anew.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.store.objects import ID
@@ -19,17 +20,20 @@ _SPACE = "stacks"
 
 
 class StackBases:
-    """The pieces that were written last for each configuration, by the names of their tables."""
+    """The pieces that were written last for each configuration and type, by the names of their tables."""
 
     def __init__(self, model: ReadModel) -> None:
         self._model = model
 
     def pieces(self, profile: Profile) -> Mapping[str, Sequence[str]]:
         """The ids of the pieces; empty without an earlier profile."""
+        return next((pieces for key in keys(profile) if (pieces := self._read(key))), {})
+
+    def _read(self, key: str) -> Mapping[str, Sequence[str]]:
         import msgspec
 
         try:
-            data = self._model.get(_SPACE, key_of(profile)) or b"{}"
+            data = self._model.get(_SPACE, key) or b"{}"
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
@@ -43,10 +47,11 @@ class StackBases:
         import msgspec
 
         # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.
-        self._model.put(_SPACE, {key_of(profile): msgspec.json.encode(pieces)})
+        data = msgspec.json.encode(pieces)
+        self._model.put(_SPACE, dict.fromkeys(keys(profile), data))
 
 
-def key_of(profile: Profile) -> str:
-    """The key of what the next profile of its configuration continues."""
-    identity = profile.config_id or "\0".join((profile.header.type, profile.header.label))
-    return hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+def keys(profile: Profile) -> Iterator[str]:
+    """The keys of what the next profiles of its configuration and of its type continue."""
+    for identity in (profile.config_id or "\0".join((profile.header.type, profile.header.label)), profile.header.type):
+        yield hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

@@ -297,3 +297,24 @@ def test_any_bytes_are_an_index_or_a_format_error(data: bytes) -> None:
     for wrong in (data, b"pidx" + data, sealed(b"pidx" + data), sealed(struct.pack("<4sII", b"pidx", 3, 1) + data)):
         with contextlib.suppress(FormatError):
             assert decode(wrong).version
+
+
+@given(READ_BACK, st.lists(entries(), max_size=4), NEARLY_EQUAL)
+def test_entering_many_is_entering_one_after_the_other(made: Index, new: list[Entry], close: Index) -> None:
+    """Whatever they are: new, there already, the same twice, or hidden by a tombstone."""
+    new = [attrs.evolve(entry, tombstone=False) for entry in (*new, *close.entries, *new[:1])]
+    changed, placed, entered = indexes.enter(made, new)
+    one_by_one, expected = made, []
+    for entry in new:
+        existing = indexes.current(one_by_one, entry)
+        expected.append(existing or indexes.unburied(entry, one_by_one))
+        if existing is None:
+            one_by_one = indexes.add(one_by_one, expected[-1])
+    assert (changed, placed) == (one_by_one, expected)
+    assert set(entered) == set(changed.entries) - set(made.entries)
+
+
+@given(INDEXES, st.lists(entries(), max_size=3))
+def test_what_is_encoded_after_another_index_is_what_is_encoded_at_once(made: Index, new: list[Entry]) -> None:
+    for changed in (indexes.enter(made, new)[0], Index("git", VERSION, tuple(new)), indexes.bury(made, ENTRY)):
+        assert indexes.encode_after(indexes.encode(made), made, changed) == indexes.encode(changed)
