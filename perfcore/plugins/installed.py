@@ -161,6 +161,11 @@ def remember(place: Path, memory: Remembered) -> None:
     if text.startswith("\n") or text.count("\n") != len(rows) or text.count("\0") != sum(map(len, rows)) - len(rows):
         return  # a text that holds what separates them
     files.cache(_file(place), text.encode("utf-8", "surrogateescape"))
+    forget_oldest(place)
+
+
+def forget_oldest(place: Path) -> None:
+    """Remove the files of a cache that were written before the newest 50."""
     with contextlib.suppress(OSError):
         for old in sorted(place.iterdir(), key=os.path.getmtime)[:-_MANY]:
             old.unlink()

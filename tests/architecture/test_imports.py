@@ -89,7 +89,7 @@ def _measured(project: Project) -> Project:
 
 def test_the_version_needs_nothing(project: Project) -> None:
     loaded = _loaded(project, "--version")
-    assert not loaded & (HEAVY | NO_PLUGINS | {"typer", "attr", "attrs", "msgspec", "json"})
+    assert not loaded & (HEAVY | NO_PLUGINS | SLOW | {"typer", "msgspec", "re", "typing", "pathlib", "hashlib"})
 
 
 def test_help_needs_no_plugin_but_those_of_its_commands(project: Project) -> None:
@@ -169,10 +169,12 @@ def test_measuring_needs_no_lock_of_another_package(project: Project) -> None:
     assert not _loaded(project, *words) & (HEAVY | {"perfcore_view_table", "perfcore_check_pair"})
 
 
-def test_the_help_of_a_collector_needs_only_the_collector(project: Project) -> None:
+def test_the_help_of_a_collector_needs_only_the_collector_and_later_not_even_that(project: Project) -> None:
     loaded = _loaded(project, "collect", "time", "--help")
     assert "perfcore_collect_time" in loaded
     assert not loaded & (HEAVY | {"perfcore_vcs_git", "perfcore_storage_local", "perfcore_view_table"})
+    again = _loaded(project, "collect", "time", "--help")
+    assert not again & (HEAVY | SLOW | NO_PLUGINS | {"perfcore_storage_local", "typer", "msgspec", "subprocess"})
 
 
 def test_a_configuration_of_more_than_words_and_numbers_needs_the_parser(project: Project) -> None:
