@@ -19,7 +19,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore import environment
 from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PerfError, PluginError, UsageError
@@ -271,6 +270,8 @@ class Repository:
 
     def facts(self) -> dict[str, Any]:
         """The machine, with what plugins add."""
+        from perfcore import environment
+
         return environment.facts(self.plugins.emit("environment"))
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -240,6 +241,20 @@ def test_a_vcs_that_fails_is_one_error_naming_it(project: Project, places: UserP
     assert Repository.open(project.path, places=places).vcs_name == "git"
     with pytest.raises(NotFoundError, match="not inside"):
         Repository.open(project.path.parent, places=places)
+
+
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME", "ANDROID_DATA"])
+@pytest.mark.parametrize("value", [None, "", "/a/b", "/", "//a", "/a/", "relative", "~/x", " /a", "/data", "/a/../b"])
+def test_the_user_s_places_are_those_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
+) -> None:
+    for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "ANDROID_DATA", "ANDROID_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    if value is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, value)
+    assert UserPlaces.default(os.environ) == UserPlaces.default()
 
 
 def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
