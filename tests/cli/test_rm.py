@@ -193,3 +193,20 @@ def test_a_damaged_pending_profile_shifts_no_number(here: Here, damage: str) -> 
         assert [row["name"] for row in rows] == before
         assert [row["name"] for row in rows if "damage" in row] == [name]
         path.write_bytes(whole)
+
+
+def test_gc_removes_the_caches_of_an_earlier_perfcore(here: Here) -> None:
+    cache = here.path / ".perf" / "cache"
+    (cache / "amounts").mkdir(parents=True)
+    (cache / "amounts" / "dcc54e").write_bytes(b"old")
+    (cache / "checked").write_bytes(b"old")
+    precious = here.path / "precious"
+    precious.mkdir()
+    (precious / "file").touch()
+    (cache / "scans").symlink_to(precious, target_is_directory=True)
+    here.perf("log")
+    here.perf("gc", "--dry-run")
+    assert (cache / "amounts").exists()
+    here.perf("gc")
+    assert {path.name for path in cache.iterdir()} <= {"derived.db"}
+    assert (precious / "file").exists(), "a link is removed, and not what it leads to"

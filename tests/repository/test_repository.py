@@ -298,7 +298,7 @@ def test_the_index_is_written_once_for_many(repository: Repository) -> None:
 
     storage = repository.store.storage
     refs = [_pending(repository, created=number) for number in range(40)]
-    repository.store.storage = Counting()  # type: ignore[assignment]
+    repository.store.storage = Counting()
     assert not any(isinstance(r, PerfError) for r in register_many(repository, ((ref, None) for ref in refs)))
     assert len(written) == 1
 

@@ -302,7 +302,7 @@ def test_any_bytes_are_an_index_or_a_format_error(data: bytes) -> None:
 @given(READ_BACK, st.lists(entries(), max_size=4), NEARLY_EQUAL)
 def test_entering_many_is_entering_one_after_the_other(made: Index, new: list[Entry], close: Index) -> None:
     """Whatever they are: new, there already, the same twice, or hidden by a tombstone."""
-    new = [attrs.evolve(entry, tombstone=False) for entry in (*new, *close.entries, *new[:1])]
+    new = [entry._replace(tombstone=False) for entry in (*new, *close.entries, *new[:1])]
     changed, placed, entered = indexes.enter(made, new)
     one_by_one, expected = made, []
     for entry in new:

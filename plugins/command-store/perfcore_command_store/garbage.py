@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 SCHEMA = 1
 # A driver's unfinished files younger than an hour may belong to a process at work: no write of the store takes longer.
 _UNFINISHED = 3_600_000_000_000
+_EARLIER_CACHES = ("amounts", "checked", "indexes", "scans", "stacks")
 
 
 @attrs.frozen(kw_only=True)
@@ -59,11 +61,23 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
     storage = repository.store.storage
     packed = 0
     if not dry_run:
+        _remove_earlier_caches(repository)
         if hasattr(storage, "prune"):
             storage.prune(min(before, time.time_ns() - _UNFINISHED))
         if hasattr(storage, "pack"):
             packed = storage.pack(OBJECTS)
     return GcResult(dry_run=dry_run, removed=swept.removed, bytes=swept.bytes, kept=swept.kept, packed=packed)
+
+
+def _remove_earlier_caches(repository: Repository) -> None:
+    """Remove what a perfcore kept in `.perf/cache` before there was a read model."""
+    for name in _EARLIER_CACHES:
+        path = repository.perf / "cache" / name
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def collect_garbage(store: Store, *, older_than: int, dry_run: bool = False) -> GarbageReport:
