@@ -144,8 +144,6 @@ def code_stamp(driver: Any) -> str:
 def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
     arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
-    import inspect
-
     if kind.wrapped:
         yield from refusals(kind, driver)
     for method in kind.methods:
@@ -155,33 +153,15 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
         if _plain(function) is _plain(specified):
             yield f"it inherits {method} from the specification, where it does nothing"
         elif method in kind.shortened:
-            if not _fits_shortened(inspect.signature(function), inspect.signature(specified)):
-                yield f"it has {method}{inspect.signature(function)}, the specification {method}{_shown(specified)}"
+            if not _fits_shortened(_signature(function), _signature(specified)):
+                yield f"it has {method}{_signature(function)}, the specification {method}{_shown(specified)}"
         elif not _fits(function, expected := _arguments(kind, method), leaving_out=method in kind.wrapped):
             specification = f"{method}({', '.join(expected)})"
-            yield f"it has {method}{inspect.signature(function)}, the specification {specification}"
-
-
-def _takes_exactly(function: Any, expected: Sequence[str]) -> bool:
-    """Whether a bound method is written as the specification has it, told without the cost of a signature."""
-    import inspect
-
-    code = getattr(getattr(function, "__func__", None), "__code__", None)
-    return (
-        code is not None
-        and not function.__defaults__
-        and not code.co_kwonlyargcount
-        and not code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-        and _positional(code) == expected
-    )
+            yield f"it has {method}{_signature(function)}, the specification {specification}"
 
 
 def _fits(function: Any, expected: Sequence[str], *, leaving_out: bool) -> bool:
-    if _takes_exactly(function, expected):
-        return True
-    import inspect
-
-    parameters = list(inspect.signature(function).parameters.values())
+    parameters = list(_signature(function).parameters.values())
     specified, additional = parameters[: len(expected)], parameters[len(expected) :]
     return (
         [p.name for p in specified] == list(expected[: len(specified)])
@@ -206,10 +186,14 @@ def _fits_shortened(signature: inspect.Signature, specified: inspect.Signature) 
 
 
 def _shown(specified: Any) -> str:
-    import inspect
-
-    parameters = list(inspect.signature(specified).parameters.values())[1:]
+    parameters = list(_signature(specified).parameters.values())[1:]
     return f"({', '.join(str(parameter).partition(':')[0] for parameter in parameters)})"
+
+
+def _signature(function: Any) -> inspect.Signature:
+    import inspect  # only where a driver was not compared before
+
+    return inspect.signature(function)
 
 
 def _plain(function: Any) -> Any:

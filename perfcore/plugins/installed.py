@@ -112,7 +112,7 @@ def announced() -> Announced:
     return {
         kind: tuple(
             sorted(
-                {_info(kind, point, *read(point.dist)) for point in points.select(group=group)},
+                {PluginInfo(kind, point.name, point.value, *read(point.dist)) for point in points.select(group=group)},
                 key=lambda info: (info.name, info.distribution, info.target),
             )
         )
@@ -128,7 +128,7 @@ def announced_as(kind: str, point: metadata.EntryPoint) -> PluginInfo | None:
 
     read = functools.cache(_read_distribution)
     named = metadata.entry_points(group=GROUPS[kind], name=point.name)
-    infos = {_info(kind, candidate, *read(candidate.dist)) for candidate in named}
+    infos = {PluginInfo(kind, candidate.name, candidate.value, *read(candidate.dist)) for candidate in named}
     same = [info for info in infos if info.target == point.value]
     return same[0] if len(infos) == 1 and same else None
 
@@ -297,25 +297,19 @@ def unknown_groups() -> list[UnknownGroup]:
     return [UnknownGroup(group, tuple(sorted(points)), owner) for (group, owner), points in sorted(names.items())]
 
 
-def _info(
-    kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...], misfit: str
-) -> PluginInfo:
-    return PluginInfo(kind, point.name, point.value, name, version, misfit, systems)
-
-
-def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...], str]:
-    """Name, version, systems and unmet requirement, as far as a half removed distribution still has them."""
+def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, str, tuple[str, ...]]:
+    """Name, version, unmet requirement and systems, as far as a half removed distribution still has them."""
     from perfcore.plugins.requirement import misfit
 
     fields: Any = None
     with contextlib.suppress(OSError):  # newer readers of metadata raise where the file is gone
         fields = distribution.metadata if distribution is not None else None
     if fields is None:
-        return "unknown", "?", (), ""
+        return "unknown", "?", "", ()
     classifiers = fields.get_all("Classifier") or ()
     systems = tuple(c.removeprefix(_SYSTEM) for c in classifiers if c.startswith(_SYSTEM))
     unmet = misfit(fields.get_all("Requires-Dist") or (), __version__)
-    return fields.get("Name") or "unknown", fields.get("Version") or "?", systems, unmet
+    return fields.get("Name") or "unknown", fields.get("Version") or "?", unmet, systems
 
 
 def _check_platform(info: PluginInfo) -> None:

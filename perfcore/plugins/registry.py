@@ -137,7 +137,8 @@ class Plugins:
             with contextlib.suppress(PluginError):  # the metadata may say something else by now
                 loaded = self._take(self.find(kind, name), name)
         if loaded is None:
-            self._forget()
+            if self._recalled is not None:
+                self._forget()
             from perfcore.plugins.stevedore_driver import find_driver
 
             # stevedore knows nothing of disabled plugins, of full names and of plugins in files.

@@ -32,20 +32,18 @@ class UserPlaces(NamedTuple):
     @classmethod
     def default(cls, environ: Mapping[str, str] = {}) -> UserPlaces:
         """Where the system has such files. With the variables of a process on Linux they need not be looked for."""
-        config, cache, data = _xdg_folders(environ) or _platform_folders()
+        folders = _xdg_folders(environ)
+        if folders is None:
+            from platformdirs import user_cache_dir, user_config_dir, user_data_dir
+
+            folders = [Path(folder("perfcore")) for folder in (user_config_dir, user_cache_dir, user_data_dir)]
+        config, cache, data = folders
         return cls(config / "config.yml", data / "trusted", cache / "trees", cache / "installed")
 
 
-def _platform_folders() -> list[Path]:
-    import platformdirs
-
-    kinds = (platformdirs.user_config_dir, platformdirs.user_cache_dir, platformdirs.user_data_dir)
-    return [Path(kind("perfcore")) for kind in kinds]
-
-
 def _xdg_folders(environ: Mapping[str, str]) -> list[Path] | None:
-    """The same by the XDG base directory specification (0.8), which platformdirs follows on Linux; None where it may
-    do anything else. Its import takes as long as a short command."""
+    """Those of configuration, caches and data by the XDG base directory specification (0.8), which platformdirs follows
+    on Linux; None where it may do anything else. Its import takes as long as a short command."""
     defaults = {"XDG_CONFIG_HOME": "/.config", "XDG_CACHE_HOME": "/.cache", "XDG_DATA_HOME": "/.local/share"}
     home, named = environ.get("HOME", ""), [environ.get(variable, "") for variable in defaults]
     is_plain = home.startswith("/") and all(not name or name.startswith("/") for name in named)
