@@ -9,6 +9,7 @@ from perfcore.analysis import note_keys
 from perfcore.cli import listing
 from perfcore.errors import FormatError, VersionError
 from perfcore.store import notes
+from perfcore.store import pending as pending_profiles
 from perfcore.text import align, plural, printable
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def show(console: Console) -> None:
     if head and entries:
         _print_checks(console, head)
         _print_gates(console, {entry.config_id for entry in entries})
-    pending = repository.pending()
+    pending = pending_profiles.walk(repository.store, outline="summary")
     if pending:
         console.line()
         console.line(f"{plural(len(pending), 'pending profile')} (register: perf add 0@p; drop: perf rm 0@p):")
@@ -108,6 +109,7 @@ def as_json(console: Console) -> dict[str, Any]:
     repository = console.repository
     head = _head(repository)
     major = repository.vcs.get_head_major_version()
+    waiting = pending_profiles.walk(repository.store, outline="summary")
     return {
         "schema": SCHEMA,
         "root": str(repository.root),
@@ -116,7 +118,7 @@ def as_json(console: Console) -> dict[str, Any]:
         "version": head,
         "profiles": [listing.entry_json(i, e) for i, e in enumerate(repository.readable_entries(head) if head else ())],
         "changes": marks.as_json(head) if head and (marks := _marks(console, head)) else [],
-        "pending": [listing.pending_json(i, p) for i, p in enumerate(repository.pending())],
+        "pending": [listing.pending_json(i, p) for i, p in enumerate(waiting)],
     }
 
 

@@ -6,20 +6,65 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore import files
-from perfcore.model import PROFILE_FORMAT, Header, Profile, Tool
+from perfcore.model import EMPTY, PROFILE_FORMAT
 
 if TYPE_CHECKING:
+    from perfcore.model import Profile
     from perfcore.profile.table import Table
 
 _TABLES = b',"tables":{'
 
 
-def outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
-    """A sealed profile whose tables `decode()` brings when they are looked at. None for one that is not sealed, is
-    damaged or has a newer format: decoded, it says what is wrong."""
+class HeaderSummary(NamedTuple):
+    """A `perfcore.model.Header` for lists."""
+
+    type: str
+    argv: tuple[str, ...] = ()
+    cmd: str = ""
+    args: str = ""
+    workload: str = ""
+    shell: bool = False
+    units: Mapping[str, str] = EMPTY
+    exitcode: int | None = None
+    tags: tuple[str, ...] = ()
+
+
+class ToolSummary(NamedTuple):
+    """A `perfcore.model.Tool` for lists."""
+
+    name: str
+    version: str = ""
+    params: Mapping[str, Any] = EMPTY
+    sampling: Mapping[str, Any] = EMPTY
+
+
+class Summary(NamedTuple):
+    """A `perfcore.model.Profile` without tables, for lists: attrs takes longer to import than the rest of a status."""
+
+    header: HeaderSummary
+    created: int
+    collector: ToolSummary
+    postprocessors: tuple[ToolSummary, ...] = ()
+    machine: Mapping[str, Any] = EMPTY
+    config_id: str = ""
+    environment_id: str = ""
+    sources: tuple[str, ...] = ()
+    origin: str | None = None
+    dirty: bool = False
+    incomplete: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return " ".join(word for word in (self.header.cmd, self.header.args, self.header.workload) if word)
+
+
+def summary(data: bytes) -> Summary | None:
+    """The fields of a sealed profile. None for one that is not sealed, is damaged or has a newer format: decoded, it
+    says what is wrong."""
     end = data.find(_TABLES)
     if end < 0 or not files.seal_fits(data):
         return None
@@ -27,15 +72,27 @@ def outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
         fields = json.loads(data[:end] + b"}")
         if fields.pop("format") > PROFILE_FORMAT or fields.pop("seal") != files.SEAL:
             return None
-        header = Header(**_frozen(fields.pop("header")))
-        collector = Tool(**fields.pop("collector_info"))
-        postprocessors = tuple(Tool(**tool) for tool in fields.pop("postprocessors", ()))
-        tables = _Tables(decode)
-        return Profile(
-            header=header, collector=collector, postprocessors=postprocessors, tables=tables, **_frozen(fields)
-        )
+        header = HeaderSummary(**_frozen(fields.pop("header")))
+        collector = ToolSummary(**fields.pop("collector_info"))
+        postprocessors = tuple(ToolSummary(**tool) for tool in fields.pop("postprocessors", ()))
+        return Summary(header=header, collector=collector, postprocessors=postprocessors, **_frozen(fields))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):  # another `"tables":{`, or made by hand
         return None
+
+
+def outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
+    """The same as a profile whose tables `decode()` brings when they are looked at."""
+    from perfcore.model import Header, Profile, Tool
+
+    fields = summary(data)
+    if fields is None:
+        return None
+    parts: dict[str, Any] = {
+        "header": Header(**fields.header._asdict()),
+        "collector": Tool(**fields.collector._asdict()),
+        "postprocessors": tuple(Tool(**tool._asdict()) for tool in fields.postprocessors),
+    }
+    return Profile(**{**fields._asdict(), **parts}, tables=_Tables(decode))
 
 
 def _frozen(fields: Mapping[str, Any]) -> dict[str, Any]:

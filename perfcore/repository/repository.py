@@ -220,7 +220,7 @@ class Repository:
         return entries.everywhere(self)
 
     def pending(self) -> list[Pending]:
-        return pending.walk(self.store, outline=True)
+        return pending.walk(self.store, outline="profile")
 
     def find(self, name: str, *, unregistered: bool = False) -> list[Ref]:
         """The profiles of a name, as `perfcore.store.lookup` describes them; with `unregistered`, a name that is

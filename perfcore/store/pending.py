@@ -6,7 +6,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError
 from perfcore.store.objects import MAX_BYTES, check_type
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perfcore.profile import codec
     from perfcore.store.store import Store
 
+Outline = Literal["", "profile", "summary"]
 JOBS = "jobs/"
 SUFFIX = ".perf"
 _UNSAFE = re.compile(r"[^A-Za-z0-9._+]+")  # shells, Windows or URLs give the others a meaning
@@ -84,7 +85,7 @@ def _write(store: Store, profile: Profile, put: Callable[[bytes], Pending]) -> P
             store.encode_profile(profile, chains)
 
 
-def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline: bool = False) -> tuple[Pending, bytes]:
+def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline: Outline = "") -> tuple[Pending, bytes]:
     """One pending profile, whose tables `get` reads, and its bytes. KeyMissingError where it is gone. Of an `outline`
     the tables are decoded when they are looked at, if it is sealed."""
     stored = store.storage.read(JOBS + name)
@@ -95,21 +96,22 @@ def read(store: Store, name: str, get: codec.GetPiece | None = None, *, outline:
         return codec.decode(stored.data, get or store.get_piece, where=f"pending profile {name}")
 
     try:
-        profile = (_outline(stored.data, decode) if outline else None) or decode()
+        profile = (_outline(stored.data, decode, outline) if outline else None) or decode()
     except FormatError as error:
         time = _probable_time(name, stored.data)
         return Pending(name=name, tag=stored.tag, profile=None, damage=error.message, time=time), stored.data
     return Pending(name=name, tag=stored.tag, profile=profile), stored.data
 
 
-def _outline(data: bytes, decode: Callable[[], Profile]) -> Profile | None:
-    from perfcore.profile.outline import outline
+def _outline(data: bytes, decode: Callable[[], Profile], kind: Outline) -> Any:
+    from perfcore.profile.outline import outline, summary
 
-    return outline(data, decode)
+    return summary(data) if kind == "summary" else outline(data, decode)
 
 
-def walk(store: Store, *, outline: bool = False) -> list[Pending]:
-    """All pending profiles, oldest first: their places are the numbers of `N@p`."""
+def walk(store: Store, *, outline: Outline = "") -> list[Pending]:
+    """All pending profiles, oldest first: their places are the numbers of `N@p`. Of a `summary` the profiles are
+    `perfcore.profile.outline.Summary` where they are sealed."""
     waiting = list(_each(store, outline))
     times = {pending.name: pending.created for pending in waiting}
     return sorted(waiting, key=lambda pending: (_position(pending, times), pending.name))
@@ -161,7 +163,7 @@ def _create(store: Store, base: str, data: bytes, profile: Profile) -> Pending:
     raise FormatError(f"a million pending profiles are called {base}")
 
 
-def _each(store: Store, outline: bool) -> Iterator[Pending]:
+def _each(store: Store, outline: Outline) -> Iterator[Pending]:
     for listed in store.storage.list(JOBS):
         name = listed.key.removeprefix(JOBS)
         if not name.endswith(SUFFIX) or "/" in name:

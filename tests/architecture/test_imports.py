@@ -113,6 +113,8 @@ def test_status_imports_only_what_it_shows(project: Project) -> None:
     assert {name for name in loaded if name.startswith("perfcore.")} == wanted
     assert not loaded & {"msgspec", "pluggy", "decimal", "typer", "perfcore_vcs_git.changes", "perfcore_vcs_git.state"}
     assert not loaded & SLOW
+    project.perf("collect", "time", "--repeat", "1", "--warmup", "0", "--", "true")
+    assert not _modules(project, "status") & (SLOW - {"json"})
 
 
 def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Iterator
+from typing import Any
 from unittest.mock import Mock
 
 import attrs
@@ -13,9 +14,9 @@ from perfcore_testing import profiles
 
 from perfcore import files
 from perfcore.errors import FormatError
-from perfcore.model import Profile
+from perfcore.model import Header, Profile, Tool
 from perfcore.profile import codec
-from perfcore.profile.outline import outline
+from perfcore.profile.outline import HeaderSummary, Summary, ToolSummary, outline
 
 
 def _nowhere(id: str) -> bytes:
@@ -116,3 +117,9 @@ def test_what_is_damaged_newer_or_not_sealed_has_no_outline() -> None:
         assert outline(files.seal(text), lambda: _decoded(data)) is None
     plain, _ = codec.encode(profiles.timed(), _refused)
     assert outline(plain, lambda: _decoded(plain)) is None
+
+
+@pytest.mark.parametrize(("summary", "whole"), [(HeaderSummary, Header), (ToolSummary, Tool), (Summary, Profile)])
+def test_a_summary_has_the_fields_and_defaults_of_the_whole(summary: Any, whole: type) -> None:
+    fields = {field.name: field.default for field in attrs.fields(whole) if field.name != "tables"}
+    assert fields == {name: summary._field_defaults.get(name, attrs.NOTHING) for name in summary._fields}
