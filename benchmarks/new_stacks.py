@@ -31,6 +31,7 @@ def main() -> None:
     pool = list(lines(given.stacks + new * given.versions))
     chance = random.Random(1)
     current, rest = pool[: given.stacks], pool[given.stacks :]
+    packed: list[int] = []
     with tempfile.TemporaryDirectory() as folder:
         work, environment = Path(folder) / "work", {**os.environ, "HOME": folder}
         work.mkdir()
@@ -50,17 +51,15 @@ def main() -> None:
             path.write_text("".join(current))
             run(sys.executable, "-m", "perfcore", "import", "--add", "folded", str(path))
             shutil.rmtree(work / ".perf/cache", ignore_errors=True)  # as in a fresh clone
-            if version == 0:
-                first = weight(work / ".perf")[1]
-        loose = weight(work / ".perf")[1]
+            if version in (0, given.versions // 2):
+                run(sys.executable, "-m", "perfcore", "gc", "--grace", "0s")
+                packed.append(weight(work / ".perf")[1])
         run(sys.executable, "-m", "perfcore", "gc", "--grace", "0s")
-        packed = weight(work / ".perf")[1]
-    later = given.versions - 1
-    print(f"{given.stacks:,} stacks: the first version takes {first / 1000:.1f} kB in blocks")
-    print(
-        f"each of {later} later ones {(loose - first) / 1000 / later:.1f} kB; {packed / 1000 / given.versions:.1f} kB a version"
-    )
-    print("of all, the first included, after `perf gc`")
+        packed.append(weight(work / ".perf")[1])
+    first, half, whole = packed
+    later = given.versions - 1 - given.versions // 2
+    print(f"{given.stacks:,} stacks: the first version takes {first / 1000:.1f} kB in blocks, each of the last {later}")
+    print(f"{(whole - half) / 1000 / later:.1f} kB after `perf gc`")
 
 
 if __name__ == "__main__":
