@@ -222,4 +222,4 @@ def test_a_file_of_any_size_is_imported(project: Project) -> None:
     other.write_text(
         '{"format":1,"header":{"type":"time"},"collector_info":{"name":"time"},' + " " * 5_000 + '"created":1}'
     )
-    assert "over 2,000 are not read" in project.perf("import", str(other)).err
+    assert "over 2,000 are not read" in project.perf("import", str(other), code=4).err
