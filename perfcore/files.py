@@ -50,9 +50,10 @@ class Content(NamedTuple):
     stamp: tuple[int, ...]
 
 
-def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
-    """All bytes of a regular file. NotFoundError where there is nothing, StorageError where it is something else
-    or changes meanwhile, FormatError where it has more than `limit` bytes; `hint` says what to do then."""
+def read(path: Path, limit: int, *, hint: str | None = None, beginning: int | None = None) -> Content:
+    """All bytes of a regular file, or of one of any size so many from its `beginning`. NotFoundError where there is
+    nothing, StorageError where it is something else or changes meanwhile, FormatError where it has more than `limit`
+    bytes; `hint` says what to do then."""
     name = printable(str(path))
     try:
         _refuse_other_kinds(os.stat(path), name)  # before it is opened: opening a device may act on it
@@ -60,6 +61,8 @@ def read(path: Path, limit: int, *, hint: str | None = None) -> Content:
         try:
             before = os.fstat(fd)
             _refuse_other_kinds(before, name)
+            if beginning is not None:
+                return Content(os.read(fd, beginning), _stamp(before))
             if before.st_size > limit:
                 raise FormatError(f"{name} has {before.st_size:,} bytes; over {limit:,} are not read", hint=hint)
             data = _content(fd, before.st_size, limit)

@@ -550,6 +550,7 @@ class VersionedProfile(NamedTuple):
 @runtime_checkable
 class Format(Protocol):
     """A file format that profiles can be read from or written to. A format that reads has `read`, `read_all` or both.
+    A driver with the attribute `streams = True` is given files beyond `limits.profile_bytes`: it holds no whole file.
 
     class Laps:
         def sniff(self, head, name):

@@ -38,17 +38,18 @@ class Relative(msgspec.Struct, omit_defaults=True):
 def reduced(numbers: memoryview) -> tuple[Relative, bytes, bytes] | None:
     """(how the items are meant, the items, the bitmap of which there are); None where numbers as they are, are as
     short."""
-    rows = len(numbers)
-    if rows < _FEWEST or not -_FAR < min(numbers) <= max(numbers) - 256 < _FAR:  # one byte is short as it is
+    rows, values = len(numbers), array("q", numbers.tobytes())
+    if rows < _FEWEST or not -_FAR < min(values) <= max(values) - 256 < _FAR:  # one byte is short as it is
         return None
     sample = range(1, rows, max(1, rows // _SAMPLE))
-    from_row = Counter(numbers[row] - row for row in sample)
-    if from_row.most_common(1)[0][1] > len(sample) // 2:
-        return _packed(Relative("row"), array("q", map(operator.sub, numbers, range(rows))))
-    steps = Counter(numbers[row] - numbers[row - 1] for row in sample)
+    steps = Counter(values[row] - values[row - 1] for row in sample)
+    distances = Counter(values[row] - row for row in sample)
+    distance, count = distances.most_common(1)[0]
+    if count > len(sample) // 2:
+        return _packed(Relative("row"), array("q", map(operator.sub, values, range(rows))), distance)
     if sum(count for step, count in steps.items() if 0 <= step < 256) > 0.9 * len(sample) and len(steps) > 1:
-        differences = map(operator.sub, numbers[1:], numbers)
-        return _packed(Relative("previous", start=numbers[0]), array("q", (0, *differences)))
+        differences = array("q", (0, *map(operator.sub, values[1:], values)))
+        return _packed(Relative("previous", start=values[0]), differences, steps.most_common(1)[0][0])
     return None
 
 
@@ -65,14 +66,14 @@ def restored(items: array[int], marks: bytes | None, relative: Relative, rows: i
     return array("q", numbers)
 
 
-def _packed(relative: Relative, items: array[int]) -> tuple[Relative, bytes, bytes] | None:
-    relative.least = min(items)
-    if max(abs(relative.least), max(items) - relative.least) >= BOUND:
+def _packed(relative: Relative, items: array[int], usual: int) -> tuple[Relative, bytes, bytes] | None:
+    """`usual` is probably the most frequent item."""
+    relative.least = least = min(items)
+    if max(abs(least), max(items) - least) >= BOUND:
         return None
-    items = array("q", map(operator.sub, items, repeat(relative.least)))
-    usual, count = Counter(items).most_common(1)[0]
-    if count <= len(items) // 2:
-        return relative, items.tobytes(), b""
-    relative.usual = usual
-    flags = bytes(map(operator.ne, items, repeat(usual)))
-    return relative, array("q", compress(items, flags)).tobytes(), bitmap.pack(flags)
+    marks = b""
+    if items.count(usual) > len(items) // 2:
+        relative.usual = usual - least
+        flags = bytes(map(operator.ne, items, repeat(usual)))
+        items, marks = array("q", compress(items, flags)), bitmap.pack(flags)
+    return relative, array("q", map(operator.sub, items, repeat(least))).tobytes(), marks

@@ -11,7 +11,16 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
+from perfcore.profile.stacks import (
+    NAMES,
+    NOWHERE,
+    has_stacks,
+    leaps,
+    references,
+    referring,
+    renumbered,
+    with_references,
+)
 from perfcore.profile.table import Column, ColumnBuilder, Table
 
 MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, stacks are stored anew more often
@@ -73,7 +82,7 @@ def is_usual(tables: Mapping[str, Table]) -> bool:
     return has_stacks(tables) and all(tables[name].names == columns for name, columns in _COLUMNS.items())
 
 
-def joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
+def joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, Rows]]:
     """(the rows that are new, where each row of the profile's stands now by what refers to it)."""
     functions, new_functions = _functions(base, _identity(own["functions"]))
     frames, new_frames = _frames(base, own, functions)
@@ -125,10 +134,13 @@ def _frames(base: Mapping[str, Table], own: Mapping[str, Table], functions: Rows
     return positions, with_references(table.take(new_rows), "function", _follow(new_rows, function))
 
 
-def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -> tuple[list[int], Table]:
+def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -> tuple[Rows, Table]:
     table = own["stacks"]
     parent = references(table, "parent", own)
-    frame = _follow(references(table, "frame", own), frames)
+    frame: Rows = references(table, "frame", own)
+    if not base and frames == list(range(len(frames))) and _are_distinct(parent, frame):
+        return range(table.rows), table  # of many rows keys take much more memory than the rows themselves
+    frame = _follow(frame, frames)
     before = base.get("stacks")
     base_keys = zip(*(references(before, name, base) for name in before.names), strict=True) if before else ()
     positions: list[int] = []
@@ -137,6 +149,17 @@ def _stacks(base: Mapping[str, Table], own: Mapping[str, Table], frames: Rows) -
     new_rows = _number(base_keys, keys, positions)
     moved = with_references(table.take(new_rows), "frame", _follow(new_rows, frame))
     return positions, with_references(moved, "parent", _follow(_follow(new_rows, parent), positions))
+
+
+def _are_distinct(parent: Rows, frame: Rows) -> bool:
+    """Whether no two stacks are equal. Of those that stand on the row before them, each parent has one; so only the
+    others are compared, with each other and with that one."""
+    rows = leaps(parent)
+    keys = list(zip(map(parent.__getitem__, rows), map(frame.__getitem__, rows), strict=True))
+    last = len(parent) - 1
+    return len(set(keys)) == len(keys) and not any(
+        up < last and parent[up + 1] == up and frame[up + 1] == own for up, own in keys
+    )
 
 
 def _number(seen: Iterable[_Key], keys: Iterable[_Key], positions: list[int]) -> list[int]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 SNIFFED = 4096  # bytes; the contract of `Format.sniff` names this bound
+_NATIVE = 1 << 20  # bytes that tell whether a file is one of ours
 
 
 class ProfileFile(NamedTuple):
@@ -32,12 +33,12 @@ class ProfileFile(NamedTuple):
 
 def read_profile_file(repository: Repository, path: Path, format: str | None, get: codec.GetPiece) -> ProfileFile:
     """The profile in a file of any format that a plugin knows, complete and verified; its tables are got by `get`."""
-    content = read_bounded(repository, path)
-    if format in (None, "perf") and is_native(content.data):
+    head = read_beginning(path)
+    if format in (None, "perf") and is_native(head.data):
+        content = read_bounded(repository, path)
         return ProfileFile(read_native(path, content.data, get), content.data, content.stamp)
-    head, stamp = content.data[:SNIFFED], content.stamp
-    del content  # the plugin reads the file itself
-    return ProfileFile(_read_one(reader(repository, path, head, format), path), b"", stamp)
+    driver = reader(repository, path, head.data[:SNIFFED], format)
+    return ProfileFile(_read_one(driver, path), b"", head.stamp)
 
 
 def verify(profile: Profile, name: str) -> None:
@@ -68,6 +69,8 @@ def reader(
             continue
         reads = hasattr(driver, "read") or hasattr(driver, "read_all")
         if reads and (format or driver.sniff(head, path.name)):
+            if not getattr(driver, "streams", False):
+                read_bounded(repository, path)  # refuses what is too large
             return driver
     formats = ", ".join(repository.plugins.names("format"))
     raise FormatError(f"{path} is not a profile in any format known here ({formats})")
@@ -84,6 +87,11 @@ def _read_one(driver: Format, path: Path) -> Profile:
     if isinstance(profiles[0], FormatError):
         raise profiles[0]
     return profiles[0].profile
+
+
+def read_beginning(path: Path) -> files.Content:
+    """As much of a file as says what it is."""
+    return files.read(path, 0, beginning=_NATIVE)
 
 
 def read_bounded(repository: Repository, path: Path) -> files.Content:
@@ -108,4 +116,4 @@ def read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
 def is_native(data: bytes) -> bool:
     """Whether a file begins as one of our own format does."""
     # perfcore writes `format` first, and the collector before the tables, hence in the first MiB.
-    return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[: 1 << 20] and b'"format"' in data[:64]
+    return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[:_NATIVE] and b'"format"' in data[:64]

@@ -52,22 +52,19 @@ def _deflated(data: bytes, type: str) -> bytes:
     # Some planes vary so much that references to what stood before make them longer: choosing for each made 100,000
     # stacks a seventh shorter, and 100,000 amounts of a normal distribution a twentieth.
     bounds = [0, *range(len(data) % _LONG or _LONG, len(data) + 1, _LONG)]  # parts end where planes do
-    shorter = _shorter if type == "stacks" else _probably_shorter
-    parts = [shorter(data[start:end], end == len(data)) for start, end in pairwise(bounds)]
+    # What is long is to be written quickly; but stacks are most of a profile, and written once for many versions.
+    level = 6 if type == "stacks" else 1
+    parts = [_shorter(data[start:end], level, end == len(data)) for start, end in pairwise(bounds)]
     # RFC 1950, section 2.2: deflate with a window of 32 KiB, its flags and check; the blocks; their checksum.
     return b"".join((b"\x78\x5e", *parts, zlib.adler32(data).to_bytes(4, "big")))
 
 
-def _shorter(part: bytes, is_last: bool) -> bytes:
-    """A part of a stream, with or without references beyond runs of one byte. Stacks are most of a profile, and are
-    written once for many versions."""
-    return min((_stream(part, 6, strategy, is_last) for strategy in _STRATEGIES), key=len)
-
-
-def _probably_shorter(part: bytes, is_last: bool) -> bytes:
-    """The same, quickly: what is shorter of a sample."""
+def _shorter(part: bytes, level: int, is_last: bool) -> bytes:
+    """A part of a stream, with references to what stood before or with runs of one byte alone: what is shorter of a
+    sample."""
     sample = part[len(part) // 2 :][:_SAMPLE]
-    return _stream(part, 1, min(_STRATEGIES, key=lambda strategy: len(_stream(sample, 1, strategy, True))), is_last)
+    strategy = min(_STRATEGIES, key=lambda strategy: len(_stream(sample, level, strategy, True)))
+    return _stream(part, level, strategy, is_last)
 
 
 def _stream(part: bytes, level: int, strategy: int, is_last: bool) -> bytes:

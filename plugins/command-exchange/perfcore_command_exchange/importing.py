@@ -118,12 +118,12 @@ def _read_profiles(
     if path.is_dir():
         driver = _directory_reader(repository, path, format, options)
     else:
-        content = imports.read_bounded(repository, path)
-        if not options and format in (None, "perf") and imports.is_native(content.data):
+        head = imports.read_beginning(path).data
+        if not options and format in (None, "perf") and imports.is_native(head):
+            content = imports.read_bounded(repository, path)
             yield VersionedProfile(imports.read_native(path, content.data, repository.store.get_piece))
             return
-        driver = imports.reader(repository, path, content.data[: imports.SNIFFED], format, options)
-        del content  # the plugin reads the file itself
+        driver = imports.reader(repository, path, head[: imports.SNIFFED], format, options)
     if hasattr(driver, "read_all"):
         yield from driver.read_all(path)
     else:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import decimal
-import functools
 import math
+import os
 import re
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import attrs
@@ -15,21 +14,19 @@ import attrs
 from perfcore import files
 from perfcore.errors import FormatError, NotFoundError, StorageError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile.stacks import NOWHERE, StackBuilder, Stacks, has_stacks, references
-from perfcore.profile.table import Column, column, table
+from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, references
+from perfcore.profile.table import Column, column
 from perfcore.settings import option
-from perfcore.text import clip, encodable, printable
-from perfcore_format_folded import frames
+from perfcore.text import encodable, printable
+from perfcore_format_folded import frames, reading
 
 # As many bytes as `sniff` is given: the last line of so many may be cut.
 _HEAD = 4096
 _LINE = re.compile(rb"[^\n]* -?[0-9]+(\.[0-9]+)?\r?")
-_COUNT = re.compile(r"-?[0-9]{1,310}(\.[0-9]{1,400})?", re.ASCII)  # the largest and the smallest float fit
 # By convention of stackcollapse-*.pl, async-profiler and Austin.
 _SUFFIXES = (".folded", ".collapsed", ".austin")
 # As perf names a frame without a symbol.
 _UNKNOWN = "[unknown]"
-_SHOWN = 60
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +43,7 @@ class FoldedFormat:
     """
 
     Settings = FoldedSettings
+    streams = True
     contract = "perfcore_format_folded.contract:FoldedContract"
 
     def __init__(self, settings: FoldedSettings | None = None) -> None:
@@ -62,28 +60,21 @@ class FoldedFormat:
 
     def read(self, path: Path) -> Profile:
         """The profile; FormatError names the line that is no stack with a count."""
-        printable_path = printable(str(path))
+        name = printable(str(path))
         try:
-            text = path.read_bytes().decode("utf-8", "backslashreplace")
-            # The format has no time; the file's is the best guess.
-            created = path.stat().st_mtime_ns
+            with path.open("rb") as file:
+                # The format has no time; the file's is the best guess.
+                created = os.fstat(file.fileno()).st_mtime_ns
+                folded = reading.read(file, name)
         except OSError as error:
-            raise StorageError(f"cannot read {printable_path}: {error.strerror}") from error
-        facts, counts = _counts(text, printable_path)
-        if not counts:
-            raise FormatError(f"{printable_path} holds no stacks")
-        parse = functools.cache(frames.austin if "austin" in facts else frames.usual)
-        builder = StackBuilder()
-        stacks = [builder.add(map(parse, stack.split(";"))) if stack.strip() else None for stack in counts]
-        amounts = _amounts(facts, list(counts.values()))
+            raise StorageError(f"cannot read {name}: {error.strerror}") from error
+        if not folded.counts:
+            raise FormatError(f"{name} holds no stacks")
         return Profile(
             header=Header(type="sample", cmd=encodable(path.name.partition(".")[0])),
             created=created,
-            collector=Tool(name="folded", sampling=facts),
-            tables={
-                "resources": table("resources", [column("stack", stacks, dtype="i64"), amounts]),
-                **builder.tables(),
-            },
+            collector=Tool(name="folded", sampling=folded.facts),
+            tables=reading.tables(folded, lambda values: _amounts(folded.facts, values)),
         )
 
     def write(self, profile: Profile, path: Path) -> None:
@@ -146,31 +137,6 @@ class _Folded:
         return frames.written(name, self._stacks.files[function], self._stacks.line(stack))
 
 
-def _counts(text: str, shown: str) -> tuple[dict[str, str], dict[str, int | float]]:
-    """(what the lines before the first stack say, the sum for each stack as it is written)."""
-    facts: dict[str, str] = {}
-    counts: dict[str, int | float] = {}
-    for line_number, line in enumerate(text.split("\n"), 1):
-        line = line.rstrip("\r")
-        if not line.strip():
-            continue
-        if not counts and line.startswith("# "):
-            key, _, value = line[2:].partition(": ")
-            facts[key.strip()] = value.strip()
-            continue
-        stack, blank, count = line.rpartition(" ")
-        if not blank or not _COUNT.fullmatch(count):
-            excerpt = printable(clip(line, _SHOWN))
-            raise FormatError(f"{shown}, line {line_number}: no stack with a count at its end: {excerpt}")
-        amount = float(count) if "." in count else int(count)
-        if abs(amount) <= sys.float_info.max:  # compared exactly: an integer beyond it cannot be added to a float
-            amount += counts.get(stack, 0)
-        if abs(amount) > sys.float_info.max:
-            raise FormatError(f"{shown}, line {line_number}: the count is larger than numbers are stored")
-        counts[stack] = amount
-    return facts, counts
-
-
 def _written(amount: int | float) -> str:
     """The digits of a count: readers of folded stacks know no exponent."""
     if isinstance(amount, int):
@@ -181,7 +147,7 @@ def _written(amount: int | float) -> str:
     return digits if "." in digits else f"{digits}.0"
 
 
-def _amounts(facts: dict[str, str], values: list[int | float]) -> Column:
+def _amounts(facts: Mapping[str, str], values: list[int | float]) -> Column:
     """Austin says which time its numbers are microseconds of; the others count samples."""
     if any(isinstance(value, float) for value in values):
         values = [float(value) for value in values]

@@ -209,3 +209,17 @@ def test_the_command_line_imports_and_exports(project: Project, tmp_path: Path) 
     project.perf("import", str(tmp_path / "in.folded"))
     project.perf("export", "0@p", "--format", "folded", "-o", str(tmp_path / "out.folded"))
     assert sorted((tmp_path / "out.folded").read_text().splitlines()) == ["main 2", "main;work (a.py:3) 5"]
+
+
+def test_a_file_of_any_size_is_imported(project: Project) -> None:
+    """The format holds no whole file: the bound is for those that do."""
+    local = project.path / ".perf" / "local.yml"
+    local.write_text(local.read_text() + "limits:\n  profile_bytes: 2000\n")
+    path = project.path.parent / "large.folded"
+    path.write_text("".join(f"main;walk;leaf {number} {number + 1}\n" for number in range(5_000)))
+    assert project.perf("import", "folded", str(path)).code == 0
+    other = project.path.parent / "large.perf"
+    other.write_text(
+        '{"format":1,"header":{"type":"time"},"collector_info":{"name":"time"},' + " " * 5_000 + '"created":1}'
+    )
+    assert "over 2,000 are not read" in project.perf("import", str(other), code=4).err
