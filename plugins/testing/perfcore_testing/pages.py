@@ -1,0 +1,48 @@
+"""What tests of pages share: a headless Chromium as fixtures, which a conftest imports, and the rules of a page as a
+file. Without Chromium or the package websockets, the tests that look at a page are skipped."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    pytest.importorskip("websockets", reason="the package websockets is not installed, by which Chromium is driven")
+    from perfcore_testing import browser as chromium
+
+    if chromium.PROGRAM is None:
+        pytest.skip("chromium is not installed")
+    with chromium.window(tmp_path_factory.mktemp("chromium")) as window:
+        yield window
+
+
+@pytest.fixture
+def window(browser: Any) -> Any:
+    """A window of 1200 by 800 pixels whose user wants light colours; nothing is open."""
+    browser.call("Page.navigate", url="about:blank")
+    browser.resize(1200, 800)
+    browser.media(prefers_color_scheme="light", prefers_reduced_motion="reduce")
+    browser.problems.clear()
+    browser.requests.clear()
+    return browser
+
+
+def assert_self_contained(page: str) -> None:
+    """The page allows only its own script and style, by their hashes, and names no other file."""
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert policy[1].startswith("default-src 'none';")
+    for tag in ("script", "style"):
+        (text,) = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy[1]
+    assert not re.search(r"https?:|\bsrc=|@import|url\(", page)
