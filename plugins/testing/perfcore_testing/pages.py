@@ -6,6 +6,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+import shutil
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +36,30 @@ def window(browser: Any) -> Any:
     browser.problems.clear()
     browser.requests.clear()
     return browser
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The script of axe-core, from the registry of npm."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed, from which axe-core comes")
+    folder = tmp_path_factory.mktemp("axe")
+    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
+    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
+    return (folder / "node_modules/axe-core/axe.min.js").read_text()
+
+
+def violations(window: Any, axe: str) -> Any:
+    """What axe-core finds wrong in the open page: pairs of a rule and the elements that break it."""
+    if not window.run("typeof axe !== 'undefined'"):
+        window.run(axe)
+    assert window.run("axe.run().then(({ passes }) => passes.length)") > 5
+    return window.run(
+        "axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes.map((n) => n.html)]))"
+    )
 
 
 def assert_self_contained(page: str) -> None:

@@ -1,0 +1,54 @@
+"""The colours of charts in both themes. The contrast of each with the background is at least 3 for lines (WCAG 2,
+1.4.11) and 4.5 for the colours that also words have (1.4.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from perfcore_view_kit.colors import oklch_hex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+MOST_LINES = 6
+"""Lines of one chart: the eye tells no more apart, and there are no more colours and dashes."""
+# Neighbours differ in hue and in lightness or dash, for those who do not see red from green.
+_SERIES = {
+    "light": (
+        (0.50, 0.17, 260),
+        (0.56, 0.14, 50),
+        (0.50, 0.10, 185),
+        (0.52, 0.19, 350),
+        (0.50, 0.11, 125),
+        (0.45, 0.17, 305),
+    ),
+    "dark": (
+        (0.74, 0.13, 255),
+        (0.78, 0.13, 60),
+        (0.80, 0.11, 185),
+        (0.76, 0.14, 350),
+        (0.82, 0.14, 125),
+        (0.74, 0.13, 305),
+    ),
+}
+# Orange for worse and blue for better, never red and green.
+_VERDICTS = {
+    "light": {"worse": (0.50, 0.17, 35), "better": (0.48, 0.15, 255), "other": (0.45, 0.02, 260)},
+    "dark": {"worse": (0.78, 0.14, 55), "better": (0.75, 0.12, 245), "other": (0.75, 0.02, 260)},
+}
+
+
+def _theme(name: str) -> dict[str, str]:
+    colors = {f"series-{number}": oklch_hex(*point) for number, point in enumerate(_SERIES[name], 1)}
+    return colors | {word: oklch_hex(*point) for word, point in _VERDICTS[name].items()}
+
+
+LIGHT: Mapping[str, str] = _theme("light")
+DARK: Mapping[str, str] = _theme("dark")
+DASHES = ("", "7 3", "2 3", "9 3 2 3", "5 2", "1 2")
+
+
+def style() -> str:
+    """Both themes as variables of CSS."""
+    light, dark = (" ".join(f"--{name}: {color};" for name, color in theme.items()) for theme in (LIGHT, DARK))
+    return f':root {{ {light} }}\n:root[data-theme="dark"] {{ {dark} }}\n'
