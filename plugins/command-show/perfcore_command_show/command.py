@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,8 +17,7 @@ from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
-from perfcore.store.pending import content_name
-from perfcore_command_show import metric_history, views
+from perfcore_command_show import context, metric_history, views
 from perfcore_command_show.one_line import lines
 
 DEFAULT = "table"
@@ -71,7 +69,7 @@ def show(
         data = _data(console, refs)
         drawing = views.make(console, view, data, values)
         if in_browser and file is None:
-            file, replace = _page(console, refs[0]), True
+            file, replace = views.temporary_page(console.repository, refs[0].title), True
         console.output_to(file, force=replace, browse=in_browser)
         drawing.draw(console, data)
 
@@ -82,7 +80,7 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
     """Everything that a view may accept of these profiles. Nothing is read before the view asks for it."""
     repository = console.repository
     load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))  # once, whatever a view asks for
-    return ViewData(
+    data = ViewData(
         profiles=load,
         names=tuple(ref.name for ref in refs),
         versions=lambda: tuple(_version(repository, ref) for ref in refs),
@@ -90,7 +88,10 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         series=lambda: _series(console, refs, load()),
         changes=lambda: _changes(repository, refs, load()),
         source=VersionSources(repository).read_one,
+        accepted=lambda: context.accepted(repository, (*data.changes, *(c for s in data.series for c in s.changes))),
+        releases=lambda: context.releases(repository),
     )
+    return data
 
 
 def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
@@ -115,13 +116,6 @@ def _changes(repository: Repository, refs: Sequence[Ref], profiles: Sequence[Pro
         if (version, result.config_id) in keys
         for change in result.changes
     )
-
-
-def _page(console: Console, ref: Ref) -> Path:
-    """Where a page that is only looked at is written."""
-    folder = console.repository.perf / "tmp"
-    folder.mkdir(exist_ok=True)
-    return folder / f"{content_name(ref.title.encode())}.html"  # by profile: looking again adds no file
 
 
 def _find(console: Console, name: str) -> list[Ref]:
