@@ -526,19 +526,19 @@ function chart(figure, data) {
       target.fillStyle = colors.surface;
       target.fillRect(0, 0, wide, CHART.strip);
       const width = Math.round(plotWidth()), all = whole();
-      const parts = lines.filter((line) => line.shown).map((line) => [line, columnsOf(line.values, line.low, line.high, positions, all.from, all.to, 0, count, width)]);
-      let low = Infinity, high = -Infinity;
-      for (const [, { min, max }] of parts) for (let at = 0; at < width; at++) {
-        if (min[at] < low) low = min[at];
-        if (max[at] > high) high = max[at];
-      }
-      const yOf = (value) => CHART.strip - 4 - ((value - low) / (high - low || 1)) * (CHART.strip - 8);
-      for (const [line, columns] of parts) {
-        const filled = columns.min.reduce((sum, value) => sum + (value === value), 0);
-        if (filled * 2 < width) for (let at = 0; at < width; at++) { // sparse: neighbours are joined here, where no gap could be seen
-          if (at && columns.min[at] !== columns.min[at]) for (const name of ["min", "max", "first", "last"]) columns[name][at] = columns.last[at - 1];
+      const parts = lines.filter((line) => line.shown);
+      const ends = parts.flatMap(({ values }) => [values.reduce((least, value) => (value < least ? value : least), Infinity),
+        values.reduce((most, value) => (value > most ? value : most), -Infinity)]);
+      const low = Math.min(...ends), high = Math.max(...ends);
+      const yOf = (value) => (high > low ? CHART.strip - 4 - ((value - low) / (high - low)) * (CHART.strip - 8) : CHART.strip / 2);
+      for (const line of parts) {
+        const color = colors.series[lines.indexOf(line)];
+        if (count > width) {
+          const columns = columnsOf(line.values, line.low, line.high, positions, all.from, all.to, 0, count, width);
+          strokeColumns(target, columns, CHART.left, width, yOf, color, 0);
+        } else {
+          strokeRuns(target, line.values, (at) => CHART.left + ((positions[at] - all.from) / (all.to - all.from)) * width, yOf, color);
         }
-        strokeColumns(target, columns, CHART.left, width, yOf, colors.series[lines.indexOf(line)], 0);
       }
     }
     stripContext.save();
@@ -555,6 +555,16 @@ function chart(figure, data) {
     stripContext.strokeStyle = colors.accent;
     stripContext.lineWidth = 2;
     stripContext.strokeRect(left + 1, 1, Math.max(2, right - left - 2), CHART.strip - 2);
+  }
+
+  function strokeRuns(target, values, xAt, yOf, color) {
+    target.strokeStyle = color;
+    target.beginPath();
+    for (const [start, end] of runs(values, 0, count)) {
+      target.moveTo(xAt(start) - 1, yOf(values[start]));
+      for (let at = start; at < end; at++) target.lineTo(xAt(at), yOf(values[at]));
+    }
+    target.stroke();
   }
 
   function redraw() {

@@ -19,6 +19,7 @@ Value: TypeAlias = float | None
 # No text of 11 pixels is wider than that a character (DejaVu Sans: 0.64 em on average of digits and small letters).
 LETTER = 6.6
 _EDGE = 0.06  # of the range, so that no extreme lies on the frame; the canvas has the same
+_FLAT = 0.1  # of the level, the least height of a sparkline
 _LARGEST = 8e307  # the range of two values up to this is still a number
 # As perfcore.text.quantity scales amounts; a test holds both together.
 _SCALES: Mapping[str, Sequence[tuple[float, str]]] = {
@@ -286,7 +287,12 @@ def sparkline(
     series = finite(values)
     measured = [value for value in series if value is not None]
     x = Axis(0, max(1, len(series) - 1), 2, width - 3)
-    y = Axis(*span(measured), height - 2, 2)
+    low, high = span(measured)
+    # Noise that filled the height would look like changes: less than that share of the level looks flat.
+    wide = _FLAT * max(map(abs, measured), default=0.0)
+    if high - low < wide:
+        low, high = (low + high - wide) / 2, (low + high + wide) / 2
+    y = Axis(low, high, height - 2, 2)
     parts = [line(x(at), 1, x(at), height - 1, "mark", color=LIGHT_SOFT, more=' stroke-width="1"') for at in marks]
     for run in runs_of(series):
         points = [
