@@ -7,13 +7,14 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from perfcore_view_kit import chart, svg
+from perfcore_view_kit.form import framed, shown
 from perfcore_view_kit.page import page
 from perfcore_view_kit.palette import LIGHT
 from perfcore_view_kit.svg import Axis
 from perfcore_view_kit.table import Cell, script, table
 
 from perfcore.text import percent, quantity
-from perfcore_view_compare.ranking import Row, log_ratio, shown
+from perfcore_view_compare.ranking import Row, log_ratio
 
 _WIDTH, _HEIGHT = 190, 18  # pixels of the picture of an interval
 _EDGE = 8
@@ -32,14 +33,13 @@ def write(ranked: Sequence[Row], *, title: str, summary: str, about: str) -> str
     head = ("Benchmark", "Verdict", "Metric", "Change", f"Interval{level}", "Picture", "Before", "After", "Why")
     cells = [_cells(row, scale, named=bool(level)) for row in ranked]
     kinds = [row.word.replace(" ", "-") for row in ranked]
-    body = (
-        f'<header><div class="titles"><h1>{html.escape(title)}</h1><p>{html.escape(summary)}</p></div>'
-        '<div class="controls"><button type="button" id="theme" aria-pressed="false">Dark</button></div></header>\n'
-        f'<main><p class="soft">{html.escape(about)}</p>\n'
+    main = (
+        f'<p class="soft">{html.escape(about)}</p>\n'
         + table("Comparisons", head, cells, left=(1, 2, 8), sortable=True, kinds=kinds)
         + f'<p class="soft">The pictures reach from {percent(math.exp(-scale))} to {percent(math.exp(scale))}, '
-        "on a scale of ratios; the line in the middle is no change.</p></main>"
+        "on a scale of ratios; the line in the middle is no change.</p>"
     )
+    body = framed(title, summary, main)
     return page(title, body, [*chart.scripts()[:2], script()], styles=chart.styles())
 
 

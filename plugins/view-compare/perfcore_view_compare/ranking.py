@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 
 import attrs
+from perfcore_view_kit.form import shown
 
 from perfcore.analysis import verdict_text
 from perfcore.model import Change
-from perfcore.text import clip, encodable, plural, printable
+from perfcore.text import plural
 
 WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
 _SAME, _INCONCLUSIVE = "same", "cannot tell"
-_NAME = 160  # characters
 
 
 @attrs.frozen(kw_only=True)
@@ -71,11 +71,6 @@ def rows(changes: Sequence[Change], accepted: dict[str, str]) -> list[Row]:
 def _rank(row: Row) -> tuple[int, float, str, str]:
     group = {_SAME: 1, _INCONCLUSIVE: 2}.get(row.change.kind, 0)
     return group, -abs(row.effect or 0.0), row.name, row.metric
-
-
-def shown(text: str, most: int = _NAME) -> str:
-    """A foreign text as it may be shown."""
-    return clip(encodable(printable(text)), most)
 
 
 def summary(ranked: Sequence[Row]) -> str:

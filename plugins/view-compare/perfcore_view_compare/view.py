@@ -2,31 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_view_kit.form import FORM_HELP, FORMS, form_of, has_blocks, shown
 
 from perfcore.errors import NotFoundError
 from perfcore.settings import option
-from perfcore_view_compare.ranking import rows, shown, summary
+from perfcore_view_compare.ranking import rows, summary
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Output
     from perfcore.model import ViewData
-
-_BY_SUFFIX = {".html": "html", ".htm": "html", ".svg": "svg"}
 
 
 @attrs.frozen
 class CompareSettings:
     """In which form, and of what."""
 
-    format: str = option(
-        "auto",
-        help="auto: html and svg for a file with such a name, else text.",
-        choices=("auto", "text", "html", "svg"),
-    )
+    format: str = option("auto", help=FORM_HELP, choices=FORMS)
     title: str | None = option(None, help="Title of the page or picture. Default: the two versions.", metavar="TEXT")
     all_metrics: bool = option(False, help="Show every metric, not only the one that decides.")
     width: int = option(860, help="SVG: the width in pixels.", minimum=500, maximum=20_000)
@@ -56,13 +50,13 @@ class CompareView:
                 hint="perf compare A B --view compare compares what is stored of two versions",
             )
         title, text = self._title(subject), summary(ranked)
-        match self._format(output):
+        match form_of(settings.format, output):
             case "html":
                 output.write(page.write(ranked, title=title, summary=text, about=_about(subject)))
             case "svg":
                 output.write(page.picture(ranked, title=title, summary=text, width=settings.width))
             case _:
-                is_plain = settings.ascii or not (output.path is not None or _is_unicode())
+                is_plain = settings.ascii or not has_blocks(output)
                 drawn = terminal.lines(ranked, columns=output.width, ascii=is_plain)
                 closing = shown(text, output.width) if output.width else text
                 output.write("".join(f"{line}\n" for line in (*drawn, "", closing)))
@@ -76,11 +70,6 @@ class CompareView:
             names = [shown(side) for side in next(iter(sides))] if len(sides) == 1 else []
         return " → ".join(names) if all(names) and names else "Comparison"
 
-    def _format(self, output: Output) -> str:
-        if self.settings.format != "auto":
-            return self.settings.format
-        return _BY_SUFFIX.get(output.path.suffix.lower(), "text") if output.path is not None else "text"
-
 
 def _about(subject: ViewData) -> str:
     """The versions by date and subject, as far as they are given."""
@@ -88,8 +77,3 @@ def _about(subject: ViewData) -> str:
     texts = [f"{shown(version.short)} {shown(version.subject, 72)}".strip() for version in sides]
     rule = "An interval that includes no change does not say that nothing changed."
     return "; ".join([" → ".join(texts), rule]) if len(texts) == 2 else rule
-
-
-def _is_unicode() -> bool:
-    """Whether standard output can hold the characters of the drawing."""
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore_view_kit.chart import ChartOptions, chart, scripts, sparkline, still, styles
-from perfcore_view_kit.history_chart import change_text, history_chart, shown, standing, title, unit_text
+from perfcore_view_kit.form import framed, shown
+from perfcore_view_kit.history_chart import change_text, history_chart, standing, title, unit_text
 from perfcore_view_kit.page import page
 
 from perfcore.analysis import verdict_text
@@ -44,12 +45,8 @@ def write(
     more = (
         f'<p class="soft">{plural(left, "more series", "more series")} without a chart: name one in perf history.</p>'
     )
-    body = (
-        f'<header><div class="titles"><h1>{html.escape(heading)}</h1>'
-        f"<p>{html.escape(_summary(histories, accepted))}</p></div>"
-        '<div class="controls"><button type="button" id="theme" aria-pressed="false">Dark</button></div></header>\n'
-        f"<main>{overview}{figures}{more if len(ordered) > len(drawn) else ''}</main>"
-    )
+    main = f"{overview}{figures}{more if len(ordered) > len(drawn) else ''}"
+    body = framed(heading, _summary(histories, accepted), main)
     return page(heading, body, scripts(), styles=styles())
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import attrs
+from perfcore_view_kit.form import form_of, has_blocks
 
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.settings import option
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Output
     from perfcore.model import ViewData
 
-_BY_SUFFIX = {".html": "html", ".htm": "html", ".svg": "svg"}
 _LINKS = ("http://", "https://", "./", "../", "/", "#")
 
 
@@ -69,9 +68,7 @@ class HistoryView:
     def _format(self, output: Output) -> str:
         if self.settings.csv:
             return "csv"
-        if self.settings.format != "auto":
-            return self.settings.format
-        return _BY_SUFFIX.get(output.path.suffix.lower(), "text") if output.path is not None else "text"
+        return form_of(self.settings.format, output)
 
     def _page(self, subject: ViewData) -> str:
         from perfcore_view_history import page
@@ -100,7 +97,7 @@ class HistoryView:
     def _draw(self, subject: ViewData, output: Output) -> None:
         from perfcore_view_history import drawing
 
-        blocks = not self.settings.ascii and (output.path is not None or _is_unicode())
+        blocks = not self.settings.ascii and has_blocks(output)
         for number, series in enumerate(subject.series):
             if number:
                 output.write("\n")
@@ -115,8 +112,3 @@ def _checked(link: str) -> str:
             hint="it begins with http:, https: or a path, and has {} where the id of the version comes",
         )
     return link
-
-
-def _is_unicode() -> bool:
-    """Whether standard output can hold the block characters."""
-    return (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"

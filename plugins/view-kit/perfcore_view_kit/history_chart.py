@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.model import EMPTY
-from perfcore.text import clip, encodable, percent, plural, printable, quantity
+from perfcore.text import percent, plural, quantity
 from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
+from perfcore_view_kit.form import shown
 from perfcore_view_kit.runs import band_text, median_interval
 
 if TYPE_CHECKING:
     from perfcore.model import Change, MetricHistory
 
 _SHORT = 10  # digits of a version's id in a `Change`
-_TITLE, _NOTE, _REASON, _UNIT = 160, 72, 160, 16  # characters
+_NOTE, _UNIT = 72, 16  # characters
 _WORSE: Mapping[str, bool | None] = {
     "degradation": True,
     "drift": True,
@@ -27,11 +28,6 @@ _WORSE: Mapping[str, bool | None] = {
 }
 _LARGEST = 1e150
 _STEPS = ("degradation", "optimization", "machine")
-
-
-def shown(text: str, most: int = _TITLE) -> str:
-    """A foreign text as a page may show it."""
-    return clip(encodable(printable(text)), most)
 
 
 def history_chart(
@@ -146,7 +142,7 @@ def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str])
         last=max(*ends, at),
         low=base * change.low if is_sized and base is not None and change.low is not None else None,
         high=base * change.high if is_sized and base is not None and change.high is not None else None,
-        accepted=shown(accepted.get(change.id, ""), _REASON),
+        accepted=shown(accepted.get(change.id, "")),
     )
 
 
