@@ -1,4 +1,4 @@
-"""In which form a view writes: a page, a picture, or text for a terminal; and the frame of a page that all views have."""
+"""In which form a view writes: a page, a picture, or text for a terminal; and the frame that all pages have."""
 
 from __future__ import annotations
 
