@@ -21,6 +21,7 @@ from perfcore_command_show import context, metric_history, views
 from perfcore_command_show.one_line import lines
 
 DEFAULT = "table"
+_PAGES = (".html", ".htm", ".svg")  # files that no table is written to
 
 
 def new_app() -> typer.Typer:
@@ -40,15 +41,19 @@ def show(
     ] = False,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
+        typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view, its options."),
     ] = None,
 ) -> None:
     """Show profiles in a view. `perf show table --help` lists the options of a view.
 
+    Without a view it is a table; for a page (--open, or a file that ends in .html or .svg) the flame graph of a profile
+    with stacks, else the histogram of the runs.
+
     Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path.
     """
     console: Console = ctx.obj
-    view, options = split_plugin(words or [], console.plugins, "view", DEFAULT)
+    named, options = split_plugin(words or [], console.plugins, "view", "")
+    view = named or DEFAULT
 
     def render(
         profiles: Annotated[list[str] | None, typer.Argument(metavar="PROFILE...", show_default=False)] = None,
@@ -67,13 +72,22 @@ def show(
             console.write("".join(f"{line}\n" for line in shown))
             return
         data = _data(console, refs)
-        drawing = views.make(console, view, data, values)
+        wants_page = in_browser if file is None else file.suffix.lower() in _PAGES
+        chosen = view if named or values or not wants_page else _page_view(console, data)
+        drawing = views.make(console, chosen, data, values)
         if in_browser and file is None:
             file, replace = views.temporary_page(console.repository, refs[0].title), True
         console.output_to(file, force=replace, browse=in_browser)
         drawing.draw(console, data)
 
     run_plugin_command(console.plugins, "view", view, options, render, f"perf show {view}")
+
+
+def _page_view(console: Console, data: ViewData) -> str:
+    """The view that makes a page of these profiles: a flame graph of one with stacks, else their runs."""
+    has_stacks = len(data.profiles) == 1 and "stacks" in data.profiles[0].tables
+    view = "flamegraph" if has_stacks else "histogram"
+    return view if view in console.plugins.names("view") else DEFAULT
 
 
 def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
