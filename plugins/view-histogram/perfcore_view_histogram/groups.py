@@ -11,17 +11,15 @@ import attrs
 from perfcore_view_kit.form import shown
 from perfcore_view_kit.history_chart import title
 from perfcore_view_kit.palette import MOST_LINES
+from perfcore_view_kit.profile_runs import chosen_metric, runs_by_metric, side_name, usable
 
-from perfcore.analysis import run_values
 from perfcore.errors import NotFoundError
-from perfcore.text import brief, percent, quantity
+from perfcore.text import percent, quantity
 
 if TYPE_CHECKING:
-    from perfcore.analysis.run_values import MetricValues
     from perfcore.model import MetricHistory, Profile, ViewData
 
 _NAME, _UNIT = 60, 16  # characters
-_OF = "\0"  # as in the keys of perfcore.analysis.run_values
 
 
 @attrs.frozen
@@ -76,34 +74,25 @@ def panels(subject: ViewData, metric: str | None, benchmark: str | None, version
 
 
 def _of_series(series: MetricHistory, versions: int) -> Iterator[Panel]:
-    measured = [point for point in series.points if _finite(point.values)][-min(versions, MOST_LINES) :]
-    groups = tuple(Group(shown(point.version.short, _NAME), _finite(point.values)) for point in measured)
+    measured = [point for point in series.points if usable(point.values)][-min(versions, MOST_LINES) :]
+    groups = tuple(Group(shown(point.version.short, _NAME), usable(point.values)) for point in measured)
     if groups:
         yield Panel(title(series), shown(series.unit, _UNIT), groups)
 
 
 def _of_profiles(subject: ViewData, metric: str | None, benchmark: str | None) -> list[Panel]:
     profiles = subject.profiles[:MOST_LINES]
-    values = [_values(profile) for profile in profiles]
+    values = [runs_by_metric(profile) for profile in profiles]
     names = list(dict.fromkeys(name for each in values for name, _ in each))
-    metrics = {each for _, each in (key for each in values for key in each)}
-    wanted = metric or next((each for each in run_values.PRIMARY if each in metrics), None)
-    if wanted is None:
-        wanted = next((each for each in (key[1] for each in values for key in each)), None)
-    if wanted not in metrics:
-        listed = ", ".join(sorted(shown(each, _NAME) for each in metrics)) or "none"
-        raise NotFoundError(
-            f"no profile has runs of {brief(metric)}" if metric else "the profiles have no runs with values",
-            hint=f"their metrics: {listed}",
-        )
+    wanted = chosen_metric(metric, (name for each in values for _, name in each))
     made = []
     for name in names:
         if benchmark is not None and name != benchmark:
             continue
         groups = tuple(
-            Group(_side(subject, number), _finite(each[name, wanted].values))
+            Group(side_name(subject, number), usable(each[name, wanted].values))
             for number, each in enumerate(values)
-            if (name, wanted) in each and _finite(each[name, wanted].values)
+            if (name, wanted) in each and usable(each[name, wanted].values)
         )
         unit = next((each[name, wanted].unit for each in values if (name, wanted) in each), "")
         if groups:
@@ -116,27 +105,6 @@ def _of_profiles(subject: ViewData, metric: str | None, benchmark: str | None) -
     return made
 
 
-def _values(profile: Profile) -> dict[tuple[str, str], MetricValues]:
-    """The values by (benchmark, metric)."""
-    values = {}
-    for key, each in run_values.of_benchmarks(profile).items():
-        metric, _, benchmark = key.partition(_OF)
-        values[benchmark, metric] = each
-    return values
-
-
 def _panel_title(profiles: Sequence[Profile], benchmark: str, metric: str) -> str:
     labels = list(dict.fromkeys(profile.label for profile in profiles))
     return shown(f"{metric} of {benchmark or ' and '.join(labels)}")
-
-
-def _side(subject: ViewData, number: int) -> str:
-    """What the user called the profile, with its version."""
-    name = subject.names[number] if number < len(subject.names) else f"profile {number + 1}"
-    version = subject.versions[number] if number < len(subject.versions) else None
-    return shown(f"{name} ({version.short})" if version and not name.startswith(version.short) else name, _NAME)
-
-
-def _finite(values: Sequence[float]) -> tuple[float, ...]:
-    # Sums and differences of larger values would not be numbers.
-    return tuple(sorted(value for value in values if math.isfinite(value) and abs(value) < 1e150))

@@ -87,7 +87,7 @@ def test_versions_of_a_history_are_groups() -> None:
 
 
 def test_an_unknown_metric_names_those_there_are() -> None:
-    with pytest.raises(NotFoundError, match="no profile has runs of 'walll'") as raised:
+    with pytest.raises(NotFoundError, match="no profile has values of 'walll'") as raised:
         shown(timed(), metric="walll")
     assert "wall" in str(raised.value.hint)
     assert "ns" not in shown(timed(), metric="switches").partition("\n")[0]
