@@ -5,6 +5,8 @@ const CHART = {
   marks: 6, // pixels from point to point from which on each has a mark
   fewest: 3, // points, the narrowest range that zooming shows
   rows: 200, // of the table at once
+  shapes: [[], [[-3, -3], [3, -3], [3, 3], [-3, 3]], [[0, -4], [4, 3], [-4, 3]], [[0, -5], [4, 0], [0, 5], [-4, 0]], [[0, 4], [4, -3], [-4, -3]],
+    [[-4, -2], [-1, -2], [-1, -5], [1, -5], [1, -2], [4, -2], [4, 1], [1, 1], [1, 4], [-1, 4], [-1, 1], [-4, 1]]],
   dashes: [[], [7, 3], [2, 3], [9, 3, 2, 3], [5, 2], [1, 2]],
 };
 
@@ -369,7 +371,7 @@ function chart(figure, data) {
       if (!(data.points || alone || isHollow || apart >= CHART.marks)) continue;
       const x = xOf(positions[at]), y = yOf(values[at]);
       if (hasOwnInterval(line, at)) errorBar(target, x, yOf(low[at]), yOf(high[at]));
-      dot(target, x, y, isHollow, colors.series[number]);
+      dot(target, x, y, isHollow, number);
     }
   }
 
@@ -390,9 +392,16 @@ function chart(figure, data) {
     target.stroke();
   }
 
-  function dot(target, x, y, isHollow, color) {
+  /** A point; of points without lines each line has a shape of its own. */
+  function dot(target, x, y, isHollow, number) {
+    const color = colors.series[number];
     target.beginPath();
-    target.arc(x, y, isHollow ? 3.5 : 2.5, 0, 7);
+    if (data.points && number % CHART.shapes.length) {
+      for (const [dx, dy] of CHART.shapes[number % CHART.shapes.length]) target.lineTo(x + dx, y + dy);
+      target.closePath();
+    } else {
+      target.arc(x, y, isHollow || data.points ? 3.5 : 2.5, 0, 7);
+    }
     target.fillStyle = isHollow ? colors.surface : color;
     target.fill();
     if (isHollow) target.stroke();
@@ -724,7 +733,7 @@ function chart(figure, data) {
   function save() {
     const [first, last] = shownRange();
     const isWhole = first === 0 && last === count - 1;
-    address.set(id, isWhole || numeric ? "" : `${label(first)}~${label(last)}`);
+    address.set(id, isWhole ? "" : `${label(first)}~${label(last)}`);
     address.set(`${id}.at`, state.cursor >= 0 ? label(state.cursor) : "");
     address.set(`${id}.zero`, state.zero === Boolean(data.zero) ? "" : String(state.zero));
     address.set(`${id}.by`, state.byDate ? "date" : "");
@@ -826,6 +835,10 @@ function chart(figure, data) {
       target.clearRect(0, 0, 26, 12);
       target.strokeStyle = colors.series[number];
       target.lineWidth = 3;
+      if (data.points) {
+        dot(target, 13, 6, false, number);
+        return;
+      }
       target.setLineDash(CHART.dashes[number % 6]);
       target.beginPath();
       target.moveTo(1, 6);

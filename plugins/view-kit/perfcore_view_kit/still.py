@@ -83,7 +83,10 @@ def _drawn(data: ChartData, line: Line, number: int, frame: Frame) -> Iterator[s
         bottom, top = _item(low, at), _item(high, at)
         if (is_alone or data.points) and bottom is not None and top is not None and top > bottom:
             yield svg.error_bar(x, frame.y(bottom), frame.y(top), name, color=color)
-        yield svg.dot(x, frame.y(value), name, color=color, hollow=at in line.hollow)
+        if data.points:
+            yield svg.shape(x, frame.y(value), name, number, color=color)
+        else:
+            yield svg.dot(x, frame.y(value), name, color=color, hollow=at in line.hollow)
     half = 0.0 if data.positions else 0.5
     for level in line.levels:
         ends = [

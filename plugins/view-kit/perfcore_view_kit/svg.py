@@ -202,6 +202,24 @@ def dot(
     return f'<circle class="{name}" cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" {fill}>{words}</circle>'
 
 
+_SHAPES = (
+    (),
+    ((-3, -3), (3, -3), (3, 3), (-3, 3)),
+    ((0, -4), (4, 3), (-4, 3)),
+    ((0, -5), (4, 0), (0, 5), (-4, 0)),
+    ((0, 4), (4, -3), (-4, -3)),
+    ((-4, -2), (-1, -2), (-1, -5), (1, -5), (1, -2), (4, -2), (4, 1), (1, 1), (1, 4), (-1, 4), (-1, 1), (-4, 1)),
+)
+
+
+def shape(x: float, y: float, name: str, number: int, *, color: str) -> str:
+    """A point of a group: a circle, square, triangle and so on, as the canvas has them."""
+    corners = _SHAPES[number % len(_SHAPES)]
+    if not corners:
+        return dot(x, y, name, color=color, radius=3.5)
+    return area([(x + dx, y + dy) for dx, dy in corners], f"band {name}", color=color, opacity=1)
+
+
 def error_bar(x: float, low: float, high: float, name: str, *, color: str) -> str:
     steps = f"M{x - 3:.1f} {low:.1f}h6M{x:.1f} {low:.1f}V{high:.1f}M{x - 3:.1f} {high:.1f}h6"
     return f'<path class="{name}" d="{steps}" stroke="{color}" fill="none" stroke-width="1.5"/>'
