@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from perfcore_view_kit.colors import oklch_hex
@@ -36,6 +37,34 @@ _VERDICTS = {
     "light": {"worse": (0.50, 0.17, 35), "better": (0.48, 0.15, 255), "other": (0.45, 0.02, 260)},
     "dark": {"worse": (0.78, 0.14, 55), "better": (0.75, 0.12, 245), "other": (0.75, 0.02, 260)},
 }
+
+
+CHANGE_STEPS = 8
+"""Steps of the scale of changes on each side of "the same"."""
+# Ends and middle in OKLCH: blue for less, orange for more, grey between them.
+_CHANGES = {
+    "light": ((0.58, 0.15, 250), 0.94, (0.66, 0.17, 50)),
+    "dark": ((0.66, 0.15, 250), 0.32, (0.72, 0.16, 55)),
+}
+
+
+def changes(name: str) -> list[str]:
+    """The scale of changes of a theme, from less over the same to more."""
+    less, same, more = _CHANGES[name]
+    return [_between(less, same, 1 - at / CHANGE_STEPS) for at in range(CHANGE_STEPS)] + [
+        _between(more, same, at / CHANGE_STEPS) for at in range(CHANGE_STEPS + 1)
+    ]
+
+
+def change_step(ratio: float, largest: float) -> int:
+    """The index in the scale of changes of a ratio, where `largest` (more than 1) is at its end."""
+    share = math.log(ratio) / math.log(largest) if ratio > 0 else -1.0
+    return CHANGE_STEPS + round(CHANGE_STEPS * max(-1.0, min(1.0, share)))
+
+
+def _between(end: tuple[float, float, float], same: float, share: float) -> str:
+    lightness, chroma, hue = end
+    return oklch_hex(same + (lightness - same) * share, chroma * share, hue)
 
 
 def _theme(name: str) -> dict[str, str]:
