@@ -16,7 +16,7 @@ from perfcore_view_histogram.groups import Group, Panel
 from perfcore_view_histogram.pictures import picture
 
 _WIDTH = 860
-_HEAD = (
+HEAD = (
     "Runs of",
     "Count",
     "Least",
@@ -43,7 +43,7 @@ def _figure(panel: Panel, number: int, *, several: bool) -> str:
         f'<figure aria-labelledby="runs-{number}"><figcaption><h2 id="runs-{number}">{name}</h2>'
         f"{sentence}</figcaption>"
         f'<div class="still" tabindex="0" role="group" aria-label="Picture of {name}">{drawn}</div>'
-        f"{table(f'Runs of {panel.title}', _HEAD, rows)}</figure>\n"
+        f"{table(f'Runs of {panel.title}', HEAD, rows)}</figure>\n"
     )
 
 
