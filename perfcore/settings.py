@@ -23,7 +23,7 @@ def on_failure_option() -> Any:
 
 
 def output_option() -> Any:
-    """`output: str`, for `perfcore.programs.command.output`."""
+    """`output: str`, for `perfcore_collect_kit.command.output`."""
     return option(
         "null",
         help="Where to write standard output: `null`, `inherit`, or a file that every run overwrites.",

@@ -21,7 +21,7 @@ LAYERS = (
     ("html_table",),
     ("files", "locks", "model"),
     ("config",),
-    ("settings", "environment", "programs"),
+    ("settings", "environment"),
     ("hookspecs",),
     ("plugins",),
     ("profile", "store"),
@@ -44,8 +44,6 @@ ORDER = {
     "repository": (
         ("location", "imports"),
         ("scratch",),
-        ("private_copy",),
-        ("vcs_fallback",),
         ("creation", "registration"),
         ("entries",),
         ("repository",),
@@ -176,7 +174,7 @@ def test_only_the_command_line_reads_arguments_and_exits() -> None:
     for name, path in modules():
         if name.startswith(("perfcore.cli", "perfcore_testing")) or name == "perfcore.__main__":
             continue
-        if name == "perfcore.programs.command":  # a command gets the environment that perf has
+        if name == "perfcore_collect_kit.command":  # a command gets the environment that perf has
             continue
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Attribute):

@@ -57,7 +57,8 @@ class BenchCollector:
 
     def before(self, job: Job) -> Session:
         """Lists the benchmarks, which imports the suite in a process of its own; no benchmark runs."""
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit.command import shown
+
         from perfcore_collect_bench.measuring import Measurement
         from perfcore_collect_bench.worker_process import interpreter_of
 
@@ -137,7 +138,8 @@ class BenchCollector:
             )
 
     def _listed(self, interpreter: Interpreter, job: Job) -> Suite:
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit.command import shown
+
         from perfcore_collect_bench import suite
         from perfcore_collect_bench.worker_process import WorkerDiedError, events
 
@@ -156,7 +158,7 @@ class BenchCollector:
             raise CommandFailedError(f"{words} cannot be listed: {error}", hint=hint) from error
 
     def _nothing(self, session: Session) -> CommandFailedError:
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit.command import shown
 
         state: Measurement = session.state
         failures = state.failures

@@ -65,7 +65,7 @@ class Interpreter:
 def interpreter_of(job: Job, program: str | None, packages: tuple[Path, ...] = ()) -> Interpreter:
     """The interpreter for a job: a program as its settings name it, or else that of perf. The worker is that of the
     last one of the packages, which are folders; of this one without any."""
-    from perfcore.programs import command
+    from perfcore_collect_kit import command
 
     command.check(job)
     path = sys.executable

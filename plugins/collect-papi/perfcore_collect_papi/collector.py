@@ -19,11 +19,11 @@ from perfcore.text import clip, plural, printable, quantity
 from perfcore_collect_papi.names import DEFAULT_EVENTS
 
 if TYPE_CHECKING:
+    from perfcore_collect_kit.command import Spec
     from perfcore_collect_time.clock import ClockReader
 
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore.programs.command import Spec
     from perfcore_collect_papi.choice import Choice
     from perfcore_collect_papi.launcher import Result, Wanted
     from perfcore_collect_papi.reduction import Snapshot
@@ -106,9 +106,9 @@ class PapiCollector:
         """Finds the command, and a source that can count; says why where there is none."""
         if sys.platform != "linux":
             raise PluginError("it counts on Linux only", hint="collect with another collector")
+        from perfcore_collect_kit import command
         from perfcore_collect_time.clock import ClockReader
 
-        from perfcore.programs import command
         from perfcore_collect_papi import choice, diagnosis, launcher, runner
         from perfcore_collect_papi.wire import FailedError
 
@@ -257,8 +257,8 @@ class PapiCollector:
 
     def _checked(self, result: Result, job: Job, run: Run) -> int:
         """The command's exit code, unless it failed and may not."""
-        from perfcore.programs import exit_status
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit import exit_status
+        from perfcore_collect_kit.command import shown
 
         command = shown(job.argv)
         if result.timed_out:
@@ -288,8 +288,9 @@ def _check_pid(pid: int) -> None:
 
 def _explained(error: FailedError, job: Job) -> PerfError:
     """What the process that counts could not do."""
-    from perfcore.programs import exit_status
-    from perfcore.programs.command import StartError
+    from perfcore_collect_kit import exit_status
+    from perfcore_collect_kit.command import StartError
+
     from perfcore_collect_papi import diagnosis
 
     _, step, errno, detail = error.frame

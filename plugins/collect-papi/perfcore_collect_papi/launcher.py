@@ -20,7 +20,7 @@ from perfcore_collect_papi import topology
 from perfcore_collect_papi.wire import FailedError, Frame, GoneError, Wire
 
 if TYPE_CHECKING:
-    from perfcore.programs.command import Spec
+    from perfcore_collect_kit.command import Spec
 
 _SAID = 4096  # bytes of what a runner said before it ended
 PATIENCE = 10.0  # seconds until a runner that does not end is killed; it needs about one to end a command

@@ -239,7 +239,7 @@ import resource, sys
 from perfcore_collect_papi import launcher
 from perfcore_collect_papi.wire import FailedError
 from perfcore.model import Job
-from perfcore.programs import command
+from perfcore_collect_kit import command
 resource.setrlimit(resource.RLIMIT_NOFILE, (256, int(sys.argv[1])))
 cpus = launcher.online()
 wanted = launcher.Wanted(per_cpu=True, cpus=cpus * (500 // len(cpus) + 1))

@@ -73,8 +73,7 @@ class PytestCollector:
         """One run of all tests that work."""
         from perfcore_collect_bench.collector import WORKERS
         from perfcore_collect_bench.measuring import seed_of
-
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit.command import shown
 
         runs: Runs = session.state
         assert session.workspace is not None

@@ -65,7 +65,8 @@ class ResultsCollector:
 
     def before(self, job: Job) -> Session:
         """Finds the command and the format. The benchmarks and their metrics are known after the first run."""
-        from perfcore.programs import command
+        from perfcore_collect_kit import command
+
         from perfcore_collect_results import output
 
         command.check(job)
@@ -121,8 +122,8 @@ class ResultsCollector:
             session.note(f"{state.failures} of {plural(outcome.runs, 'run')} failed and count all the same")
 
     def _check_end(self, job: Job, run: Run, ended: Ended) -> None:
-        from perfcore.programs import exit_status
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit import exit_status
+        from perfcore_collect_kit.command import shown
 
         if ended.timed_out:
             raise exit_status.too_long(shown(job.argv), run, self.settings.timeout)
@@ -132,7 +133,7 @@ class ResultsCollector:
 
 def _suite(reader: Reader, session: Session, output: Output, ended: Ended) -> Suite:
     """The results of a run. CommandFailedError with the end of the harness's standard error if there are none."""
-    from perfcore.programs.command import shown
+    from perfcore_collect_kit.command import shown
 
     assert session.workspace is not None
     command = shown(session.job.argv)
@@ -158,7 +159,7 @@ def _hint(output: Output) -> str | None:
 
 
 def _last_words(ended: Ended) -> str:
-    from perfcore.programs.exit_status import last_words
+    from perfcore_collect_kit.exit_status import last_words
 
     return last_words(ended.last_words)
 

@@ -9,9 +9,10 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from perfcore_collect_kit import exit_status
+from perfcore_collect_kit.command import StartError, spec
+
 from perfcore.errors import PerfError
-from perfcore.programs import exit_status
-from perfcore.programs.command import StartError, spec
 
 if TYPE_CHECKING:
     from perfcore.model import Job

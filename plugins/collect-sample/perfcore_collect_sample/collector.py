@@ -70,7 +70,8 @@ class SampleCollector:
         """Finds the command, and the tool that can look into it."""
         if sys.platform != "linux":
             raise PluginError("it samples on Linux only", hint="import what another tool recorded: perf import folded")
-        from perfcore.programs import command
+        from perfcore_collect_kit import command
+
         from perfcore_collect_sample.selection import choose
 
         command.check(job)
@@ -121,8 +122,8 @@ class SampleCollector:
 
     def _checked(self, ended: Ended, tool: Tool, job: Job, run: Run) -> int:
         """The command's exit code, unless the tool failed or the command did and may not."""
-        from perfcore.programs import exit_status
-        from perfcore.programs.command import shown
+        from perfcore_collect_kit import exit_status
+        from perfcore_collect_kit.command import shown
 
         command = shown(job.argv)
         if ended.timed_out:

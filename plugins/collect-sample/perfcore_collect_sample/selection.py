@@ -8,7 +8,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfcore.programs import command
+from perfcore_collect_kit import command
+
 from perfcore_collect_sample.kernel import KernelPerf
 from perfcore_collect_sample.pyspy import PySpy
 

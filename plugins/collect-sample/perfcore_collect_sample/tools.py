@@ -14,14 +14,15 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import msgspec
+from perfcore_collect_kit import command as starting
 
 from perfcore.profile.stacks import Frame
-from perfcore.programs import command as starting
 
 if TYPE_CHECKING:
+    from perfcore_collect_kit.command import Spec
+
     from perfcore.errors import PerfError
     from perfcore.model import Job
-    from perfcore.programs.command import Spec
 
 _JOB, _PID, _ENDED, _WORDS, _TALK = "job.json", "pid", "ended.json", "words", "talk"
 _STARTER = Path(__file__).with_name("starter.py")

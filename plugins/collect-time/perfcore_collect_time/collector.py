@@ -10,18 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_collect_kit.command import StartError, shown
 
 from perfcore.errors import PerfError, PluginError
 from perfcore.profile.recording import Session
 from perfcore.profile.table import ColumnSpec
-from perfcore.programs.command import StartError, shown
 from perfcore.settings import on_failure_option, option, output_option, timeout_option
 from perfcore_collect_time.tally import Tally
 
 if TYPE_CHECKING:
+    from perfcore_collect_kit.command import Spec
+
     from perfcore.model import Job
     from perfcore.profile.recording import Outcome, Run
-    from perfcore.programs.command import Spec
     from perfcore_collect_time.clock import ClockReader
     from perfcore_collect_time.launcher import Helper, Result
     from perfcore_collect_time.machine import Frequency, Snapshot
@@ -117,7 +118,8 @@ class TimeCollector:
         input, the command is looked for after the first setup."""
         if sys.platform != "linux":
             raise PluginError("it measures on Linux only", hint="collect with another collector")
-        from perfcore.programs import command
+        from perfcore_collect_kit import command
+
         from perfcore_collect_time import launcher, machine
         from perfcore_collect_time.clock import ClockReader
 
@@ -178,7 +180,7 @@ class TimeCollector:
         result, job = self._run(state, "run"), state.job
         if not result.why and not result.exitcode:
             return result
-        from perfcore.programs import exit_status
+        from perfcore_collect_kit import exit_status
 
         if result.why:
             raise exit_status.too_long(shown(job.argv), run, self.settings.timeout)
@@ -194,7 +196,7 @@ class TimeCollector:
         result = self._run(state, name)
         if not result.why and not result.exitcode:
             return
-        from perfcore.programs import exit_status
+        from perfcore_collect_kit import exit_status
 
         step = f"the {name} command {shown([script])}"
         if result.why:
@@ -207,7 +209,7 @@ class TimeCollector:
         try:
             return state.helper.run(key)
         except StartError as error:
-            from perfcore.programs import exit_status
+            from perfcore_collect_kit import exit_status
 
             raise exit_status.explain(state.job, error, self.cpus) from error
 
@@ -218,7 +220,8 @@ class TimeCollector:
         return state.keys[name]
 
     def _spec(self, job: Job, name: str) -> Spec:
-        from perfcore.programs import command
+        from perfcore_collect_kit import command
+
         from perfcore_collect_time import helper
 
         settings = self.settings

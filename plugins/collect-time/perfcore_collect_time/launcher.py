@@ -18,13 +18,14 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from perfcore_collect_kit.command import StartError
+
 from perfcore.errors import PluginError
-from perfcore.programs.command import StartError
 from perfcore.text import printable
 from perfcore_collect_time import helper
 
 if TYPE_CHECKING:
-    from perfcore.programs.command import Spec
+    from perfcore_collect_kit.command import Spec
 
 KEPT = 8 * 1024  # bytes of a command's last words
 PATIENCE = 10.0  # seconds until a helper that does not stop is killed; it needs about one to end a command

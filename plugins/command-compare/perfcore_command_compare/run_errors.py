@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from perfcore_collect_kit import exit_status
+
 from perfcore.errors import CommandFailedError, PerfError
 from perfcore.model import Build, Job
-from perfcore.programs import exit_status
 
 _BUILDS = {
     "Makefile": "make",

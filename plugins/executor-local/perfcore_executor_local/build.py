@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from perfcore_collect_kit.command import inherited
+
 from perfcore.errors import CommandFailedError
 from perfcore.measure import commands
 from perfcore.model import Build
-from perfcore.programs.command import inherited
 from perfcore.text import printable, printable_lines
 
 _TAIL = 2000  # bytes: some twenty lines, enough for the error of a compiler in a message

@@ -25,13 +25,13 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import attrs
+from perfcore_collect_kit.command import inherited
 
 from perfcore import files
 from perfcore.errors import StorageError
 from perfcore.hookspecs import ENVIRONMENT
 from perfcore.model import Build
 from perfcore.plugins.drivers import guard
-from perfcore.programs.command import inherited
 from perfcore_executor_local.build import run_build
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from perfcore.errors import CommandFailedError, PerfError, UsageError
-from perfcore.programs.command import StartError, shown
 from perfcore.text import clip, printable, printable_lines
+from perfcore_collect_kit.command import StartError, shown
 
 if TYPE_CHECKING:
     from perfcore.model import Job

@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 import pytest
+from perfcore_collect_kit import command, exit_status
 
 from perfcore.config.settings import options_of
 from perfcore.errors import CommandFailedError, PerfError, UsageError
 from perfcore.model import Job
-from perfcore.programs import command, exit_status
 from perfcore.settings import on_failure_option, output_option, timeout_option
 
 
