@@ -901,7 +901,8 @@ function chartHelp() {
 async function chartData(script) {
   if (script.type === "application/json") return JSON.parse(script.textContent);
   if (typeof DecompressionStream === "undefined") throw new Error("This browser has no DecompressionStream, which the data of this page need.");
-  const packed = Uint8Array.from(atob(script.textContent), (letter) => letter.charCodeAt(0));
+  const letters = atob(script.textContent), packed = new Uint8Array(letters.length);
+  for (let at = 0; at < packed.length; at++) packed[at] = letters.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
   return JSON.parse(await new Response(stream).text());
 }

@@ -51,6 +51,7 @@ _SCRIPTS = ("words.js", "address.js", "chart.js")
 _DIGITS = 6
 # Characters of JSON from which on the data are compressed: a page has to stay below 300 kB, of which 45 are script.
 _PLAIN = 60_000
+_SHOWN = 500  # points of a picture that is in sight until the script draws
 
 
 def scripts() -> list[str]:
@@ -72,9 +73,16 @@ def chart(data: ChartData, options: ChartOptions = DEFAULT) -> str:
         f'<figure class="chart" id="{name}" aria-labelledby="{name}-title">\n'
         f'<figcaption><{heading} id="{name}-title">{html.escape(data.title)}</{heading}>'
         f"<p>{html.escape(data.finding)}</p></figcaption>\n"
-        f'<div class="still">{still(data, options)}</div>\n'
+        f'<div class="still">{_still(data, options)}</div>\n'
         f"{legend(data)}{changes_table(data)}{values_table(data)}{_script(data, options)}</figure>\n"
     )
+
+
+def _still(data: ChartData, options: ChartOptions) -> str:
+    """The picture, which the script replaces. One of many points costs a browser more than the chart: it is only for
+    readers without script then."""
+    picture = still(data, options)
+    return f"<noscript>{picture}</noscript>" if len(data.labels) * len(data.lines) > _SHOWN else picture
 
 
 def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
