@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import attrs
+
+from perfcore.model import EMPTY
 
 if TYPE_CHECKING:
     from perfcore.model.changes import Change
@@ -29,7 +31,8 @@ class ViewData:
 
     `names[i]` is the name under which the user asked for `profiles[i]`, `versions[i]` its version. `pair` is
     (baseline, target). `series` are metrics over the versions of a branch, `changes` the verdicts of checks.
-    `source(version, path)` gives the bytes of a file, or None."""
+    `source(version, path)` gives the bytes of a file, or None. `accepted` has the reason for each change (by its id)
+    that somebody accepted, `releases` the tags of versions (by their full ids)."""
 
     _profiles: Lazy[tuple[Profile, ...]] = attrs.field(default=(), repr=False)
     names: tuple[str, ...] = ()
@@ -38,6 +41,8 @@ class ViewData:
     _series: Lazy[tuple[MetricHistory, ...]] = attrs.field(default=(), repr=False)
     _changes: Lazy[tuple[Change, ...]] = attrs.field(default=(), repr=False)
     source: Callable[[str, str], bytes | None] | None = attrs.field(default=None, repr=False)
+    _accepted: Lazy[Mapping[str, str]] = attrs.field(default=EMPTY, repr=False)
+    _releases: Lazy[Mapping[str, tuple[str, ...]]] = attrs.field(default=EMPTY, repr=False)
 
     @functools.cached_property
     def profiles(self) -> tuple[Profile, ...]:
@@ -58,6 +63,14 @@ class ViewData:
     @functools.cached_property
     def changes(self) -> tuple[Change, ...]:
         return _loaded(self._changes)
+
+    @functools.cached_property
+    def accepted(self) -> Mapping[str, str]:
+        return _loaded(self._accepted)
+
+    @functools.cached_property
+    def releases(self) -> Mapping[str, tuple[str, ...]]:
+        return _loaded(self._releases)
 
     @property
     def contents(self) -> frozenset[str]:

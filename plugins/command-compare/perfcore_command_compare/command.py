@@ -12,6 +12,7 @@ import attrs
 import typer
 from perfcore_command_check.options import Format, ReportFiles, Verbose
 from perfcore_command_check.reporting import TABLE, Reports, send
+from perfcore_command_kit.options import Browse, Force, Output
 from perfcore_command_kit.with_command import COMMAND, WithCommand
 
 from perfcore.analysis import target
@@ -31,7 +32,7 @@ from perfcore_command_compare.host import Host
 from perfcore_command_compare.options import Threshold
 from perfcore_command_compare.request import Budget, CompareRequest, Program
 from perfcore_command_compare.result import ComparisonResult
-from perfcore_command_compare.stored_command import painted
+from perfcore_command_compare.stored_command import Shown, painted
 
 
 def new_app() -> typer.Typer:
@@ -118,6 +119,12 @@ def compare(
     format: Format = None,
     as_json: AsJson = False,
     reports: ReportFiles = None,
+    view: Annotated[
+        str | None, typer.Option("--view", metavar="VIEW", help="Of stored versions, show the comparisons in a view.")
+    ] = None,
+    output: Output = None,
+    force: Force = False,
+    browse: Browse = False,
 ) -> None:
     """Say whether B is slower than A: two versions, two programs, or two existing profiles.
 
@@ -133,6 +140,7 @@ def compare(
     if (longest := seconds("--budget", budget)) is not None:
         limits = attrs.evolve(limits, seconds=longest, whole=True)
     stored = argv is None and not texts
+    shown = Shown.of(view, output, force=force, browse=browse)
     if stored and (versions := _versions(console, words)) is not None:
         stored_command.run(
             console,
@@ -143,10 +151,13 @@ def compare(
             threshold=threshold,
             everything=everything,
             verbose=verbose,
+            shown=shown,
         )
         return
-    if benchmarks is not None or everything:
-        raise UsageError("-k and --all choose among what is stored of two versions", hint="perf compare A B")
+    if benchmarks is not None or everything or shown:
+        raise UsageError(
+            "-k, --all, --view, -o and --open are for what is stored of two versions", hint="perf compare A B"
+        )
     if stored:
         result = _of_profiles(console, words, metric, threshold)
     else:

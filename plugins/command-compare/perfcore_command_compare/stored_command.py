@@ -3,13 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import attrs
 import typer
 from perfcore_command_check.reporting import TABLE, Reports, send
+from perfcore_command_show import views
 
 from perfcore.cli.console import Console
+from perfcore.model import ViewData
 from perfcore_command_compare import stored, stored_table
 from perfcore_command_compare.stored import StoredComparison
+
+DEFAULT = "compare"
+
+
+@attrs.frozen
+class Shown:
+    """The view that shows the comparisons, and the file that it writes, which a browser may open."""
+
+    view: str
+    path: Path | None
+    force: bool
+    browse: bool
+
+    @classmethod
+    def of(cls, view: str | None, path: Path | None, *, force: bool, browse: bool) -> Shown | None:
+        """As the options say; None where they ask for no view."""
+        return cls(view or DEFAULT, path, force, browse) if view or path or browse else None
+
+    def draw(self, console: Console, comparison: StoredComparison) -> None:
+        vcs = console.repository.vcs
+        data = ViewData(
+            changes=comparison.outcome.changes,
+            names=tuple(side.title for side in comparison.sides),
+            versions=lambda: tuple(vcs.get_minor_version_info(side.version) for side in comparison.sides),
+            accepted={change: note.why for change, note in comparison.outcome.accepted.items()},
+        )
+        made = views.make(console, self.view, data)
+        path, force = self.path, self.force
+        if self.browse and path is None:
+            name = " ".join(side.version for side in comparison.sides)
+            path, force = views.temporary_page(console.repository, name), True
+        console.output_to(path, force=force, browse=self.browse)
+        made.draw(console, data)
 
 
 def run(
@@ -22,13 +59,16 @@ def run(
     threshold: float | None,
     everything: bool,
     verbose: bool,
+    shown: Shown | None = None,
 ) -> None:
     """Compare, print, and write the reports. Exit with the code of the comparison."""
     comparison = stored.compare_versions(
         console.history.repository, names, console, benchmarks=benchmarks, metric=metric, threshold=threshold
     )
     console.clear_progress()
-    if outputs.format == TABLE:
+    if shown is not None:
+        shown.draw(console, comparison)
+    elif outputs.format == TABLE:
         _print_table(console, comparison, everything=everything, verbose=verbose)
     else:
         outputs.print(console, comparison.outcome, comparison.as_json)

@@ -171,7 +171,7 @@ def test_a_range_names_two_versions_of_a_command(releases: Project) -> None:
     [
         (("v1", "v1"), "both sides are version"),
         (("v1", "0@i"), "the other side is none"),
-        (("-k", "sort", "--", "true"), "among what is stored"),
+        (("-k", "sort", "--", "true"), "what is stored"),
     ],
 )
 def test_wrong_usage_names_what_is_wrong(releases: Project, words: tuple[str, ...], says: str) -> None:

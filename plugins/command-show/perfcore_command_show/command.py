@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,11 +17,11 @@ from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.model import Change, MetricHistory, MinorVersion, Profile, ViewData
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref
-from perfcore.store.pending import content_name
-from perfcore_command_show import metric_history, views
+from perfcore_command_show import context, metric_history, views
 from perfcore_command_show.one_line import lines
 
 DEFAULT = "table"
+_PAGES = (".html", ".htm", ".svg")  # files that no table is written to
 
 
 def new_app() -> typer.Typer:
@@ -42,15 +41,19 @@ def show(
     ] = False,
     words: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view (default: table), its options."),
+        typer.Argument(metavar="PROFILE... [VIEW] [OPTIONS]", help="Profiles, a view, its options."),
     ] = None,
 ) -> None:
     """Show profiles in a view. `perf show table --help` lists the options of a view.
 
+    Without a view it is a table; for a page (--open, or a file that ends in .html or .svg) the flame graph of a profile
+    with stacks, else the histogram of the runs.
+
     Profiles are named 0@p (pending), 0@i (of this version), REV:0@i, by tag, name, id or path.
     """
     console: Console = ctx.obj
-    view, options = split_plugin(words or [], console.plugins, "view", DEFAULT)
+    named, options = split_plugin(words or [], console.plugins, "view", "")
+    view = named or DEFAULT
 
     def render(
         profiles: Annotated[list[str] | None, typer.Argument(metavar="PROFILE...", show_default=False)] = None,
@@ -69,20 +72,29 @@ def show(
             console.write("".join(f"{line}\n" for line in shown))
             return
         data = _data(console, refs)
-        drawing = views.make(console, view, data, values)
+        wants_page = in_browser if file is None else file.suffix.lower() in _PAGES
+        chosen = view if named or values or not wants_page else _page_view(console, data)
+        drawing = views.make(console, chosen, data, values)
         if in_browser and file is None:
-            file, replace = _page(console, refs[0]), True
+            file, replace = views.temporary_page(console.repository, refs[0].title), True
         console.output_to(file, force=replace, browse=in_browser)
         drawing.draw(console, data)
 
     run_plugin_command(console.plugins, "view", view, options, render, f"perf show {view}")
 
 
+def _page_view(console: Console, data: ViewData) -> str:
+    """The view that makes a page of these profiles: a flame graph of one with stacks, else their runs."""
+    has_stacks = len(data.profiles) == 1 and "stacks" in data.profiles[0].tables
+    view = "flamegraph" if has_stacks else "histogram"
+    return view if view in console.plugins.names("view") else DEFAULT
+
+
 def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
     """Everything that a view may accept of these profiles. Nothing is read before the view asks for it."""
     repository = console.repository
     load = functools.cache(lambda: tuple(repository.load(ref) for ref in refs))  # once, whatever a view asks for
-    return ViewData(
+    data = ViewData(
         profiles=load,
         names=tuple(ref.name for ref in refs),
         versions=lambda: tuple(_version(repository, ref) for ref in refs),
@@ -90,7 +102,10 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         series=lambda: _series(console, refs, load()),
         changes=lambda: _changes(repository, refs, load()),
         source=VersionSources(repository).read_one,
+        accepted=lambda: context.accepted(repository, (*data.changes, *(c for s in data.series for c in s.changes))),
+        releases=lambda: context.releases(repository),
     )
+    return data
 
 
 def _version(repository: Repository, ref: Ref) -> MinorVersion | None:
@@ -115,13 +130,6 @@ def _changes(repository: Repository, refs: Sequence[Ref], profiles: Sequence[Pro
         if (version, result.config_id) in keys
         for change in result.changes
     )
-
-
-def _page(console: Console, ref: Ref) -> Path:
-    """Where a page that is only looked at is written."""
-    folder = console.repository.perf / "tmp"
-    folder.mkdir(exist_ok=True)
-    return folder / f"{content_name(ref.title.encode())}.html"  # by profile: looking again adds no file
 
 
 def _find(console: Console, name: str) -> list[Ref]:

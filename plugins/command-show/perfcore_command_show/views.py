@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -15,6 +16,8 @@ from perfcore.model import EMPTY, ViewData
 from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
+from perfcore.repository.repository import Repository
+from perfcore.store.pending import content_name
 
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
@@ -42,6 +45,13 @@ def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any]
             hint=f"views that fit: {', '.join(_fitting(console, data)) or 'none is installed'}",
         )
     return MadeView(plugin, driver)
+
+
+def temporary_page(repository: Repository, name: str) -> Path:
+    """Where a page that is only looked at is written: looking at the same again adds no file."""
+    folder = repository.perf / "tmp"
+    folder.mkdir(exist_ok=True)
+    return folder / f"{content_name(name.encode())}.html"
 
 
 def _accepts(driver: type[Any]) -> frozenset[str]:

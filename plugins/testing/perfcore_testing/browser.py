@@ -75,14 +75,12 @@ class Window:
             case "Network.requestWillBeSent":
                 self.requests.append(params["request"]["url"])
 
-    def open(self, address: str) -> None:
-        """Open a page and wait until it is drawn."""
+    def open(self, address: str, drawn: str = "#table tbody tr, #problem:not([hidden])") -> None:
+        """Open a page and wait until it is drawn: until an element of the selector `drawn` is there."""
         # First away from the old page: one that differs by its fragment only would not be loaded again.
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=address)
-        self.settle(
-            "document.readyState === 'complete' && !!document.querySelector('#table tbody tr, #problem:not([hidden])')"
-        )
+        self.settle(f"document.readyState === 'complete' && !!document.querySelector({json.dumps(drawn)})")
 
     def reload(self) -> None:
         self.run("window.before = true")

@@ -1,11 +1,5 @@
 // The page.
 
-const $ = (id) => document.getElementById(id);
-
-function element(tag, text, facts = {}) {
-  return Object.assign(document.createElement(tag), { textContent: text, ...facts });
-}
-
 function themeOf(profile, dark) {
   if (matchMedia("(forced-colors: active)").matches) {
     return {

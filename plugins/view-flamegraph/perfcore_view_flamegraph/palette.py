@@ -7,6 +7,7 @@ import zlib
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from perfcore_view_kit.colors import oklab_hex
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,17 +40,11 @@ def step(baseline: float, target: float) -> int:
     return STEPS + (round(STEPS * (target - baseline) / largest) if largest else 0)
 
 
-def contrast(one: str, other: str) -> float:
-    """The ratio of contrast of two colours as WCAG defines it: 1 to 21."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
 def _palette(tones: Sequence[float], chroma: float, less: Point, same: Point, more: Point, text: str) -> Palette:
-    frames = [_hex(_lab(tone, chroma, 360 * hue / HUES)) for hue in range(HUES) for tone in tones]
+    frames = [oklab_hex(*_lab(tone, chroma, 360 * hue / HUES)) for hue in range(HUES) for tone in tones]
     ends = [_mixed(_lab(*less), _lab(*same), at / STEPS) for at in range(STEPS)]
     ends += [_mixed(_lab(*same), _lab(*more), at / STEPS) for at in range(STEPS + 1)]
-    return Palette(frames, [_hex(color) for color in ends], text)
+    return Palette(frames, [oklab_hex(*color) for color in ends], text)
 
 
 def _module(name: str, place: str) -> str:
@@ -74,34 +69,6 @@ def _lab(lightness: float, chroma: float, hue: float) -> Point:
 def _mixed(one: Point, other: Point, share: float) -> Point:
     light, a, b = (x + (y - x) * share for x, y in zip(one, other, strict=True))
     return light, a, b
-
-
-def _hex(lab: Point) -> str:
-    """OKLab to sRGB; the matrices are those of the definition of OKLab, https://bottosson.github.io/posts/oklab/."""
-    light, a, b = lab
-    long = (light + 0.3963377774 * a + 0.2158037573 * b) ** 3
-    medium = (light - 0.1055613458 * a - 0.0638541728 * b) ** 3
-    short = (light - 0.0894841775 * a - 1.2914855480 * b) ** 3
-    linear = (
-        4.0767416621 * long - 3.3077115913 * medium + 0.2309699292 * short,
-        -1.2684380046 * long + 2.6097574011 * medium - 0.3413193965 * short,
-        -0.0041960863 * long - 0.7034186147 * medium + 1.7076147010 * short,
-    )
-    return "#" + "".join(f"{round(255 * _gamma(min(1, max(0, value)))):02x}" for value in linear)
-
-
-def _gamma(value: float) -> float:
-    # The transfer function of sRGB (IEC 61966-2-1).
-    return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1 / 2.4) - 0.055
-
-
-def _luminance(color: str) -> float:
-    # Relative luminance (WCAG 2): the inverse of that function, weighted as in ITU-R BT.709.
-    parts = [int(color[at : at + 2], 16) / 255 for at in (1, 3, 5)]
-    red, green, blue = (
-        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in parts
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 # Blue for less and orange for more, which also those tell apart who do not see red from green. The contrast of every

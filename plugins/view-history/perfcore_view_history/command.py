@@ -6,9 +6,9 @@ import functools
 from typing import Annotated
 
 import typer
-from perfcore_command_kit.options import Benchmarks, Force, Output
+from perfcore_command_kit.options import Benchmarks, Browse, Force, Output
 from perfcore_command_kit.sources import VersionSources
-from perfcore_command_show import views
+from perfcore_command_show import context, views
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import EachNth, Since, Tags, Until
@@ -68,6 +68,7 @@ def history(
     ] = DEFAULT,
     output: Output = None,
     force: Force = False,
+    browse: Browse = False,
 ) -> None:
     """Draw a metric, or the total of a function with its callees, over the measured versions of a branch.
 
@@ -75,7 +76,8 @@ def history(
     the beginning of a drift, `~` a change of the variance, and `|` another machine. If several versions may have made a
     change, the text names the range. The options --since, --until, --tags, --last and --every choose the versions that
     are drawn, as they do in `perf collect`; versions without profiles do not count. The scale goes
-    from the lowest value to the highest, not from zero.
+    from the lowest value to the highest, not from zero. A file that ends in .html becomes a page with charts, which
+    --open opens.
     """
     console: Console = ctx.obj
     if as_json and as_csv:
@@ -103,7 +105,11 @@ def history(
         series=lambda: load().series,
         changes=lambda: tuple(change for series in load().series for change in series.changes),
         source=VersionSources(repository).read,
+        accepted=lambda: context.accepted(repository, data.changes),
+        releases=lambda: context.releases(repository),
     )
     drawing = views.make(console, view, data, {"csv": True, "raw_text": raw_text} if as_csv else EMPTY)
-    console.output_to(output, force=force)
+    if browse and output is None:
+        output, force = views.temporary_page(repository, "history"), True
+    console.output_to(output, force=force, browse=browse)
     drawing.draw(console, data)

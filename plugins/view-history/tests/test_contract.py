@@ -22,3 +22,21 @@ class TestCsv(ViewContract):
     @pytest.fixture
     def driver(self) -> HistoryView:
         return HistoryView(HistorySettings(csv=True))
+
+
+class TestPage(ViewContract):
+    html = True
+    columns = None
+
+    @pytest.fixture
+    def driver(self) -> HistoryView:
+        return HistoryView(HistorySettings(format="html"))
+
+
+class TestPicture(ViewContract):
+    html = True
+    columns = None
+
+    @pytest.fixture
+    def driver(self) -> HistoryView:
+        return HistoryView(HistorySettings(format="svg"))

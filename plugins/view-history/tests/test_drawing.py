@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from typing import Any
 
 from perfcore_testing import histories
 from perfcore_testing.output import FakeOutput
@@ -12,7 +13,7 @@ from perfcore_view_history import HistorySettings, HistoryView
 from perfcore.model import MetricHistory
 
 
-def shown(*series: MetricHistory, color: bool = False, **settings: bool) -> str:
+def shown(*series: MetricHistory, color: bool = False, **settings: Any) -> str:
     output = FakeOutput(width=80, color=color)
     HistoryView(HistorySettings(**settings)).render(histories.data(*series), output)
     return output.text

@@ -1,20 +1,9 @@
 // The page.
 
-const $ = (id) => document.getElementById(id);
 const PAGE_OF_ROWS = 200;
 const SIZES = 6;
 const NARROW = 500; // pixels, in which values beside each other have no room
 const LARGEST = [800, 320, 128, 32, 4]; // the most threads that are drawn in each size, from the second on
-
-function element(tag, text = "", facts = {}) {
-  return Object.assign(document.createElement(tag), { textContent: text, ...facts });
-}
-
-function around(tag, className, ...inside) {
-  const made = element(tag, "", { className });
-  made.append(...inside);
-  return made;
-}
 
 /** How many cores stand beside each other, so that they are about twice as wide as high. */
 function columnsOf(count, threads) {

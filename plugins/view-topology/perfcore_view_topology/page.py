@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
-import json
-import re
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from perfcore_view_kit import page as document
+from perfcore_view_kit.colors import ink
 
 from perfcore.text import quantity
 from perfcore_view_topology import palette
@@ -18,32 +15,30 @@ from perfcore_view_topology.machine import listed
 from perfcore_view_topology.scene import SIDES, cpu_label
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from perfcore_view_topology.palette import Palette
     from perfcore_view_topology.readings import Metric
     from perfcore_view_topology.scene import Moved, Scene, Side
 
 FORMAT = 1
+_PACKAGE = "perfcore_view_topology"
 _SCRIPTS = ("words.js", "page.js")
-_TOKEN = re.compile(r"\{\{(\w+)\}\}")
 _DIGITS = 9
 
 
 def page(scene: Scene, metric: Metric, *, title: str) -> str:
     """The whole file, with this metric drawn first. Every text must be one that can be shown as it is."""
-    style, script = _source("page.css"), "\n".join(map(_source, _SCRIPTS))
-    return _filled(
-        _source("page.html"),
-        {
-            "title": html.escape(title),
-            "about": html.escape(_about(scene)),
-            "style": style,
-            "script": script,
-            "style_hash": _digest(style),
-            "script_hash": _digest(script),
-            "data": _embedded(_data(scene, metric)),
-        },
+    values = {
+        "title": html.escape(title),
+        "about": html.escape(_about(scene)),
+        "data": document.embedded(_data(scene, metric)),
+    }
+    return document.page(
+        title,
+        document.filled(document.source(_PACKAGE, "page.html"), values),
+        [document.source(_PACKAGE, name) for name in _SCRIPTS],
+        styles=[document.source(_PACKAGE, "page.css")],
     )
 
 
@@ -149,28 +144,6 @@ def _rounded(value: float) -> float:
 
 def _colors(found: Palette) -> dict[str, Any]:
     return {
-        kind: [[color, palette.ink(color)] for color in colors]
+        kind: [[color, ink(color)] for color in colors]
         for kind, colors in (("amounts", found.amounts), ("changes", found.changes))
     }
-
-
-def _embedded(data: Mapping[str, Any]) -> str:
-    """JSON of which no sign means anything to HTML."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    # `</script>` and `<!--` mean something within a script element, whatever its type. To JSON escapes are the same.
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-def _filled(template: str, values: Mapping[str, str]) -> str:
-    """The template with its tokens replaced; what is put in is not looked at again."""
-    return _TOKEN.sub(lambda token: values[token[1]], template)
-
-
-def _digest(text: str) -> str:
-    """As a content security policy names what may run."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-
-
-def _source(name: str) -> str:
-    text = resources.files("perfcore_view_topology").joinpath(name).read_text(encoding="utf-8")
-    return text.replace("\r\n", "\n")

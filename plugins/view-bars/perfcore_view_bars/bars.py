@@ -1,0 +1,134 @@
+"""The bars: for each benchmark, or each value of a column, the amount in every profile."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.palette import MOST_LINES
+from perfcore_view_kit.profile_runs import chosen_metric, runs_by_metric, side_name, usable
+from perfcore_view_kit.runs import median_interval
+
+from perfcore.errors import NotFoundError
+from perfcore.profile import benchmarks
+from perfcore.text import brief
+
+if TYPE_CHECKING:
+    from perfcore.model import Profile, ViewData
+    from perfcore.profile.table import Table
+
+_UNIT = 16  # characters
+_RUN = "run"
+
+
+@attrs.frozen
+class Amount:
+    """The median of the runs, with its interval where there are two or more."""
+
+    median: float
+    runs: int
+    low: float | None = None
+    high: float | None = None
+
+
+@attrs.frozen
+class Bars:
+    """`names` are those of the bars, the largest amount first; `amounts[i][j]` is that of bar i in profile j, None
+    where the profile lacks it. `left_out` is how many bars are not among them."""
+
+    title: str
+    metric: str
+    unit: str
+    sides: tuple[str, ...]
+    names: tuple[str, ...]
+    amounts: tuple[tuple[Amount | None, ...], ...]
+    left_out: int = 0
+
+
+def bars(subject: ViewData, metric: str | None, by: str | None, most: int) -> Bars:
+    """The bars of at most six profiles. `by` names a column; without it they are of the benchmarks of suites, or of the
+    first column that tells rows apart. NotFoundError where the profiles have no such values."""
+    profiles = subject.profiles[:MOST_LINES]
+    if not profiles:
+        raise NotFoundError("there is no profile to show")
+    column = by or _column(profiles)
+    tables = [_by_benchmark(profile) if column is None else _by_column(profile, column) for profile in profiles]
+    if not any(tables):
+        raise NotFoundError(f"no profile has rows by {brief(by)}" if by else "the profiles have no runs with values")
+    wanted = chosen_metric(metric, (key[1] for each in tables for key in each))
+    unit = next((unit for each in tables for (_, name), (unit, _) in each.items() if name == wanted), "")
+    names = dict.fromkeys(name for each in tables for name, key in each if key == wanted)
+    amounts = {name: tuple(_amount(each.get((name, wanted))) for each in tables) for name in names}
+    ordered = sorted(
+        (name for name in names if any(amounts[name])),
+        key=lambda name: (-max(amount.median for amount in amounts[name] if amount), name),
+    )
+    if not ordered:
+        raise NotFoundError(f"no value of {brief(wanted)} can be drawn")
+    return Bars(
+        title=shown(f"{wanted} by {column or 'benchmark'}"),
+        metric=shown(wanted),
+        unit=shown(unit, _UNIT),
+        sides=tuple(side_name(subject, number) for number in range(len(profiles))),
+        names=tuple(shown(name) or "(none)" for name in ordered[:most]),
+        amounts=tuple(amounts[name] for name in ordered[:most]),
+        left_out=max(0, len(ordered) - most),
+    )
+
+
+_Values = dict[tuple[str, str], tuple[str, Sequence[float]]]
+
+
+def _by_benchmark(profile: Profile) -> _Values:
+    return {
+        (benchmark or profile.label, metric): (each.unit, each.values)
+        for (benchmark, metric), each in runs_by_metric(profile).items()
+    }
+
+
+def _column(profiles: Sequence[Profile]) -> str | None:
+    """The first column of the rows by which they differ, that is neither a run nor a time; None for suites."""
+    for profile in profiles:
+        resources = profile.table("resources")
+        if resources is None or benchmarks.is_suite(profile):
+            continue
+        for column in resources.columns:
+            if column.role == "dimension" and column.name != _RUN and len(set(column)) > 1:
+                return column.name
+    return None
+
+
+def _by_column(profile: Profile, name: str) -> _Values:
+    """For each value of the column the sums of every metric, one for each run."""
+    resources = profile.table("resources")
+    column = resources.get(name) if resources is not None else None
+    if resources is None or column is None:
+        return {}
+    runs = resources.get(_RUN) or [0] * resources.rows
+    return {
+        key: (unit, tuple(sums.values())) for key, (unit, sums) in _sums(resources, list(column), list(runs)).items()
+    }
+
+
+def _sums(
+    resources: Table, words: Sequence[object], runs: Sequence[object]
+) -> Mapping[tuple[str, str], tuple[str, dict[object, float]]]:
+    made: dict[tuple[str, str], tuple[str, dict[object, float]]] = {}
+    for metric in resources.values():
+        for word, run, value in zip(words, runs, metric, strict=True):
+            if value is None:
+                continue
+            _, sums = made.setdefault(("" if word is None else str(word), metric.name), (metric.unit, {}))
+            sums[run] = sums.get(run, 0.0) + float(value)
+    return made
+
+
+def _amount(each: tuple[str, Sequence[float]] | None) -> Amount | None:
+    values = usable(each[1]) if each is not None else ()
+    if not values:
+        return None
+    low, high = median_interval(values) or (None, None)
+    return Amount(statistics.median(values), len(values), low, high)

@@ -1,0 +1,115 @@
+"""Amounts as bars: text, page and SVG."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from perfcore_testing import hostile, profiles
+from perfcore_testing.output import FakeOutput
+from perfcore_testing.pages import assert_self_contained, violations
+from perfcore_view_bars import BarsSettings, BarsView
+from perfcore_view_bars.bars import bars
+
+from perfcore.errors import NotFoundError
+from perfcore.model import Profile
+from perfcore.profile.table import column, table
+
+
+def suite(amounts: dict[str, list[float]]) -> Profile:
+    rows = [(name, run, amount) for name, values in amounts.items() for run, amount in enumerate(values)]
+    columns = [
+        column("benchmark", [name for name, _, _ in rows], role="benchmark"),
+        column("run", [run for _, run, _ in rows], role="order"),
+        column("cpu", [amount for _, _, amount in rows], unit="ns", role="value"),
+    ]
+    return profiles.profile({"resources": table("resources", columns)})
+
+
+FIRST = suite({"parse": [1e7, 1.1e7, 1.2e7], "sort": [5e7, 5e7, 5e7], "index": [2e6]})
+SECOND = suite({"parse": [2e7, 2.1e7, 2.2e7], "sort": [4e7, 4e7, 4e7]})
+
+
+def shown(*made: Profile, width: int | None = None, **settings: Any) -> str:
+    output = FakeOutput(width=width)
+    BarsView(BarsSettings(**settings)).render(profiles.subject(*made), output)
+    return output.text
+
+
+def words(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "|", markup))
+
+
+def test_the_largest_bar_comes_first_in_every_form() -> None:
+    assert [line.split()[0] for line in shown(FIRST, width=80).splitlines()] == ["cpu", "sort", "parse", "index"]
+    page = shown(FIRST, SECOND, format="html")
+    assert_self_contained(page)
+    assert "The largest cpu is 50 ms, of sort." in page.partition("<figure")[0]
+    ElementTree.fromstring(shown(FIRST, SECOND, format="svg"))
+
+
+def test_a_bar_has_its_interval_and_what_is_missing_is_said() -> None:
+    text = words(shown(FIRST, SECOND, format="html"))
+    assert "parse||11 ms (10 ms to 12 ms)||21 ms (20 ms to 22 ms)" in text
+    assert "index||2 ms||not measured" in text
+
+
+def test_bars_begin_at_zero_and_are_as_long_as_their_amounts() -> None:
+    page = shown(suite({"a": [1e6], "b": [2e6], "c": [4e6]}), format="svg")
+    widths = [float(width) for width in re.findall(r'class="series-1" x="[^"]*" y="[^"]*" width="([^"]*)"', page)]
+    assert widths == [pytest.approx(4 * widths[2], rel=0.01), pytest.approx(2 * widths[2], rel=0.01), widths[2]]
+
+
+def test_rows_of_a_run_are_added_up_by_a_column() -> None:
+    columns = [
+        column("file", ["a.c", "b.c", "a.c", "b.c"]),
+        column("run", [0, 0, 1, 1], role="order"),
+        column("amount", [1, 2, 3, 5], unit="B", role="value"),
+    ]
+    made = bars(profiles.subject(profiles.profile({"resources": table("resources", columns)})), None, "file", 10)
+    assert made.names == ("b.c", "a.c")
+    assert [[amount and amount.median for amount in row] for row in made.amounts] == [[3.5], [2.0]]
+    assert made.title == "amount by file"
+
+
+def test_only_the_largest_are_drawn_and_the_others_counted() -> None:
+    text = shown(suite({f"bench {number}": [float(number)] for number in range(1, 100)}), head=5)
+    assert text.splitlines()[-1] == "and 94 more that are smaller"
+    assert len(text.splitlines()) == 7
+
+
+def test_a_column_or_metric_that_is_not_there_is_refused() -> None:
+    with pytest.raises(NotFoundError, match="no profile has rows by 'colour'"):
+        shown(FIRST, by="colour")
+    with pytest.raises(NotFoundError, match="no profile has values of 'wall'"):
+        shown(FIRST, metric="wall")
+
+
+def test_negative_amounts_go_to_the_left() -> None:
+    ElementTree.fromstring(shown(suite({"a": [-5.0], "b": [5.0]}), format="svg"))
+
+
+def test_names_are_never_markup() -> None:
+    for name in hostile.NAMES:
+        page = shown(suite({name: [1.0]}), format="html", title=name)
+        assert hostile.unsafe(page) == set()
+        assert len(re.findall("<script", page)) == 1
+
+
+def test_the_page_is_accessible_in_the_browser(window: Any, tmp_path: Path, axe: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(shown(FIRST, SECOND, format="html"), encoding="utf-8")
+    for scheme, size in (("light", (1200, 800)), ("dark", (400, 700))):
+        window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+        window.resize(*size)
+        window.open(path.as_uri(), "th button")
+        assert violations(window, axe) == []
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    window.run("document.querySelectorAll('th button')[2].click()")
+    assert window.run("document.querySelector('tbody th').textContent") == "sort"
+    assert window.problems == []
+    assert {url for url in window.requests if url != "about:blank"} == {path.as_uri()}

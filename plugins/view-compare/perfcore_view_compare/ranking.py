@@ -1,0 +1,84 @@
+"""The comparisons in the order in which people want to read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+from perfcore_view_kit.form import shown
+
+from perfcore.analysis import verdict_text
+from perfcore.model import Change
+from perfcore.text import plural
+
+WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
+_SAME, _INCONCLUSIVE = "same", "cannot tell"
+
+
+@attrs.frozen(kw_only=True)
+class Row:
+    """One comparison: what was compared, and the verdict. `accepted` is the reason why a change was accepted."""
+
+    name: str
+    metric: str
+    change: Change
+    accepted: str = ""
+
+    @property
+    def word(self) -> str:
+        return verdict_text.word(self.change)
+
+    @property
+    def sign(self) -> str:
+        """A shape beside the word: up is worse, down is better."""
+        if self.change.kind in WORSE:
+            return "△" if self.accepted else "▲"
+        if self.change.kind in BETTER:
+            return "▽" if self.accepted else "▼"
+        return {_SAME: "=", _INCONCLUSIVE: "?"}.get(self.change.kind, "◆")
+
+    @property
+    def side(self) -> str:
+        """`worse`, `better` or `other`."""
+        return "worse" if self.change.kind in WORSE else "better" if self.change.kind in BETTER else "other"
+
+    @property
+    def effect(self) -> float | None:
+        """The logarithm of the ratio, by which halving and doubling are equally far from the same."""
+        return log_ratio(self.change.ratio)
+
+
+def log_ratio(ratio: float | None) -> float | None:
+    """None for what has no logarithm."""
+    return math.log(ratio) if ratio is not None and 0 < ratio < math.inf else None
+
+
+def rows(changes: Sequence[Change], accepted: dict[str, str]) -> list[Row]:
+    """What changed first, by its size; then what is the same, and last what is inconclusive."""
+    made = [
+        Row(
+            name=shown(change.resource or change.label or change.metric),
+            metric=shown(change.contract or change.metric),
+            change=change,
+            accepted=shown(accepted.get(change.id, "")),
+        )
+        for change in changes
+    ]
+    return sorted(made, key=_rank)
+
+
+def _rank(row: Row) -> tuple[int, float, str, str]:
+    group = {_SAME: 1, _INCONCLUSIVE: 2}.get(row.change.kind, 0)
+    return group, -abs(row.effect or 0.0), row.name, row.metric
+
+
+def summary(ranked: Sequence[Row]) -> str:
+    """How many comparisons came out how: the answer to "is it slower?"."""
+    counts: dict[str, int] = {}
+    for row in ranked:
+        counts[row.word] = counts.get(row.word, 0) + 1
+    accepted = sum(bool(row.accepted) for row in ranked)
+    parts = [f"{count} {word}" for word, count in counts.items()]
+    suffix = f"; {accepted} of these accepted" if accepted else ""
+    return f"{plural(len(ranked), 'comparison')}: {', '.join(parts)}{suffix}."

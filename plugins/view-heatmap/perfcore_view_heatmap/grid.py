@@ -1,0 +1,112 @@
+"""The cells of the map: for each series and version the median as a ratio to that of the baseline."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.history_chart import title, unit_text
+
+from perfcore.errors import NotFoundError
+from perfcore.text import percent, plural
+
+if TYPE_CHECKING:
+    from perfcore.model import MetricHistory, MinorVersion
+
+FIRST, MEDIAN = "first", "median"
+BASELINES = (FIRST, MEDIAN)
+# A change of 2 % at the end of the colours would look like one of 50 %; beyond 4 times all are alike.
+_LEAST, _MOST = 1.1, 4.0
+_NOTE = 72  # characters
+
+
+@attrs.frozen
+class Row:
+    """One series: its median at each version, None where it was not measured, and the baseline of its ratios."""
+
+    name: str
+    unit: str
+    values: tuple[float | None, ...]
+    baseline: float
+
+    def ratio(self, at: int) -> float | None:
+        value = self.values[at]
+        return None if value is None else value / self.baseline
+
+    @property
+    def farthest(self) -> float:
+        """How far the newest values are from the baseline, as a logarithm."""
+        newest = next((value for value in reversed(self.values) if value is not None), self.baseline)
+        return abs(math.log(newest / self.baseline))
+
+
+@attrs.frozen
+class Grid:
+    """Rows over versions, the row that moved farthest first. `largest` is the ratio at the end of the colours."""
+
+    rows: tuple[Row, ...]
+    labels: tuple[str, ...]
+    notes: tuple[str, ...]
+    largest: float
+    baseline: str
+    left_out: int
+
+    @property
+    def finding(self) -> str:
+        first = self.rows[0]
+        newest = next(ratio for at in reversed(range(len(self.labels))) if (ratio := first.ratio(at)) is not None)
+        left = (
+            f" {plural(self.left_out, 'series', 'series')} without positive values left out." if self.left_out else ""
+        )
+        return (
+            f"{first.name} moved farthest, {percent(newest)} from its {self.baseline} value, of "
+            f"{plural(len(self.rows), 'series', 'series')} over {plural(len(self.labels), 'version')}.{left}"
+        )
+
+
+def grid(histories: Sequence[MetricHistory], baseline: str) -> Grid:
+    """NotFoundError where no series has a value to compare with."""
+    versions = _versions(histories)
+    index = {version.id: at for at, version in enumerate(versions)}
+    rows = [row for series in histories if (row := _row(series, index, baseline)) is not None]
+    if not rows:
+        raise NotFoundError("no series has positive values", hint="perf history lists the versions")
+    ratios = [ratio for row in rows for at in range(len(versions)) if (ratio := row.ratio(at)) is not None]
+    largest = max(math.exp(abs(math.log(ratio))) for ratio in ratios)
+    return Grid(
+        rows=tuple(sorted(rows, key=lambda row: (-row.farthest, row.name))),
+        labels=tuple(shown(version.short) for version in versions),
+        notes=tuple(shown(version.subject, _NOTE) for version in versions),
+        largest=min(_MOST, max(_LEAST, largest)),
+        baseline=baseline,
+        left_out=len(histories) - len(rows),
+    )
+
+
+def _versions(histories: Sequence[MetricHistory]) -> list[MinorVersion]:
+    """The versions of all series: in the order of the longest one, the others by their dates among them."""
+    ordered: dict[str, MinorVersion] = {}
+    for series in sorted(histories, key=lambda series: -len(series.points)):
+        for point in series.points:
+            ordered.setdefault(point.version.id, point.version)
+    longest = max(histories, key=lambda series: len(series.points), default=None)
+    if longest is None or len(ordered) == len({point.version.id for point in longest.points}):
+        return list(ordered.values())
+    return sorted(ordered.values(), key=lambda version: version.date)
+
+
+def _row(series: MetricHistory, index: dict[str, int], baseline: str) -> Row | None:
+    """None for a series without positive values: it has no ratios."""
+    by_version: dict[int, list[float]] = {}
+    for point in series.points:
+        by_version.setdefault(index[point.version.id], []).extend(v for v in point.values if math.isfinite(v) and v > 0)
+    values = [statistics.median(by_version[at]) if by_version.get(at) else None for at in range(len(index))]
+    measured = [value for value in values if value is not None and 1e-150 < value < 1e150]
+    if not measured or len(measured) != sum(value is not None for value in values):
+        return None
+    base = measured[0] if baseline == FIRST else statistics.median(measured)
+    return Row(title(series), unit_text(series), tuple(values), base)

@@ -1,0 +1,134 @@
+"""Series as one offline page: which of them became slower, and since when; a chart of each."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfcore_view_kit.chart import ChartOptions, chart, scripts, sparkline, still, styles
+from perfcore_view_kit.form import framed, shown
+from perfcore_view_kit.history_chart import change_text, history_chart, standing, title, unit_text
+from perfcore_view_kit.page import page
+
+from perfcore.analysis import verdict_text
+from perfcore.text import plural, quantity
+
+if TYPE_CHECKING:
+    from perfcore.model import Change, MetricHistory
+
+MOST_CHARTS = 20
+"""Charts of one page: with tables, a chart of 100 versions takes 25 kB, and a page has to open at once."""
+_WORDS = 6  # of a title in the id of its figure
+
+
+def write(
+    histories: Sequence[MetricHistory],
+    *,
+    accepted: Mapping[str, str],
+    releases: Mapping[str, tuple[str, ...]],
+    link: str,
+    charts: int = MOST_CHARTS,
+) -> str:
+    """The page: one sentence, a row for each series, and a chart for as many as `charts`, those with regressions that
+    stand first."""
+    ordered = sorted(histories, key=lambda series: (not standing(series, accepted), not series.changes))
+    drawn, names = ordered[:charts], _names(ordered)
+    heading = title(histories[0]) if len(histories) == 1 else "Performance history"
+    figures = "".join(
+        chart(history_chart(series, accepted=accepted, releases=releases, link=link), ChartOptions(id=name))
+        for series, name in zip(drawn, names, strict=False)
+    )
+    overview = "" if len(histories) == 1 else _overview(ordered, names, accepted, len(drawn))
+    left = len(ordered) - len(drawn)
+    more = (
+        f'<p class="soft">{plural(left, "more series", "more series")} without a chart: name one in perf history.</p>'
+    )
+    main = f"{overview}{figures}{more if len(ordered) > len(drawn) else ''}"
+    body = framed(heading, _summary(histories, accepted), main)
+    return page(heading, body, scripts(), styles=styles())
+
+
+def picture(
+    series: MetricHistory, *, accepted: Mapping[str, str], releases: Mapping[str, tuple[str, ...]], width: int
+) -> str:
+    """One series as an SVG for documents."""
+    return still(history_chart(series, accepted=accepted, releases=releases), ChartOptions(width=width), alone=True)
+
+
+def _summary(histories: Sequence[MetricHistory], accepted: Mapping[str, str]) -> str:
+    """Which are slower, and over which versions that is said."""
+    slower = sum(bool(standing(series, accepted)) for series in histories)
+    versions = sorted(
+        {(p.version.date, p.version.short) for series in histories for p in (series.points[:1] + series.points[-1:])}
+    )
+    span = f", {shown(versions[0][1])} to {shown(versions[-1][1])}" if len(versions) > 1 else ""
+    number = plural(len(histories), "series", "series")
+    words = (
+        f"{slower} of {number} became worse and stayed so" if slower else f"None of {number} became worse and stayed so"
+    )
+    if len(histories) == 1:
+        words = "It became worse and stayed so" if slower else "No change for the worse stands"
+    return f"{words}{span}."
+
+
+def _overview(ordered: Sequence[MetricHistory], names: Sequence[str], accepted: Mapping[str, str], drawn: int) -> str:
+    """A row for each series: what became of it, its newest value, its shape, and a link to its chart."""
+    heads = ("Series", "Last change", "Size", "Newest", "Shape")
+    head = "".join(f'<th scope="col"{_text_class(at in (0, 1, 2))}>{word}</th>' for at, word in enumerate(heads))
+    rows = "".join(
+        _overview_row(series, name if number < drawn else "", accepted)
+        for number, (series, name) in enumerate(zip(ordered, names, strict=True))
+    )
+    return (
+        '<section aria-labelledby="overview"><h2 id="overview">All series</h2>'
+        '<div class="scroll" tabindex="0" role="group" aria-label="All series"><table class="overview">'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div></section>\n"
+    )
+
+
+def _overview_row(series: MetricHistory, name: str, accepted: Mapping[str, str]) -> str:
+    change = _last_change(series, accepted)
+    medians = [point.median for point in series.points]
+    newest = next((median for median in reversed(medians) if median is not None), None)
+    label = html.escape(title(series))
+    words = "" if change is None else f"{_sign(change)} {verdict_text.word(change)} at {shown(change.target)}"
+    if change is not None and change.id in accepted:
+        words += ", accepted"
+    size = "" if change is None else change_text(change)
+    first = f'<a href="#{name}">{label}</a>' if name else label
+    return (
+        f'<tr><th scope="row" class="text">{first}</th><td class="text">{html.escape(words)}</td>'
+        f'<td class="text">{html.escape(size)}</td><td>{html.escape(quantity(newest, unit_text(series)))}</td>'
+        f"<td>{sparkline(medians)}</td></tr>"
+    )
+
+
+def _last_change(series: MetricHistory, accepted: Mapping[str, str]) -> Change | None:
+    """The last change for the worse that stands, or else the last one."""
+    changes = standing(series, accepted) or [
+        c for c in series.changes if c.kind not in ("same", "cannot tell", "machine")
+    ]
+    return changes[-1] if changes else None
+
+
+def _sign(change: Change) -> str:
+    return {"degradation": "▲", "drift": "▲", "optimization": "▼", "improving drift": "▼"}.get(change.kind, "◆")
+
+
+def _text_class(is_text: bool) -> str:
+    return ' class="text"' if is_text else ""
+
+
+def _names(histories: Sequence[MetricHistory]) -> list[str]:
+    """An id for each figure, which stays when series come and go as long as their names do."""
+    names: list[str] = []
+    for series in histories:
+        words = re.findall(r"[a-z0-9]+", title(series).lower())[:_WORDS] or ["series"]
+        name, number = "-".join(words), 1
+        while name in names:
+            number += 1
+            name = f"{'-'.join(words)}-{number}"
+        names.append(name)
+    return names

@@ -1,0 +1,153 @@
+"""Histories as a page and as SVG, without a browser and in one."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import attrs
+import pytest
+from perfcore_testing import histories, hostile
+from perfcore_testing.output import FakeOutput
+from perfcore_testing.pages import assert_self_contained, violations
+from perfcore_testing.profiles import CREATED, timed
+from perfcore_testing.project import Project
+from perfcore_view_history import HistorySettings, HistoryView
+
+from perfcore.errors import UsageError
+from perfcore.library import open_repository
+from perfcore.model import MetricHistory, ViewData
+
+EVERY = (histories.steady(), histories.changed(), histories.drifting(), histories.function(), histories.unmeasured())
+ACCEPTED = {"05" * 20: "needed for safety"}
+RELEASES = {"02" * 20: ("v1.0",)}
+
+
+def page(*series: MetricHistory, accepted: dict[str, str] | None = None, **settings: Any) -> str:
+    output = FakeOutput()
+    data = ViewData(series=series, accepted=accepted or {}, releases=RELEASES)
+    HistoryView(HistorySettings(format="html", **settings)).render(data, output)
+    return output.text
+
+
+def words(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "|", markup))
+
+
+def test_the_form_follows_the_name_of_the_file(tmp_path: Path) -> None:
+    for name, start in (("a.html", "<!DOCTYPE html>"), ("a.svg", "<?xml"), ("a.txt", "cpu of")):
+        output = FakeOutput(path=tmp_path / name)
+        HistoryView().render(histories.data(histories.changed()), output)
+        assert output.text.startswith(start)
+
+
+def test_the_page_is_self_contained() -> None:
+    assert_self_contained(page(*EVERY))
+
+
+def test_the_first_sentence_answers_before_any_chart() -> None:
+    text = words(page(*EVERY).partition("<table")[0].partition("<body>")[2])
+    assert "2 of 5 series became worse and stayed so, 0000000000 to 1313131313." in text
+    assert "None of 2 series became worse" in page(histories.steady(), histories.unmeasured())
+
+
+def test_a_regression_that_was_accepted_or_reverted_does_not_stand() -> None:
+    assert "It became worse and stayed so" in page(histories.changed())
+    assert "No change for the worse stands" in page(histories.changed(), accepted=ACCEPTED)
+    assert "needed for safety" in page(histories.changed(), accepted=ACCEPTED)
+    reverted = histories.history([1e7] * 9, changes=(histories.change(3, undone="05" * 20),))
+    assert "No change for the worse stands" in page(reverted)
+
+
+def test_series_with_standing_regressions_come_first() -> None:
+    titles = re.findall(r"<figcaption><h2[^>]*>([^<]*)", page(*EVERY))
+    assert len(titles) == 5
+    rows = re.findall(r'class="text"><a href="#([^"]*)"', page(*EVERY))
+    figures = re.findall(r'<figure class="chart" id="([^"]*)"', page(*EVERY))
+    assert rows == figures
+    assert len(set(figures)) == 5
+    assert "drifts" in words(page(*EVERY)).partition("Parser.parse")[0]
+
+
+def test_more_series_than_charts_have_a_row_each() -> None:
+    text = page(*EVERY, charts=2)
+    assert text.count("<figure") == 2
+    assert text.count('<tr><th scope="row" class="text">') >= 5
+    assert "3 more series without a chart" in text
+
+
+def test_releases_machines_and_ranges_are_named() -> None:
+    text = words(page(histories.changed()))
+    assert "0202020202||release||v1.0" in text
+    assert "machine||another environment (e0e0e0e0e0e0 → e1e1e1e1e1e1): not compared" in text
+    assert "0909090909 and 0a0a0a0a0a" in text
+
+
+def test_an_environment_that_changes_without_a_verdict_is_a_rule() -> None:
+    series = histories.steady()
+    points = [attrs.evolve(point, environment="other") if at > 3 else point for at, point in enumerate(series.points)]
+    assert "environment other" in page(attrs.evolve(series, points=tuple(points)))
+
+
+@pytest.mark.parametrize("link", ["javascript:alert(1)//{}", "data:text/html,{}", "https://example.org/commit"])
+def test_a_link_that_is_no_address_of_a_version_is_refused(link: str) -> None:
+    with pytest.raises(UsageError, match="is no address of a version"):
+        page(histories.steady(), link=link)
+
+
+def test_names_are_never_markup() -> None:
+    plain = re.findall(r"<\w+", page(*EVERY))
+    assert set(re.findall(r"<\w+", page(histories.hostile(), *EVERY))) == set(plain)
+    for name in hostile.NAMES:
+        series = attrs.evolve(histories.changed(), command=name, metric=name, resource=name, unit=name)
+        assert hostile.unsafe(page(series)) == set()
+
+
+def test_a_picture_is_of_one_series() -> None:
+    output = FakeOutput()
+    view = HistoryView(HistorySettings(format="svg", width=500))
+    view.render(ViewData(series=(histories.changed(),), accepted=ACCEPTED), output)
+    picture = ElementTree.fromstring(output.text)
+    assert picture.get("width") == "500"
+    assert "△✓" in output.text
+    with pytest.raises(UsageError, match="an SVG is of one series, and there are 2"):
+        view.render(histories.data(histories.changed(), histories.steady()), FakeOutput())
+
+
+def test_the_command_writes_a_page_with_acceptances_and_releases(project: Project) -> None:
+    history = open_repository(project.path)
+    for number in range(12):
+        version = project.commit(f"Change {number}")
+        cpu = 5_000_000 if number < 7 else 9_000_000
+        profile = attrs.evolve(timed(runs=6, wall=cpu), created=CREATED + number)
+        history.register(history.save(profile), version)
+        if number == 2:
+            project.git("tag", "v1.0")
+    assert project.perf("history", "-o", "page.html").lines == []
+    text = (project.path / "page.html").read_text()
+    assert_self_contained(text)
+    assert "became worse and stayed so" in text
+    assert '<td class="text">release</td><td class="text">v1.0</td>' in text
+
+
+def test_the_browser_draws_every_chart_that_comes_into_sight(window: Any, tmp_path: Path, axe: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(page(*EVERY, accepted=ACCEPTED, link="./versions/{}.html"), encoding="utf-8")
+    for scheme, size in (("light", (1200, 800)), ("dark", (400, 700))):
+        window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+        window.resize(*size)
+        window.open(path.as_uri(), "main figure")
+        window.run("document.querySelectorAll('figure')[4].scrollIntoView()")
+        window.settle("!!document.querySelectorAll('figure')[4].dataset.drawn")
+        window.run("document.querySelectorAll('figure')[1].scrollIntoView()")
+        window.settle("!!document.querySelectorAll('figure')[1].dataset.drawn")
+        window.run("document.querySelectorAll('canvas.plot')[0].focus()")
+        window.press("ArrowDown", "ArrowDown", "+")
+        assert violations(window, axe) == []
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    assert window.problems == []
+    assert {url for url in window.requests if url != "about:blank"} == {path.as_uri()}
+    assert window.run("document.querySelector('p.at a').getAttribute('href')").startswith("./versions/0")

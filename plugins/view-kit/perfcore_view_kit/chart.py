@@ -1,0 +1,160 @@
+"""A chart of lines over positions, such as versions: as a figure of a page, drawn on a canvas by `chart.js`, or as SVG.
+
+    from perfcore_view_kit import chart
+    from perfcore_view_kit.page import page
+
+    data = chart.ChartData(title="cpu", finding="No change.", unit="ns", labels=["a", "b"], lines=[chart.Line(
+        name="cpu", values=[1e6, None], low=[0.9e6, None], high=[1.1e6, None])])
+    text = page("cpu", f"<main>{chart.chart(data)}</main>", chart.scripts(), styles=chart.styles())
+
+Every text is one that can be shown as it is; it is escaped here. Values that are no finite numbers are gaps.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import itertools
+import math
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+
+from perfcore_view_kit import palette, svg
+from perfcore_view_kit.chart_data import DEFAULT, ChartData, ChartOptions, Level, Line, Mark, Rule
+from perfcore_view_kit.chart_tables import changes_table, legend, values_table
+from perfcore_view_kit.page import embedded, source
+from perfcore_view_kit.still import still
+from perfcore_view_kit.svg import Value, sparkline
+
+__all__ = [
+    "ChartData",
+    "ChartOptions",
+    "Level",
+    "Line",
+    "Mark",
+    "Rule",
+    "as_json",
+    "chart",
+    "scripts",
+    "sparkline",
+    "still",
+    "styles",
+]
+
+FORMAT = 1
+_PACKAGE = "perfcore_view_kit"
+_SCRIPTS = ("words.js", "address.js", "chart.js")
+# Six digits are more than a chart shows of any noise.
+_DIGITS = 6
+# Characters of JSON from which on the data are compressed: a page has to stay below 300 kB, of which 45 are script.
+_PLAIN = 60_000
+_SHOWN = 500  # points of a picture that is in sight until the script draws
+
+
+def scripts() -> list[str]:
+    """The scripts of a page with charts."""
+    return [source(_PACKAGE, name) for name in _SCRIPTS]
+
+
+def styles() -> list[str]:
+    """The styles of a page with charts or pictures."""
+    return [palette.style(), source(_PACKAGE, "chart.css")]
+
+
+def chart(data: ChartData, options: ChartOptions = DEFAULT) -> str:
+    """The figure: heading, finding, chart, table of changes and table of values. Without script it has the chart as
+    SVG and the tables."""
+    heading = f"h{options.heading}"
+    name = html.escape(options.id)
+    return (
+        f'<figure class="chart" id="{name}" aria-labelledby="{name}-title">\n'
+        f'<figcaption><{heading} id="{name}-title">{html.escape(data.title)}</{heading}>'
+        f"<p>{html.escape(data.finding)}</p></figcaption>\n"
+        f'<div class="still">{_still(data, options)}</div>\n'
+        f"{legend(data)}{changes_table(data)}{values_table(data)}{_script(data, options)}</figure>\n"
+    )
+
+
+def _still(data: ChartData, options: ChartOptions) -> str:
+    """The picture, which the script replaces. One of many points costs a browser more than the chart: it is only for
+    readers without script then."""
+    picture = still(data, options)
+    return f"<noscript>{picture}</noscript>" if len(data.labels) * len(data.lines) > _SHOWN else picture
+
+
+def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
+    """What `chart(figure, data)` of `chart.js` draws; also for pages that load their data as scripts."""
+    return {
+        "format": FORMAT,
+        "title": data.title,
+        "unit": data.unit,
+        "axis": data.axis,
+        "height": options.height,
+        "zero": options.from_zero,
+        "band": data.band,
+        "link": data.link,
+        "hint": f"{len(data.labels):,} {data.axis}; the arrow keys move between them, ? lists all keys",
+        "labels": list(data.labels),
+        "notes": list(data.notes),
+        "dates": [date - before for before, date in itertools.pairwise((0, *data.dates))],
+        "positions": _rounded(data.positions),
+        "positionUnit": data.position_unit,
+        "points": data.points,
+        "lines": [_line(line) for line in data.lines],
+        "marks": [_mark(mark) for mark in data.marks],
+        "rules": [attrs.asdict(rule) for rule in sorted(data.rules, key=lambda rule: rule.at)],
+    }
+
+
+def _line(line: Line) -> dict[str, Any]:
+    values, low, high = (svg.finite(column) for column in (line.values, line.low, line.high))
+    step = _step(values)
+    return {
+        "name": line.name,
+        # Whole numbers of one step, with the bounds as distances: half as large as the same in digits.
+        "step": step,
+        "values": [None if value is None else round(value / step) for value in values],
+        "below": [_distance(value, bound, step) for value, bound in zip(values, low, strict=False)],
+        "above": [_distance(bound, value, step) for value, bound in zip(values, high, strict=False)],
+        "counts": list(line.counts),
+        "hollow": list(line.hollow),
+        "levels": [[level.start, level.end, *_rounded([level.first, level.last])] for level in line.levels],
+    }
+
+
+def _step(values: Sequence[Value]) -> float:
+    """The power of ten in which the largest value has `_DIGITS` digits."""
+    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    # Beyond that the step itself would be no exact power of ten.
+    exponent = max(-290, math.floor(math.log10(largest)) + 1 - _DIGITS) if largest else 0
+    return 10.0**exponent if exponent < 0 else 10**exponent
+
+
+def _distance(upper: Value, lower: Value, step: float) -> int | None:
+    return None if upper is None or lower is None else round(upper / step) - round(lower / step)
+
+
+def _mark(mark: Mark) -> dict[str, Any]:
+    low, high = _rounded([mark.low, mark.high])
+    span = {"first": mark.at if mark.first is None else mark.first, "last": mark.at if mark.last is None else mark.last}
+    return {**attrs.asdict(mark), **span, "low": low, "high": high}
+
+
+def _rounded(values: Sequence[Value]) -> list[Value]:
+    return [None if value is None else _short(value) for value in svg.finite(values)]
+
+
+def _short(value: float) -> float:
+    short = float(f"{value:.{_DIGITS + 1}g}")
+    return int(short) if short.is_integer() and abs(short) < 1e15 else short
+
+
+def _script(data: ChartData, options: ChartOptions) -> str:
+    text = embedded(as_json(data, options))
+    if len(text) < _PLAIN:
+        return f'<script type="application/json" class="data">{text}</script>'
+    packed = base64.b64encode(zlib.compress(text.encode("ascii"))).decode("ascii")
+    return f'<script type="text/plain" class="data">{packed}</script>'

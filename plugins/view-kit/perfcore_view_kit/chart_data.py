@@ -1,0 +1,109 @@
+"""What a chart shows: lines over positions, such as versions, with changes and other events.
+
+Every text is one that can be shown as it is. Values that are no finite numbers are gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from perfcore_view_kit.palette import MOST_LINES
+from perfcore_view_kit.svg import Value
+
+
+@attrs.frozen
+class Level:
+    """A fitted level, from the position `start` to `end` inclusive: from the value `first` to `last`."""
+
+    start: int
+    end: int
+    first: float
+    last: float
+
+
+@attrs.frozen(kw_only=True)
+class Line:
+    """One line: a value for each position, None where nothing was measured, with the bounds of its interval and the
+    number of its runs. `hollow` are positions that are inconclusive."""
+
+    name: str
+    values: Sequence[Value]
+    low: Sequence[Value] = ()
+    high: Sequence[Value] = ()
+    counts: Sequence[int] = ()
+    hollow: Sequence[int] = ()
+    levels: Sequence[Level] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Mark:
+    """A change that shows at the position `at` of a line, and that may have come with any from `first` to `last`.
+    `word` and `text` say what it is, `worse` whether it is for the worse (None for neither); `low` and `high` are the
+    interval of the new level, and `accepted` the reason why it was accepted."""
+
+    at: int
+    word: str
+    text: str
+    line: int = 0
+    worse: bool | None = None
+    first: int | None = None
+    last: int | None = None
+    low: float | None = None
+    high: float | None = None
+    accepted: str = ""
+
+    @property
+    def sign(self) -> str:
+        return "◆" if self.worse is None else "▲" if self.worse else "▼"
+
+
+@attrs.frozen(kw_only=True)
+class Rule:
+    """A vertical line: `kind` is `machine` for another machine or environment, `release` for a release."""
+
+    at: int
+    kind: str
+    text: str
+
+
+@attrs.frozen(kw_only=True)
+class ChartData:
+    """What a chart shows. `finding` is its one sentence; `labels` name the positions, `notes` say more of each, `dates`
+    are seconds since 1970 UTC. `link` is an address in which `{}` stands for a label, and `band` says in a sentence
+    what the intervals are. `positions` are numbers in `position_unit`, ascending, where positions are not just in
+    order; then `points` may ask for points without lines."""
+
+    title: str
+    finding: str
+    lines: Sequence[Line]
+    labels: Sequence[str]
+    unit: str = ""
+    notes: Sequence[str] = ()
+    dates: Sequence[int] = ()
+    link: str = ""
+    marks: Sequence[Mark] = ()
+    rules: Sequence[Rule] = ()
+    band: str = ""
+    axis: str = "versions"
+    positions: Sequence[float] = ()
+    position_unit: str = ""
+    points: bool = False
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.lines) > MOST_LINES:
+            raise ValueError(f"a chart has at most {MOST_LINES} lines, not {len(self.lines)}: make several charts")
+
+
+@attrs.frozen(kw_only=True)
+class ChartOptions:
+    """`id` is that of the figure, unique in its page; the address of the page keeps its state under this name."""
+
+    id: str = "chart"
+    height: int = 300
+    width: int = 860
+    from_zero: bool = False
+    heading: int = 2
+
+
+DEFAULT = ChartOptions()

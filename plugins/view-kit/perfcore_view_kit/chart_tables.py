@@ -1,0 +1,92 @@
+"""What stands below a chart as text: its signs, its changes, and its values."""
+
+from __future__ import annotations
+
+import datetime
+import html
+from collections.abc import Sequence
+
+from perfcore.text import quantity
+from perfcore_view_kit.chart_data import ChartData, Line
+from perfcore_view_kit.svg import Value
+from perfcore_view_kit.table import table
+
+# Rows of the table that are in the page itself, for readers without script; with more, the script makes them.
+_ROWS = 200
+
+
+def legend(data: ChartData) -> str:
+    """Which shape means what, as far as it occurs."""
+    words = []
+    if any(line.hollow for line in data.lines):
+        words.append("○ inconclusive")
+    if any(value is None for line in data.lines for value in line.values):
+        words.append("a gap: not measured")
+    if any(line.levels for line in data.lines):
+        words.append("━ fitted level")
+    signs = {(mark.sign, mark.word) for mark in data.marks}
+    words += [f"{sign} {word}" for sign, word in sorted(signs)]
+    if any(mark.accepted for mark in data.marks):
+        words.append("hollow with ✓: accepted")
+    kinds = {rule.kind for rule in data.rules}
+    words += [text for kind, text in (("machine", "⚙ another machine"), ("release", "⚑ release")) if kind in kinds]
+    items = "".join(f"<li>{html.escape(word)}</li>" for word in words)
+    return f'<ul class="legend" aria-label="Signs">{items}</ul>\n' if words else ""
+
+
+def changes_table(data: ChartData) -> str:
+    if not data.marks and not data.rules:
+        return ""
+    several = len(data.lines) > 1
+    head = ["Version" if data.axis == "versions" else "Position", "Change", "What", "Between", "Accepted"]
+    rows: list[tuple[int, tuple[str, ...]]] = []
+    for mark in data.marks:
+        name = f"{data.lines[mark.line].name}: " if several else ""
+        first, last = (mark.at if end is None else end for end in (mark.first, mark.last))
+        between = "" if first == last else f"{data.labels[first]} and {data.labels[last]}"
+        rows.append(
+            (mark.at, (data.labels[mark.at], f"{mark.sign} {mark.word}", name + mark.text, between, mark.accepted))
+        )
+    rows += [(rule.at, (data.labels[rule.at], rule.kind, rule.text, "", "")) for rule in data.rules]
+    ordered = [row for _, row in sorted(rows, key=lambda row: row[0])]
+    return table(f"Changes of {data.title}", head, ordered, left=range(len(head)), name="changes")
+
+
+def values_table(data: ChartData) -> str:
+    names = [line.name for line in data.lines]
+    head = ["Version" if data.axis == "versions" else "Position", "Date", "Note", *names]
+    rows = [_values(data, at) for at in range(len(data.labels))] if len(data.labels) <= _ROWS else []
+    note = "" if rows or not data.labels else "<noscript><p>The table needs JavaScript.</p></noscript>"
+    inner = table(f"Values of {data.title}", head, rows, left=(1, 2), name="values")
+    return f'<details class="values"><summary>Data as a table</summary>{note}{inner}</details>\n'
+
+
+def _values(data: ChartData, at: int) -> tuple[str, ...]:
+    date = _date(data.dates[at]) if at < len(data.dates) else ""
+    note = data.notes[at] if at < len(data.notes) else ""
+    return (data.labels[at], date, note, *(_value(line, at, data.unit) for line in data.lines))
+
+
+def _date(seconds: int) -> str:
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+def _value(line: Line, at: int, unit: str) -> str:
+    value, low, high = (_at(column, at) for column in (line.values, line.low, line.high))
+    if value is None:
+        return "not measured"
+    parts = [quantity(value, unit)]
+    if low is not None and high is not None:
+        parts.append(f"{quantity(low, unit)} to {quantity(high, unit)}")
+    if at < len(line.counts) and line.counts[at]:
+        parts.append(f"{line.counts[at]:,} {'run' if line.counts[at] == 1 else 'runs'}")
+    if at in line.hollow:
+        parts.append("inconclusive")
+    return ", ".join(parts)
+
+
+def _at(column: Sequence[Value], at: int) -> Value:
+    return column[at] if at < len(column) else None

@@ -1,0 +1,44 @@
+"""In which form a view writes: a page, a picture, or text for a terminal; and the frame that all pages have."""
+
+from __future__ import annotations
+
+import html
+import sys
+from typing import TYPE_CHECKING
+
+from perfcore.text import clip, encodable, printable
+
+if TYPE_CHECKING:
+    from perfcore.hookspecs import Output
+
+FORMS = ("auto", "text", "html", "svg")
+FORM_HELP = "auto: html and svg for a file with such a name, else text."
+_BY_SUFFIX = {".html": "html", ".htm": "html", ".svg": "svg"}
+_LONGEST = 160  # characters of a name
+
+
+def form_of(wanted: str, output: Output) -> str:
+    """`text`, `html` or `svg`: what the user chose, or for `auto` what the name of the file says."""
+    if wanted != "auto":
+        return wanted
+    return _BY_SUFFIX.get(output.path.suffix.lower(), "text") if output.path is not None else "text"
+
+
+def has_blocks(output: Output) -> bool:
+    """Whether the characters of drawings can be written: to a file, or to standard output that holds them."""
+    return output.path is not None or (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
+
+
+def shown(text: str, most: int = _LONGEST) -> str:
+    """A foreign text as it may be shown: on one line, without control characters, cut where it is long."""
+    return clip(encodable(printable(text)), most)
+
+
+def framed(title: str, summary: str, main: str) -> str:
+    """The body of a page: its title, the one sentence that answers the question of the page, and the rest, which is
+    markup."""
+    return (
+        f'<header><div class="titles"><h1>{html.escape(title)}</h1><p>{html.escape(summary)}</p></div>'
+        '<div class="controls"><button type="button" id="theme" aria-pressed="false">Dark</button></div></header>\n'
+        f"<main>{main}</main>"
+    )

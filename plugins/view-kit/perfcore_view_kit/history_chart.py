@@ -1,0 +1,190 @@
+"""A series of perfcore as a chart: its versions, intervals, fitted levels, changes, machines and releases."""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from perfcore.analysis import verdict_text
+from perfcore.model import EMPTY
+from perfcore.text import percent, plural, quantity
+from perfcore_view_kit.chart_data import ChartData, Level, Line, Mark, Rule
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.runs import band_text, median_interval
+
+if TYPE_CHECKING:
+    from perfcore.model import Change, MetricHistory
+
+_SHORT = 10  # digits of a version's id in a `Change`
+_NOTE, _UNIT = 72, 16  # characters
+_WORSE: Mapping[str, bool | None] = {
+    "degradation": True,
+    "drift": True,
+    "optimization": False,
+    "improving drift": False,
+    "variance": None,
+}
+_LARGEST = 1e150
+_STEPS = ("degradation", "optimization", "machine")
+
+
+def history_chart(
+    series: MetricHistory,
+    *,
+    accepted: Mapping[str, str] = EMPTY,
+    releases: Mapping[str, tuple[str, ...]] = EMPTY,
+    link: str = "",
+) -> ChartData:
+    """The chart of a series. `accepted` has reasons by the ids of changes, `releases` tags by the ids of versions;
+    `link` is the address of a version, with `{}` for the beginning of its id."""
+    points = series.points
+    medians = [point.median for point in points]
+    intervals = [median_interval(point.values) for point in points]
+    index = _first_indices(series)
+    line = Line(
+        name=shown(series.metric),
+        values=medians,
+        low=[None if interval is None else interval[0] for interval in intervals],
+        high=[None if interval is None else interval[1] for interval in intervals],
+        counts=[len(point.values) for point in points],
+        hollow=sorted({index[c.target] for c in series.changes if c.kind == "cannot tell" and c.target in index}),
+        levels=_levels(series, medians, index),
+    )
+    return ChartData(
+        title=title(series),
+        finding=finding(series, accepted),
+        unit=unit_text(series),
+        lines=(line,),
+        labels=[shown(point.version.id[:_SHORT]) for point in points],
+        notes=[shown(point.version.subject, _NOTE) for point in points],
+        dates=[point.version.date for point in points],
+        link=link,
+        marks=[
+            _mark(change, index, accepted)
+            for change in series.changes
+            if change.kind in _WORSE and change.target in index
+        ],
+        rules=[*_machines(series, index), *_releases(series, releases)],
+        band=band_text(len(point.values) for point in points),
+    )
+
+
+def unit_text(series: MetricHistory) -> str:
+    return shown(series.unit, _UNIT)
+
+
+def title(series: MetricHistory) -> str:
+    """`cpu of ./gzip`; for a benchmark or a function `parse: cpu of ./gzip`."""
+    name = f"{series.resource}: {series.metric}" if series.resource else series.metric
+    return shown(f"{name} of {series.command}")
+
+
+def standing(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> list[Change]:
+    """The changes for the worse that nobody accepted and no later version took back."""
+    return [c for c in series.changes if _WORSE.get(c.kind) and not c.undone and c.id not in accepted]
+
+
+def finding(series: MetricHistory, accepted: Mapping[str, str] = EMPTY) -> str:
+    """One sentence on what became of the series, and its newest value."""
+    medians = [median for point in series.points if (median := point.median) is not None]
+    if not medians:
+        return f"Nothing was measured in {plural(len(series.points), 'version')}."
+    newest = f"Now {quantity(medians[-1], unit_text(series))}, {plural(len(series.points), 'version')}."
+    regressions = standing(series, accepted)
+    if not regressions:
+        better = any(_WORSE.get(change.kind) is False and not change.undone for change in series.changes)
+        became = "No regression stands, and it became better" if better else "No regression stands"
+        return f"{became if series.changes else 'No change was reported'}. {newest}"
+    last = regressions[-1]
+    size = f" by {percent(last.ratio)}" if last.ratio is not None else ""
+    words = verdict_text.word(last)
+    count = (
+        f"{plural(len(regressions), 'regression')} stands"
+        if len(regressions) == 1
+        else f"{len(regressions)} regressions stand"
+    )
+    return f"{count}, the last at {shown(last.target)}: {words}{size}. {newest}"
+
+
+def change_text(change: Change) -> str:
+    """The size of a change with its interval, and what became of it."""
+    parts = []
+    if change.ratio is not None and change.kind != "variance":
+        parts.append(percent(change.ratio))
+    if change.low is not None and change.high is not None and change.kind != "variance":
+        level = f" at {100 * change.confidence:.3g} %" if change.confidence else ""
+        parts.append(f"({percent(change.low)} to {percent(change.high)}{level})")
+    if change.pace is not None:
+        parts.append(f"{percent(change.pace)} a version until {shown(change.until[:_SHORT])}")
+    if change.undone:
+        parts.append(f"reverted by {shown(change.undone[:_SHORT])}")
+    return " ".join(parts)
+
+
+def _first_indices(series: MetricHistory) -> dict[str, int]:
+    """The first point of each version, by the beginning of its id."""
+    return {point.version.id[:_SHORT]: at for at, point in reversed(list(enumerate(series.points)))}
+
+
+def _mark(change: Change, index: Mapping[str, int], accepted: Mapping[str, str]) -> Mark:
+    at = index[change.target]
+    ends = [index.get(version[:_SHORT], at) for version in (change.earliest, change.latest)]
+    base = change.baseline_value
+    is_sized = base is not None and change.low is not None and change.high is not None and change.pace is None
+    return Mark(
+        at=at,
+        word=verdict_text.word(change),
+        text=change_text(change),
+        worse=_WORSE[change.kind],
+        first=min(*ends, at),
+        last=max(*ends, at),
+        low=base * change.low if is_sized and base is not None and change.low is not None else None,
+        high=base * change.high if is_sized and base is not None and change.high is not None else None,
+        accepted=shown(accepted.get(change.id, "")),
+    )
+
+
+def _machines(series: MetricHistory, index: Mapping[str, int]) -> Iterator[Rule]:
+    """Where the machine became another: as a check says, or as the environments of the points do."""
+    said = set()
+    for change in series.changes:
+        if change.kind == "machine" and change.target in index:
+            said.add(index[change.target])
+            yield Rule(
+                at=index[change.target], kind="machine", text=shown(verdict_text.machine(change) or "another machine")
+            )
+    measured = [at for at, point in enumerate(series.points) if point.values]
+    for before, at in itertools.pairwise(measured):
+        environment = series.points[at].environment
+        if at not in said and environment != series.points[before].environment:
+            yield Rule(at=at, kind="machine", text=shown(f"environment {environment[:_SHORT] or 'unknown'}"))
+
+
+def _releases(series: MetricHistory, releases: Mapping[str, tuple[str, ...]]) -> Iterator[Rule]:
+    for at, point in enumerate(series.points):
+        for tag in releases.get(point.version.id, ()):
+            yield Rule(at=at, kind="release", text=shown(tag, 40))
+
+
+def _levels(series: MetricHistory, medians: Sequence[float | None], index: Mapping[str, int]) -> list[Level]:
+    """The median of the versions between two steps; of a drift the least-squares line through its versions."""
+    starts = {index[c.target] for c in series.changes if c.kind in _STEPS and c.target in index}
+    drifts = {}
+    for change in series.changes:
+        if change.pace is not None and change.target in index and change.until[:_SHORT] in index:
+            drifts[index[change.target]] = index[change.until[:_SHORT]]
+    starts |= {0, *drifts, *(end + 1 for end in drifts.values())}
+    ordered = sorted(start for start in starts if start < len(medians))
+    levels = []
+    for start, end in zip(ordered, [*ordered[1:], len(medians)], strict=True):
+        # Sums of larger values would not be numbers.
+        part = [(float(at), v) for at in range(start, end) if (v := medians[at]) is not None and abs(v) < _LARGEST]
+        if start in drifts and len(part) > 2:
+            slope, base = statistics.linear_regression(*zip(*part, strict=True))
+            levels.append(Level(start, end - 1, base + slope * start, base + slope * (end - 1)))
+        elif part:
+            level = statistics.median(value for _, value in part)
+            levels.append(Level(start, end - 1, level, level))
+    return levels

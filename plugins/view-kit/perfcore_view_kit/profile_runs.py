@@ -1,0 +1,55 @@
+"""The runs of profiles by benchmark and metric."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from perfcore.analysis import run_values
+from perfcore.errors import NotFoundError
+from perfcore.text import brief
+from perfcore_view_kit.form import shown
+
+if TYPE_CHECKING:
+    from perfcore.analysis.run_values import MetricValues
+    from perfcore.model import Profile, ViewData
+
+Key: TypeAlias = tuple[str, str]
+"""Benchmark (empty outside of suites) and metric."""
+
+_OF = "\0"  # as in the keys of perfcore.analysis.run_values
+_NAME = 60  # characters
+
+
+def runs_by_metric(profile: Profile) -> dict[Key, MetricValues]:
+    values = {}
+    for key, each in run_values.of_benchmarks(profile).items():
+        metric, _, benchmark = key.partition(_OF)
+        values[benchmark, metric] = each
+    return values
+
+
+def chosen_metric(wanted: str | None, metrics: Iterable[str]) -> str:
+    """The metric that was asked for, or the one that decides. NotFoundError where there is none such."""
+    names = list(dict.fromkeys(metrics))
+    chosen = wanted or next((name for name in run_values.PRIMARY if name in names), names[0] if names else None)
+    if chosen is None or chosen not in names:
+        listed = ", ".join(sorted(shown(name, _NAME) for name in names)) or "none"
+        raise NotFoundError(
+            f"no profile has values of {brief(wanted)}" if wanted else "the profiles have no runs with values",
+            hint=f"their metrics: {listed}",
+        )
+    return chosen
+
+
+def side_name(subject: ViewData, number: int) -> str:
+    """What the user called a profile, with its version."""
+    name = subject.names[number] if number < len(subject.names) else f"profile {number + 1}"
+    version = subject.versions[number] if number < len(subject.versions) else None
+    return shown(f"{name} ({version.short})" if version and not name.startswith(version.short) else name, _NAME)
+
+
+def usable(values: Sequence[float]) -> tuple[float, ...]:
+    """The finite values, ascending. Sums and differences of larger ones than these would not be numbers."""
+    return tuple(sorted(value for value in values if math.isfinite(value) and abs(value) < 1e150))

@@ -1,0 +1,152 @@
+"""A chart without a script: SVG for documents, and what stands in a page until the script draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from perfcore_view_kit import svg
+from perfcore_view_kit.chart_data import DEFAULT, ChartData, ChartOptions, Line
+from perfcore_view_kit.palette import DASHES, LIGHT
+from perfcore_view_kit.svg import Frame, Value
+
+_HOLLOW = {"▲": "△", "▼": "▽", "◆": "◇"}
+_PER_POINT = 4  # pixels from point to point from which on each has a mark
+
+
+def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = False) -> str:
+    """The chart without a script: an SVG for a document, or `alone` as a file. Lines are reduced to the least and the
+    greatest value for each column of pixels."""
+    ends = [value for line in data.lines for column in (line.values, line.low, line.high) for value in column]
+    ends += [value for line in data.lines for level in line.levels for value in (level.first, level.last)]
+    values = [value for value in svg.finite(ends) if value is not None]
+    y = svg.span(values, from_zero=options.from_zero)
+    x = (-0.5, len(data.labels) - 0.5) if data.labels else (0.0, 1.0)
+    if data.positions:
+        x = svg.span(data.positions)
+    frame = svg.frame(x, y, width=options.width, height=options.height)
+    parts = [*frame.grid(data.unit, _x_ticks(data, frame)), *_rules(data, frame)]
+    for number, line in enumerate(data.lines):
+        parts += _drawn(data, line, number, frame)
+    parts += _marks(data, frame)
+    title = f"Chart of {data.title}. {data.finding}"
+    return svg.picture(frame.width, frame.height, title, parts, alone=alone)
+
+
+def _x_ticks(data: ChartData, frame: Frame) -> list[tuple[float, str]]:
+    most = max(2, int((frame.x.end - frame.x.begin) / 120))
+    if data.positions:
+        return frame.x.ticks(most, data.position_unit)
+    step = max(1, -(-len(data.labels) // most))
+    return [(float(at), data.labels[at]) for at in range(0, len(data.labels), step)]
+
+
+def _position(data: ChartData, at: int) -> float:
+    return data.positions[at] if data.positions else float(at)
+
+
+def _rules(data: ChartData, frame: Frame) -> Iterator[str]:
+    free = 0.0
+    for rule in sorted(data.rules, key=lambda rule: rule.at):
+        is_machine = rule.kind == "machine"
+        x = frame.x(_position(data, rule.at) - (0.5 if is_machine and rule.at and not data.positions else 0))
+        dash = ' stroke-dasharray="2 2" stroke-width="2"' if is_machine else ' stroke-dasharray="8 4"'
+        yield svg.line(x, frame.y.end, x, frame.y.begin, "rule", color=svg.LIGHT_SOFT, more=dash)
+        words = f"{'⚙' if is_machine else '⚑'} {rule.text[:24]}"
+        if x >= free:
+            yield svg.text(x + 4, frame.y.end + 11, words)
+            free = x + 10 + len(words) * svg.LETTER
+
+
+def _drawn(data: ChartData, line: Line, number: int, frame: Frame) -> Iterator[str]:
+    values, low, high = (svg.finite(column) for column in (line.values, line.low, line.high))
+    color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
+    apart = (frame.x.end - frame.x.begin) / max(1, len(values))
+    for run in () if data.points else svg.runs_of(values):
+        if apart < 1:
+            yield from _reduced(data, frame, run, values, low, high, number)
+            continue
+        xs = [frame.x(_position(data, at)) for at in run]
+        if low and high and len(run) > 1:
+            upper = [(x, frame.y(_bound(high, at, values))) for x, at in zip(xs, run, strict=True)]
+            lower = [(x, frame.y(_bound(low, at, values))) for x, at in zip(xs, run, strict=True)]
+            yield svg.area([*upper, *reversed(lower)], f"band {name}", color=color)
+        if len(run) > 1:
+            points = [(x, frame.y(values[at] or 0.0)) for x, at in zip(xs, run, strict=True)]
+            yield svg.path(points, name, color=color, dash=DASHES[number])
+    for at, value in enumerate(values):
+        if value is None:
+            continue
+        is_alone = not ((at and values[at - 1] is not None) or (at + 1 < len(values) and values[at + 1] is not None))
+        if not (data.points or is_alone or at in line.hollow or apart >= _PER_POINT):
+            continue
+        x = frame.x(_position(data, at))
+        bottom, top = _item(low, at), _item(high, at)
+        if (is_alone or data.points) and bottom is not None and top is not None and top > bottom:
+            yield svg.error_bar(x, frame.y(bottom), frame.y(top), name, color=color)
+        if data.points:
+            yield svg.shape(x, frame.y(value), name, number, color=color)
+        else:
+            yield svg.dot(x, frame.y(value), name, color=color, hollow=at in line.hollow)
+    half = 0.0 if data.positions else 0.5
+    for level in line.levels:
+        ends = [
+            (frame.x(_position(data, level.start) - half), frame.y(level.first)),
+            (frame.x(_position(data, level.end) + half), frame.y(level.last)),
+        ]
+        yield svg.path(ends, "level", color=svg.LIGHT_TEXT, width=2.5)
+
+
+def _reduced(
+    data: ChartData,
+    frame: Frame,
+    run: range,
+    values: Sequence[Value],
+    low: Sequence[Value],
+    high: Sequence[Value],
+    number: int,
+) -> Iterator[str]:
+    color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
+    part = slice(run.start, run.stop)
+    made = svg.columns(
+        values[part],
+        low[part],
+        high[part],
+        frame.width,
+        lambda at: frame.x(_position(data, run.start + at)),
+    )
+    if low and high:
+        upper = [(column.x, frame.y(column.high)) for column in made]
+        lower = [(column.x, frame.y(column.low)) for column in made]
+        yield svg.area([*upper, *reversed(lower)], f"band {name}", color=color, digits=0)
+    points = [
+        (column.x, frame.y(level))
+        for column in made
+        for level in (column.first, column.least, column.most, column.last)
+    ]
+    yield svg.path(points, name, color=color, width=1, digits=0)
+
+
+def _bound(column: Sequence[Value], at: int, values: Sequence[Value]) -> float:
+    bound = _item(column, at)
+    return (values[at] or 0.0) if bound is None else bound
+
+
+def _marks(data: ChartData, frame: Frame) -> Iterator[str]:
+    for mark in data.marks:
+        kind = "other" if mark.worse is None else "worse" if mark.worse else "better"
+        color = LIGHT[kind]
+        x = frame.x(_position(data, mark.at))
+        half = 0.0 if data.positions else 0.5
+        left = frame.x(_position(data, mark.at if mark.first is None else mark.first) - half)
+        right = frame.x(_position(data, mark.at if mark.last is None else mark.last) + half)
+        height = frame.y.begin - frame.y.end
+        yield svg.box(left, frame.y.end, max(1.0, right - left), height, kind, color=color, opacity=0.14)
+        low, high = svg.finite([mark.low, mark.high])
+        if low is not None and high is not None:
+            yield svg.error_bar(x, frame.y(low), frame.y(high), kind, color=color)
+        sign = f"{_HOLLOW[mark.sign]}✓" if mark.accepted else mark.sign
+        yield svg.text(x, frame.y.end - 5, sign, "middle", kind, color=color)
+
+
+def _item(column: Sequence[Value], at: int) -> Value:
+    return column[at] if at < len(column) else None

@@ -1,0 +1,76 @@
+"""Tables of pages: a caption, a first column that names its rows, and a frame that scrolls, also by keyboard.
+
+`table.js` sorts and filters those that ask for it."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import attrs
+
+from perfcore_view_kit.page import source
+
+
+@attrs.frozen
+class Cell:
+    """A cell with its text, the number that sorts it (None comes last) and a picture, which is markup, before it."""
+
+    text: str
+    key: float | None = None
+    picture: str = ""
+    link: str = ""
+
+
+Content: TypeAlias = str | Cell
+
+
+def script() -> str:
+    """The script that sorts and filters the tables of a page."""
+    return source("perfcore_view_kit", "table.js")
+
+
+def table(
+    caption: str,
+    head: Sequence[str],
+    rows: Sequence[Sequence[Content]],
+    *,
+    left: Sequence[int] = (),
+    name: str = "",
+    sortable: bool = False,
+    kinds: Sequence[str] = (),
+) -> str:
+    """A table whose first column names its rows; columns of the numbers `left` are text. With `sortable`, people sort
+    it by any column and filter it by text. `kinds[i]` is the class of a row, by which pages can style and count it."""
+    heads = "".join(f'<th scope="col"{_left(at, left)}>{html.escape(cell)}</th>' for at, cell in enumerate(head))
+    lines = "".join(f"<tr{_kind(kinds, number)}>{_row(row, left)}</tr>" for number, row in enumerate(rows))
+    classes = f"{name} sortable".strip() if sortable else name
+    return (
+        f'<div class="scroll" tabindex="0" role="group" aria-label="{html.escape(caption)}"><table class="{classes}">'
+        f"<caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{lines}</tbody></table></div>\n"
+    )
+
+
+def _kind(kinds: Sequence[str], number: int) -> str:
+    return f' class="{html.escape(kinds[number])}"' if number < len(kinds) and kinds[number] else ""
+
+
+def _row(row: Sequence[Content], left: Sequence[int]) -> str:
+    cells = [_cell("td", cell, at, left) for at, cell in enumerate(row)]
+    cells[0] = _cell("th", row[0], 0, left)
+    return "".join(cells)
+
+
+def _cell(tag: str, content: Content, at: int, left: Sequence[int]) -> str:
+    cell = Cell(content) if isinstance(content, str) else content
+    scope = ' scope="row"' if tag == "th" else ""
+    key = "" if cell.key is None else f' data-key="{cell.key:.9g}"'
+    text = html.escape(cell.text)
+    if cell.link:
+        text = f'<a href="{html.escape(cell.link)}">{text}</a>'
+    return f"<{tag}{scope}{key}{_left(at, left)}>{cell.picture}{text}</{tag}>"
+
+
+def _left(at: int, left: Sequence[int]) -> str:
+    return ' class="text"' if at in left or at == 0 else ""

@@ -1,0 +1,298 @@
+"""The chart as people use it, in a real browser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_testing.pages import violations
+from perfcore_view_kit.chart import ChartData, ChartOptions, chart, scripts, styles
+from perfcore_view_kit.page import page
+
+from perfcore.text import quantity
+
+Opener = Callable[..., str]
+CANARY = "window.hacked = true"
+
+
+@pytest.fixture
+def opened(window: Any, tmp_path: Path) -> Opener:
+    """Writes a page with these charts and opens it; gives its address."""
+
+    def opened(*data: ChartData, fragment: str = "", **options: Any) -> str:
+        figures = "".join(chart(each, ChartOptions(id=f"c{number}", **options)) for number, each in enumerate(data, 1))
+        theme = '<button type="button" id="theme" aria-pressed="false">Dark</button>'
+        body = f"<header><h1>Charts</h1>{theme}</header><main>{figures}</main>"
+        path = tmp_path / "page.html"
+        path.write_text(page("Charts", body, scripts(), styles=styles()), encoding="utf-8")
+        window.open(path.as_uri() + fragment, "figure[data-drawn]")
+        window.run("document.querySelector('canvas.plot').focus()")
+        return path.as_uri()
+
+    return opened
+
+
+def text(window: Any, selector: str) -> str:
+    return str(window.run(f"document.querySelector('{selector}').textContent"))
+
+
+def live(window: Any) -> str:
+    return text(window, "#c1 [role=status]")
+
+
+def fragment(window: Any) -> str:
+    window.run("new Promise((done) => setTimeout(done, 250))")
+    return str(window.run("decodeURIComponent(location.hash)"))
+
+
+def box(window: Any, selector: str) -> tuple[float, float, float, float]:
+    node = f"document.querySelector('{selector}').getBoundingClientRect()"
+    left, top, width, height = (window.run(f"{node}.{side}") for side in ("left", "top", "width", "height"))
+    return left, top, width, height
+
+
+def colors(window: Any, share: float) -> set[str]:
+    """The colours in the column of pixels of the plot at this share of its width."""
+    return set(
+        window.run(
+            f"""(() => {{
+                const canvas = document.querySelector('canvas.plot'), height = canvas.height;
+                const x = Math.round((76 + {share} * (canvas.clientWidth - 90)) * devicePixelRatio);
+                const {{ data }} = canvas.getContext('2d').getImageData(x, 0, 1, height);
+                const made = [];
+                for (let at = 0; at < data.length; at += 4) made.push([...data.slice(at, at + 3)].join());
+                return [...new Set(made)];
+            }})()"""
+        )
+    )
+
+
+def test_it_opens_from_a_file_and_asks_for_nothing_else(window: Any, opened: Opener, charts: Any) -> None:
+    address = opened(charts.changed(), charts.several())
+    assert [url for url in window.requests if url != "about:blank"] == [address]
+    assert window.problems == []
+    assert window.run("document.querySelectorAll('.still').length") == 0
+
+
+def test_arrows_move_between_points_and_say_them(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    window.press("ArrowRight", "ArrowRight", "ArrowRight")
+    assert live(window) == ("0202020202, 2025-06-17, Change 2; 10 ms, 9.9 ms to 10.1 ms, 5 runs, inconclusive; 3 of 20")
+    assert text(window, "#c1 .at").startswith("0202020202, 2025-06-17")
+    window.press("ArrowRight", "ArrowRight")
+    assert "not measured" in live(window)
+    window.press("End")
+    assert live(window).endswith("20 of 20")
+    window.press("ArrowRight", "Home", "ArrowLeft")
+    assert live(window).endswith("1 of 20")
+
+
+def test_arrows_up_and_down_move_between_changes(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    seen = []
+    for _ in range(4):
+        window.press("ArrowDown")
+        seen.append(live(window).rpartition("; ")[0].rpartition("; ")[2])
+    assert seen == [
+        "release v1.0",
+        "slower +20.0 %",
+        "machine another environment",
+        "faster -1.0 % accepted: agreed <b>",
+    ]
+    window.press("ArrowDown")
+    assert live(window) == "no later change"
+    window.press("ArrowUp", "ArrowUp")
+    assert "slower" in live(window)
+
+
+def test_plus_minus_and_escape_zoom_and_the_address_holds_the_view(window: Any, opened: Opener, charts: Any) -> None:
+    address = opened(charts.changed())
+    window.press("ArrowDown", "ArrowDown", "+", "+")
+    shown = fragment(window)
+    assert shown == "#c1=0808080808~0c0c0c0c0c&c1.at=0a0a0a0a0a"
+    assert "Shown: 0808080808 to 0c0c0c0c0c, 5 of 20 versions." in text(window, "#c1 .note")
+    window.press("Escape", "Home", "z")
+    assert fragment(window) == "#c1.at=0000000000&c1.zero=true"
+    assert "not at zero" not in text(window, "#c1 .note")
+    window.open(address + shown, "figure[data-drawn]")
+    assert "Shown: 0808080808 to 0c0c0c0c0c" in text(window, "#c1 .note")
+    window.run("location.hash = ''")
+    window.settle("!document.querySelector('#c1 .note').textContent.includes('Shown')")
+
+
+def test_the_wheel_zooms_a_chart_that_is_chosen_and_scrolls_the_page_otherwise(
+    window: Any, opened: Opener, charts: Any
+) -> None:
+    opened(charts.changed())
+    left, top, width, _ = box(window, "canvas.plot")
+    window.run("document.activeElement.blur()")
+    window.mouse("mouseWheel", left + width / 2, top + 90, deltaX=0, deltaY=-200)
+    assert "Shown" not in text(window, "#c1 .note")
+    window.run("document.querySelector('canvas.plot').focus()")
+    for _ in range(4):
+        window.mouse("mouseWheel", left + width / 2, top + 90, deltaX=0, deltaY=-200)
+    assert "Shown" in text(window, "#c1 .note")
+    for _ in range(8):
+        window.mouse("mouseWheel", left + width / 2, top + 90, deltaX=0, deltaY=200)
+    assert "Shown" not in text(window, "#c1 .note")
+
+
+def test_dragging_zooms_to_the_range_and_a_click_chooses_a_point(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    left, top, width, _ = box(window, "canvas.plot")
+
+    def at(number: int) -> float:
+        return left + 76 + (number + 0.5) / 20 * (width - 90)
+
+    window.click(at(10), top + 120)
+    assert "slower +20.0 %" in live(window)
+    window.mouse("mousePressed", at(7.8), top + 120, button="left", buttons=1, clickCount=1)
+    window.mouse("mouseMoved", at(10), top + 120, button="left", buttons=1)
+    window.mouse("mouseMoved", at(12.2), top + 120, button="left", buttons=1)
+    window.mouse("mouseReleased", at(12.2), top + 120, button="left", clickCount=1)
+    assert "Shown: 0808080808 to 0c0c0c0c0c" in text(window, "#c1 .note")
+
+
+def test_the_strip_moves_what_is_shown(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    window.press("Home", "+", "+")
+    left, top, width, height = box(window, "canvas.strip")
+    window.click(left + 76 + 0.9 * (width - 90), top + height / 2)
+    assert "1 of" not in text(window, "#c1 .note")
+    assert "to 1313131313" in text(window, "#c1 .note")
+
+
+def test_pointing_at_a_point_says_it(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    left, top, width, _ = box(window, "canvas.plot")
+    window.mouse("mouseMoved", left + 76 + 2.5 / 20 * (width - 90), top + 100)
+    assert text(window, "#c1 .tip").startswith("0202020202")
+    window.mouse("mouseMoved", 2, 2)
+    assert window.run("document.querySelector('#c1 .tip').hidden") is True
+
+
+def test_enter_opens_the_version(window: Any, opened: Opener, charts: Any) -> None:
+    opened(attrs.evolve(charts.changed(), link="#version-{}"))
+    window.press("Home", "Enter")
+    assert window.run("location.hash") == "#version-0000000000"
+
+
+def test_a_gap_is_never_drawn_over(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.data(charts.line([1e7, 1.1e7, None, 1e7, 1.2e7])))
+    blank = colors(window, 0.5)
+    assert colors(window, 0.3) > blank
+
+
+def test_a_peak_among_ten_thousand_is_seen(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.long())
+    peak = """(() => {
+        const canvas = document.querySelector('canvas.plot'), dense = devicePixelRatio;
+        const { data } = canvas.getContext('2d').getImageData(90 * dense, 40 * dense, canvas.width - 110 * dense, 1);
+        let colored = 0;
+        for (let at = 0; at < data.length; at += 4) colored += data[at] < 100 && data[at + 2] > 150;
+        return colored;
+    })()"""
+    assert 1 <= window.run(peak) <= 4
+
+
+def test_lines_can_be_taken_out_and_one_stays(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.several())
+    window.run("document.querySelectorAll('button.line')[0].click()")
+    window.run("document.querySelectorAll('button.line')[2].click()")
+    window.run("document.querySelectorAll('button.line')[1].click()")
+    window.frames()
+    pressed = "Array.from(document.querySelectorAll('button.line'), (made) => made.getAttribute('aria-pressed'))"
+    assert window.run(pressed) == ["false", "true", "false"]
+    assert fragment(window) == "#c1.without=0,2"
+
+
+def test_positions_by_date_and_back(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    window.press("b")
+    assert fragment(window) == "#c1.by=date"
+    window.press("b", "End")
+    assert live(window).endswith("20 of 20")
+
+
+def test_values_become_a_table_when_it_is_opened(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.long(1000))
+    assert window.run("document.querySelectorAll('table.values tbody tr').length") == 0
+    window.run("document.querySelector('details.values').open = true")
+    window.settle("document.querySelectorAll('table.values tbody tr').length === 200")
+    window.run("document.querySelector('details.values > button').click()")
+    assert window.run("document.querySelectorAll('table.values tbody tr').length") == 400
+
+
+def test_amounts_are_written_as_on_the_terminal(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    for unit in ("ns", "s", "B", "", "1", "items"):
+        for amount in (0, 1, 0.5, 12.345, 999, 1234, 9999, 10_000, 123_456, 1.5e6, 2.5e9, 3e12, 1e-5, -42, 1 / 3):
+            assert window.run(f"quantityText({amount!r}, {unit!r})") == quantity(amount, unit), (amount, unit)
+
+
+def test_the_theme_follows_the_system_until_somebody_chooses(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    assert "255,255,255" in colors(window, 0.5)
+    window.media(prefers_color_scheme="dark", prefers_reduced_motion="reduce")
+    window.frames()
+    assert "255,255,255" not in colors(window, 0.01)
+    window.run("document.getElementById('theme').click()")
+    window.frames()
+    assert "255,255,255" in colors(window, 0.5)
+    assert fragment(window) == "#theme=light"
+
+
+def test_forced_colours_are_kept(window: Any, opened: Opener, charts: Any) -> None:
+    window.call("Emulation.setEmulatedMedia", features=[{"name": "forced-colors", "value": "active"}])
+    opened(charts.changed())
+    window.press("ArrowDown")
+    assert window.problems == []
+    assert live(window)
+
+
+def test_extreme_values_and_a_single_point_draw_something(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.extreme(), charts.data(charts.line([5.0])), charts.data(charts.line([None, None])))
+    window.press("+", "ArrowRight", "-", "z", "b", "s", "PageDown", "Escape", "d")
+    window.settle("document.querySelectorAll('figure[data-drawn]').length >= 2")
+    assert window.problems == []
+
+
+def test_foreign_text_stays_text(window: Any, opened: Opener, charts: Any) -> None:
+    name = f"</script><script>{CANARY}</script><img src=x onerror='{CANARY}'>"
+    data = charts.changed()
+    opened(attrs.evolve(data, title=name, labels=[name] * 20, notes=[name] * 20, band=name, finding=name))
+    window.press("ArrowDown", "ArrowDown", "?", "Escape")
+    left, top, *_ = box(window, "canvas.plot")
+    window.mouse("mouseMoved", left + 200, top + 100)
+    assert window.run("window.hacked") is None
+    assert window.run("document.querySelectorAll('img').length") == 0
+    assert window.problems == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [(1200, 800), (400, 700)])
+def test_axe_finds_nothing(
+    window: Any, opened: Opener, charts: Any, axe: str, scheme: str, size: tuple[int, int]
+) -> None:
+    window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+    window.resize(*size)
+    opened(charts.changed(), charts.several())
+    for keys in ((), ("ArrowDown", "+"), ("?",)):
+        window.press(*keys)
+        assert violations(window, axe) == []
+    assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+
+
+def test_tab_reaches_every_control_and_the_chart(window: Any, opened: Opener, charts: Any) -> None:
+    opened(charts.changed())
+    window.run("document.getElementById('theme').focus()")
+    names = []
+    for _ in range(8):
+        window.call("Input.dispatchKeyEvent", type="rawKeyDown", key="Tab", windowsVirtualKeyCode=9)
+        window.call("Input.dispatchKeyEvent", type="keyUp", key="Tab", windowsVirtualKeyCode=9)
+        names.append(window.run("document.activeElement.textContent || document.activeElement.tagName"))
+    assert names[:5] == ["From zero", "By date", "Whole range", "Keys", "CANVAS"]
+    assert "Data as a table" in names

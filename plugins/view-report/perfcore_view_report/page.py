@@ -1,0 +1,147 @@
+"""The document: its sections, each with the answer in a sentence before tables and charts."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from perfcore_view_compare.ranking import Row, rows, summary
+from perfcore_view_histogram.groups import panels
+from perfcore_view_histogram.page import HEAD as RUNS_HEAD
+from perfcore_view_histogram.page import row as runs_row
+from perfcore_view_histogram.pictures import picture
+from perfcore_view_kit import chart
+from perfcore_view_kit.form import framed, shown
+from perfcore_view_kit.history_chart import change_text, history_chart, standing
+from perfcore_view_kit.page import page
+from perfcore_view_kit.table import table
+
+from perfcore.analysis import verdict_text
+from perfcore.errors import NotFoundError
+from perfcore.text import plural, quantity
+from perfcore_view_report import machines
+
+if TYPE_CHECKING:
+    from perfcore.model import Change, ViewData
+
+_CHARTS, _RUNS = 12, 6  # of one document: a reader looks at no more
+_WIDTH = 860
+_CERTAIN = (
+    "A verdict comes from a check: an interval of the change at the level beside it, or a contract. What is "
+    "inconclusive is not decided, and not the same."
+)
+
+
+def write(subject: ViewData, *, title: str) -> str:
+    """The document of all data that there are. NotFoundError where there are none."""
+    sections = [*_changes(subject), *_history(subject), *_runs(subject), *_machines(subject)]
+    if not sections:
+        raise NotFoundError("there is nothing to report", hint="perf show BASELINE TARGET report -o report.html")
+    return page(title, framed(title, _summary(subject), "".join(sections)), chart.scripts(), styles=chart.styles())
+
+
+def _summary(subject: ViewData) -> str:
+    """What became of it, in a sentence."""
+    if subject.series:
+        worse = [series for series in subject.series if standing(series, subject.accepted)]
+        count = plural(len(subject.series), "series", "series")
+        words = f"{len(worse) or 'None'} of {count} became worse and stayed so."
+        return f"{words} {summary(_ranked(subject))}" if _ranked(subject) else words
+    if ranked := _ranked(subject):
+        return summary(ranked)
+    return "No check has compared these profiles: perf check does." if subject.profiles else "Nothing was compared."
+
+
+def _ranked(subject: ViewData) -> list[Row]:
+    return rows([change for change in subject.changes if change.primary], dict(subject.accepted))
+
+
+def _section(name: str, title: str, sentence: str, content: str) -> str:
+    return (
+        f'<section aria-labelledby="{name}"><h2 id="{name}">{html.escape(title)}</h2>'
+        f"<p>{html.escape(sentence)}</p>{content}</section>\n"
+    )
+
+
+def _changes(subject: ViewData) -> Iterator[str]:
+    ranked = _ranked(subject)
+    if not ranked:
+        return
+    cells = [_change_cells(row) for row in ranked]
+    head = ("What", "Verdict", "Metric", "Size and interval", "Before", "After", "Versions", "How sure")
+    yield _section("changes", "What changed", _CERTAIN, table("Verdicts", head, cells, left=(1, 2, 3, 6, 7)))
+
+
+def _change_cells(row: Row) -> tuple[str, ...]:
+    change = row.change
+    unit = shown(change.unit, 16)
+    return (
+        row.name,
+        f"{row.sign} {row.word}",
+        row.metric,
+        change_text(change),
+        quantity(change.baseline_value, unit),
+        quantity(change.target_value, unit),
+        f"{shown(change.baseline)} → {shown(verdict_text.end(change))}",
+        _certainty(row, change),
+    )
+
+
+def _certainty(row: Row, change: Change) -> str:
+    parts = [shown(change.evidence, 300)]
+    if change.p_value is not None:
+        parts.append(f"p {change.p_value:.2g}")
+    if change.reason:
+        parts.append(shown(change.reason))
+    if change.needed:
+        parts.append(f"about {change.needed:,} interleaved pairs would tell")
+    if row.accepted:
+        parts.append(f"accepted: {row.accepted}")
+    return "; ".join(filter(None, parts))
+
+
+def _history(subject: ViewData) -> Iterator[str]:
+    ordered = sorted(subject.series, key=lambda series: (not standing(series, subject.accepted), not series.changes))
+    if not ordered:
+        return
+    figures = "".join(
+        chart.chart(
+            history_chart(series, accepted=subject.accepted, releases=subject.releases),
+            chart.ChartOptions(id=f"series-{number}", heading=3, height=240),
+        )
+        for number, series in enumerate(ordered[:_CHARTS], 1)
+    )
+    left = len(ordered) - _CHARTS
+    more = f" {plural(left, 'series', 'series')} are left out." if left > 0 else ""
+    yield _section("history", "Since when", f"The series over the versions, those that are worse first.{more}", figures)
+
+
+def _runs(subject: ViewData) -> Iterator[str]:
+    if not subject.profiles:
+        return
+    try:
+        made = panels(subject, None, None, 2)
+    except NotFoundError:
+        return
+    figures = []
+    for panel in made[:_RUNS]:
+        name, drawn = html.escape(panel.title), picture(panel, width=_WIDTH)
+        cells = table(f"Runs of {panel.title}", RUNS_HEAD, [runs_row(group, panel.unit) for group in panel.groups])
+        figures.append(
+            f"<figure><figcaption><h3>{name}</h3><p>{html.escape(panel.finding)}</p></figcaption>"
+            f'<div class="still" tabindex="0" role="group" aria-label="Picture of {name}">{drawn}</div>{cells}</figure>'
+        )
+    more = f" {plural(len(made) - _RUNS, 'benchmark')} are left out." if len(made) > _RUNS else ""
+    yield _section("runs", "The runs", f"Every run, the density and the cumulative shares.{more}", "".join(figures))
+
+
+def _machines(subject: ViewData) -> Iterator[str]:
+    if not subject.profiles:
+        return
+    made = machines.facts(subject.profiles)
+    names = [shown(name) for name in subject.names] or [f"profile {n + 1}" for n in range(len(subject.profiles))]
+    head = ("Fact", *names[: len(subject.profiles)], "Same")
+    cells = [(fact.name, *fact.values, "differs" if fact.differs else "same") for fact in made]
+    content = table("Machines and tools", head, cells, left=range(len(head)))
+    yield _section("machines", "Measured on", machines.sentence(made, len(subject.profiles)), content)

@@ -1,0 +1,123 @@
+"""The document on a change, as a file and in a browser."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from perfcore_testing import histories, hostile, profiles
+from perfcore_testing.output import FakeOutput
+from perfcore_testing.pages import assert_self_contained, violations
+from perfcore_testing.profiles import CREATED, timed
+from perfcore_testing.project import Project
+from perfcore_view_report import ReportSettings, ReportView
+from perfcore_view_report.machines import facts, sentence
+
+from perfcore.errors import NotFoundError, UsageError
+from perfcore.library import open_repository
+from perfcore.model import ViewData
+
+OTHER = attrs.evolve(timed(wall=15_000_000), machine={"os": "Linux 6.9", "cpu": "Example 9000", "extra": {"gcc": "14"}})
+
+
+def subject(**more: Any) -> ViewData:
+    facts: dict[str, Any] = {
+        "profiles": (timed(), OTHER),
+        "names": ("v1.0", "v1.1"),
+        "versions": (None, None),
+        "series": (histories.steady(), histories.changed()),
+        "changes": (histories.change(5, p_value=0.001), histories.change(6, kind="cannot tell", needed=30)),
+    }
+    return ViewData(**{**facts, **more})
+
+
+def shown(data: ViewData, **settings: Any) -> str:
+    output = FakeOutput()
+    ReportView(ReportSettings(**settings)).render(data, output)
+    return output.text
+
+
+def words(markup: str) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "|", markup))
+
+
+def test_it_answers_first_and_has_every_section() -> None:
+    page = shown(subject())
+    assert_self_contained(page)
+    assert (
+        "1 of 2 series became worse and stayed so. 2 comparisons: 1 slower, 1 inconclusive." in page.partition("<h2")[0]
+    )
+    assert re.findall(r"<h2 id=\"(\w+)\"", page) == ["changes", "history", "runs", "machines"]
+
+
+def test_a_verdict_comes_with_its_interval_and_how_sure_it_is() -> None:
+    text = words(shown(subject()))
+    assert "+20.0 % (+18.0 % to +22.0 % at 99 %)" in text
+    assert "the level moved; p 0.001" in text
+    assert "about 30 interleaved pairs would tell" in text
+
+
+def test_differences_of_the_machines_come_first_and_are_named() -> None:
+    made = facts((timed(), OTHER))
+    assert [fact.name for fact in made if fact.differs] == ["os", "cpus", "memory", "extra.gcc"]
+    assert sentence(made, 2).startswith("The machines or tools differ in os, cpus, memory, extra.gcc: ")
+    assert "are the same in every fact" in sentence(facts((timed(), timed())), 2)
+    assert "os||Linux 6.8||Linux 6.9||differs" in words(shown(subject()))
+
+
+def test_only_what_there_is_has_a_section() -> None:
+    page = shown(ViewData(changes=(histories.change(5),), names=("a", "b")))
+    assert re.findall(r"<h2 id=\"(\w+)\"", page) == ["changes"]
+    assert "No check has compared these profiles" in shown(profiles.subject(timed()))
+    with pytest.raises(NotFoundError, match="nothing to report"):
+        shown(ViewData())
+
+
+def test_it_is_not_for_a_terminal() -> None:
+    with pytest.raises(UsageError, match="a report is not for a terminal"):
+        ReportView().render(subject(), FakeOutput(width=80))
+
+
+def test_nested_facts_of_any_depth_are_shown() -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(500):
+        deep = {"inner": deep}
+    assert facts((attrs.evolve(timed(), machine=deep),))
+
+
+def test_names_are_never_markup() -> None:
+    for name in hostile.NAMES:
+        strange = attrs.evolve(timed(), machine={name: {name: name}})
+        change = histories.change(5, label=name, evidence=name, reason=name, metric=name)
+        page = shown(subject(profiles=(strange, strange), names=(name, name), changes=(change,)), title=name)
+        assert hostile.unsafe(page) == set()
+        assert len(re.findall("<script", page)) == 3
+
+
+def test_the_commands_write_it(project: Project) -> None:
+    history = open_repository(project.path)
+    for number, wall in enumerate((10_000_000, 15_000_000)):
+        version = project.commit(f"Change {number}")
+        history.register(history.save(attrs.evolve(timed(runs=9, wall=wall), created=CREATED + number)), version)
+    project.perf("show", "HEAD~1:0@i", "HEAD:0@i", "report", "-o", "a.html")
+    project.perf("history", "wall", "--view", "report", "-o", "b.html")
+    project.perf("compare", "HEAD~1", "HEAD", "--view", "report", "-o", "c.html", code=None)
+    texts = [(project.path / name).read_text() for name in ("a.html", "b.html", "c.html")]
+    assert [re.findall(r"<h2 id=\"(\w+)\"", text)[:1] for text in texts] == [["history"], ["history"], ["changes"]]
+
+
+def test_it_is_accessible_in_the_browser(window: Any, tmp_path: Path, axe: str) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(shown(subject()), encoding="utf-8")
+    for scheme, size in (("light", (1200, 800)), ("dark", (400, 700))):
+        window.media(prefers_color_scheme=scheme, prefers_reduced_motion="reduce")
+        window.resize(*size)
+        window.open(path.as_uri(), "figure[data-drawn]")
+        assert violations(window, axe) == []
+        assert window.run("document.documentElement.scrollWidth <= innerWidth") is True
+    assert window.problems == []
+    assert {url for url in window.requests if url != "about:blank"} == {path.as_uri()}
