@@ -44,10 +44,10 @@ function became(before, after, written) {
 
 // The table: what each function took itself and with all it called; recursion counts once.
 
-function byFunction(profile, metric) {
-  const { own, baseline, target } = profile.amounts[metric];
+function byFunction(profile, frames) {
+  const { own, baseline, target } = profile;
   const kinds = baseline ? [own, baseline, target] : [own];
-  const found = profile.head.names.map((_, frame) => ({ frame, own: [0, 0, 0], total: [0, 0, 0] }));
+  const found = Array.from({ length: frames }, (_, frame) => ({ frame, own: [0, 0, 0], total: [0, 0, 0] }));
   kinds.forEach((values, kind) => {
     const totals = totalsOf(profile, values);
     const active = new Int32Array(found.length);
@@ -63,10 +63,8 @@ function byFunction(profile, metric) {
   return found.filter((row) => row.total[0] > 0);
 }
 
-function columnsOf(profile, metric) {
-  const { names, places, metrics } = profile.head;
-  const { unit, difference } = metrics[metric];
-  const whole = totalsOf(profile, profile.amounts[metric].own)[ROOT];
+function columnsOf(profile, { names, places }, { unit }, difference) {
+  const whole = totalsOf(profile, profile.own)[ROOT];
   const text = [
     { title: "Function", value: (row) => names[row.frame] },
     { title: "File", value: (row) => places[row.frame] },
