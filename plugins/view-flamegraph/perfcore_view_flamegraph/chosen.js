@@ -25,7 +25,6 @@ function showSource(head, frame, kind, unit, metric) {
   }));
 }
 
-const SVG = "http://www.w3.org/2000/svg";
 const CHART = { width: 600, height: 130, left: 44, right: 10, top: 10, bottom: 22 };
 
 /** The share of a function in each version: amounts of the stacks that it is in. */
@@ -68,7 +67,7 @@ function drawShares(head, shares, version, passed, limit, choose) {
   const x = (at) => left + ((width - left - right) * (shares.length > 1 ? at / (shares.length - 1) : 0.5));
   const y = (share) => height - bottom - ((height - top - bottom) * share) / most;
   const made = (tag, facts, text = "") => {
-    const shape = document.createElementNS(SVG, tag);
+    const shape = document.createElementNS($("chart").namespaceURI, tag);
     for (const [key, value] of Object.entries(facts)) shape.setAttribute(key, String(value));
     shape.textContent = text;
     return shape;

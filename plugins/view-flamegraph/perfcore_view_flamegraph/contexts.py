@@ -71,14 +71,14 @@ def of_history(subject: ViewData, graph: Graph, versions: Sequence[Version], rea
 
 def in_order(subject: ViewData) -> ViewData:
     """The profiles in the order of their versions; those of no version stay where they are named."""
-    listed = list(zip(subject.profiles, subject.names, _versions(subject), strict=True))
+    names = subject.names or [f"profile {number}" for number in range(1, len(subject.profiles) + 1)]
+    listed = list(zip(subject.profiles, names, _versions(subject), strict=True))
     if all(version is not None for *_, version in listed):
         listed.sort(key=lambda item: item[2].date if item[2] else 0)
-    profiles, names, versions = zip(*listed, strict=True)
     return ViewData(
-        profiles=profiles,
-        names=names,
-        versions=versions,
+        profiles=tuple(profile for profile, _, _ in listed),
+        names=tuple(name for _, name, _ in listed),
+        versions=tuple(version for *_, version in listed),
         changes=lambda: subject.changes,
         source=subject.source,
     )

@@ -29,7 +29,7 @@ function start(source) {
   // What is shown.
 
   const isTimed = head.samples === 2;
-  const isDifference = () => head.kind === "difference" || (head.kind === "history" && state.base >= 0);
+  const isDifference = () => (head.kind === "difference" && metric().columns > 1) || (head.kind === "history" && state.base >= 0);
   const inTimeOrder = () => state.order === "time" && !state.inverted && state.sandwich < 0;
   const order = () => orders[state.order === "time" && !inTimeOrder() ? "value" : state.order];
   const metric = () => head.metrics[state.metric];

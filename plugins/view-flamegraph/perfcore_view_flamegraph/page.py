@@ -69,7 +69,7 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
     files, lines = _places(graph.frames)
     head = {
         "title": title,
-        "kind": "difference" if graph.metrics[0].sides else "history" if graph.metrics[0].versions else "profile",
+        "kind": _kind(graph),
         "sides": context.sides,
         "scale": context.scale,
         "totals": context.is_total,
@@ -98,6 +98,12 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         styles=[_INDENTATION.sub("", document.source(_PACKAGE, "page.css"))],
     )
 
+
+
+def _kind(graph: Graph) -> str:
+    if any(metric.sides for metric in graph.metrics):
+        return "difference"
+    return "history" if graph.metrics[0].versions else "profile"
 
 
 def _places(frames: Sequence[Frame]) -> tuple[dict[str, int], list[tuple[str, str]]]:

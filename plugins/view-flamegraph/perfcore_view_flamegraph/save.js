@@ -20,8 +20,8 @@ function saveSvg(pane, page, head) {
   const escaped = (text) => text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
   const theme = page.theme();
   const lines = [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
-    `<title>${escaped(head.title)}</title>`, `<style>text{font:${FONT}}</style>`,
+    `<svg xmlns="${$("chart").namespaceURI}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" style="font:${FONT}">`,
+    `<title>${escaped(head.title)}</title>`,
     `<rect width="${width}" height="${height}" fill="${theme.background}"/>`,
   ];
   pane.context.font = FONT;

@@ -160,7 +160,7 @@ function chosenAmounts(source, { metric, thread, version, base, scale }) {
     return { own };
   }
   const columns = source.columns[metric], { kind } = source.head;
-  if (kind === "profile") return { own: columns[0] };
+  if (kind === "profile" || columns.length < 2) return { own: columns[0] };
   if (kind === "history" && base < 0) return { own: columns[version] };
   const baseline = columns[kind === "difference" ? 0 : base], after = columns[kind === "difference" ? 1 : version];
   const sum = (values) => values.reduce((so, value) => so + value, 0);
