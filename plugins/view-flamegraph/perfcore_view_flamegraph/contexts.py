@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from perfcore.analysis.pairing import measured_runs
 from perfcore.model import Profile, ViewData
 from perfcore.text import printable
@@ -44,12 +42,12 @@ def of_difference(subject: ViewData, graph: Graph, read: Read | None) -> Context
         remarks += [f"environment: {line}" for line in environments.differences(baseline, target)]
         quiet, reason = _quiet(subject, graph, scale)
         remarks += [reason] if reason else []
-        versions = [side.version or profile.origin for side, profile in zip(_sides(subject), subject.pair, strict=True)]
         parts = [
-            Side(profile, version, f"{name} ({version[:_SHORT]})")
-            for profile, version, name in zip(_matched(subject), versions, names, strict=True)
-            if version
+            Side(profile, version, f"{name} ({version[:_SHORT]})", side.paths)
+            for profile, side, name in zip(subject.pair, subject.sides, names, strict=True)
+            if (version := side.version or profile.origin)
         ]
+        remarks += [f"renamed: {old} → {new}" for new, old in sorted(subject.sides[0].paths.items())]
         sources = _sources(parts if len(parts) == len(SIDES) else [], graph, read)
     return Context(
         sides=names,
@@ -111,25 +109,14 @@ def _versions(subject: ViewData) -> Sequence[Any]:
 
 
 def _changes(subject: ViewData) -> dict[str, str]:
-    return {change.target: printable(f"{change.kind} of {change.metric}") for change in subject.changes if change.target}
+    return {
+        change.target: printable(f"{change.kind} of {change.metric}") for change in subject.changes if change.target
+    }
 
 
-def _sides(subject: ViewData) -> Sequence[_PairSide]:
-    return getattr(subject, "sides", None) or (_PairSide(), _PairSide())
-
-
-@attrs.frozen
-class _PairSide:
-    version: str | None = None
-    replicates: tuple[Profile, ...] = ()
-
-
-def _matched(subject: ViewData) -> tuple[Profile, Profile]:
-    assert subject.pair is not None
-    return subject.pair
-
-
-def _sources(parts: Sequence[Side], graph: Graph, read: Read | None) -> Callable[[Sequence[Frame]], Mapping[int, Any]] | None:
+def _sources(
+    parts: Sequence[Side], graph: Graph, read: Read | None
+) -> Callable[[Sequence[Frame]], Mapping[int, Any]] | None:
     """Gives the lines by the number of a frame."""
     if not parts or read is None:
         return None
@@ -151,7 +138,7 @@ def _function(frame: Frame) -> Function:
 
 def _quiet(subject: ViewData, graph: Graph, scale: str) -> tuple[list[list[Frame]] | None, str]:
     """(the frames of each metric that changed by noise only, what the noise was estimated from)."""
-    replicates = [side.replicates for side in _sides(subject)]
+    replicates = [side.replicates for side in subject.sides]
     found: list[list[Frame]] = []
     reasons: list[str] = []
     for metric in graph.metrics:

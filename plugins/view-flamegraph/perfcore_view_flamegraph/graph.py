@@ -114,7 +114,9 @@ def graph(profile: Profile, *, lines: bool = False) -> Graph:
 def history(profiles: Sequence[Profile], *, lines: bool = False) -> Graph:
     """The trees of several profiles as one, with the amounts of each. It has the metrics that all of them have;
     NotFoundError where there is none."""
-    stacks_tables, others = join([{name: p.tables[name] for name in ("resources", *NAMES)} for p in map(_checked, profiles)])
+    stacks_tables, others = join(
+        [{name: p.tables[name] for name in ("resources", *NAMES)} for p in map(_checked, profiles)]
+    )
     stacks = Stacks.of(stacks_tables)
     of_version: list[dict[str, tuple[str, list[list[Number]]]]] = []
     for profile, tables in zip(profiles, others, strict=True):
@@ -220,7 +222,9 @@ def culled(whole: Graph, share: float) -> Graph:
             (_versions if metric.versions else _metric)(metric.name, metric.unit, [summed(v) for v in metric.columns])
             for metric in whole.metrics
         ),
-        None if whole.samples is None else attrs.evolve(whole.samples, node=[stands[node] for node in whole.samples.node]),
+        None
+        if whole.samples is None
+        else attrs.evolve(whole.samples, node=[stands[node] for node in whole.samples.node]),
     )
 
 

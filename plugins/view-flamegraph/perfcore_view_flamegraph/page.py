@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from perfcore_view_kit import page as document
 
-
 from perfcore_view_flamegraph import pack, palette
 from perfcore_view_flamegraph.kinds import kinds
 
@@ -97,7 +96,6 @@ def page(graph: Graph, *, title: str, about: str, start: Start, context: Context
         [_COMMENT.sub("", document.source(_PACKAGE, name)) for name in _SCRIPTS],
         styles=[_INDENTATION.sub("", document.source(_PACKAGE, "page.css"))],
     )
-
 
 
 def _kind(graph: Graph) -> str:

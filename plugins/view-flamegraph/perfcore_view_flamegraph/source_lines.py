@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-from perfcore.model import Profile
+from perfcore.model import EMPTY, Profile
 from perfcore.profile.stacks import NOWHERE, Stacks, references
 from perfcore.text import printable
 
@@ -25,11 +25,12 @@ _LARGEST = 1 << 20  # bytes of a file of source
 
 @attrs.frozen
 class Side:
-    """A profile, the version of its source, and what that is called."""
+    """A profile, the version of its source, what that is called, and the names of files there that are others here."""
 
     profile: Profile
     version: str
     name: str
+    paths: Mapping[str, str] = EMPTY
 
 
 @attrs.frozen
@@ -80,25 +81,23 @@ def _rows(
     parts = []
     for side, of_side in zip(sides, costs, strict=True):
         seen = of_side.get(function)
-        text = files.text(side.version, function[1]) if seen else None
+        text = files.text(side.version, side.paths.get(function[1], function[1])) if seen else None
         parts.append(({}, []) if seen is None or text is None else (seen.costs, [*_numbered(text, seen.range)]))
     if len(parts) == 1:
-        (of_line, numbered), = parts
-        for number, text in numbered:
-            own, total = of_line.get(number, (None, None))
-            yield [number, own, total, text]
+        ((of_line, numbered),) = parts
+        yield from ([number, *of_line.get(number, (None, None)), line] for number, line in numbered)
         return
     (before, old), (after, new) = parts
     matcher = difflib.SequenceMatcher(None, [text for _, text in old], [text for _, text in new], autojunk=False)
     for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
         if tag == "equal":
-            for (number, text), (other, _) in zip(old[old_from:old_to], new[new_from:new_to], strict=True):
-                yield [other, before.get(number, (0, None))[1], after.get(other, (0, None))[1], text, ""]
+            for (number, line), (other, _) in zip(old[old_from:old_to], new[new_from:new_to], strict=True):
+                yield [other, before.get(number, (0, None))[1], after.get(other, (0, None))[1], line, ""]
             continue
-        for number, text in old[old_from:old_to]:
-            yield [number, before.get(number, (0, None))[1], None, text, "−"]
-        for number, text in new[new_from:new_to]:
-            yield [number, None, after.get(number, (0, None))[1], text, "+"]
+        for number, line in old[old_from:old_to]:
+            yield [number, before.get(number, (0, None))[1], None, line, "−"]
+        for number, line in new[new_from:new_to]:
+            yield [number, None, after.get(number, (0, None))[1], line, "+"]
 
 
 def _numbered(text: Sequence[str], numbers: range) -> Iterator[tuple[int, str]]:

@@ -361,7 +361,9 @@ def test_a_difference_may_stand_beside_another_metric(window: Any, opened: Opene
     opened(of(PROGRAM, **memory), name="1@p -> 2@p")
     assert window.run("document.getElementById('legend').hidden") is True
     window.press("m")
-    assert text(window, "legend").endswith("from 1@p to 2@p; a box is as wide as the larger of bothamounts: sums over all runs")
+    assert text(window, "legend").endswith(
+        "from 1@p to 2@p; a box is as wide as the larger of bothamounts: sums over all runs"
+    )
     assert rows(window)[0][:3] == ["read", "read.py:1", "+4 B"]
     assert window.problems == []
 
