@@ -26,8 +26,8 @@ DEFAULT_ACCEPTS = ("profiles",)
 
 @attrs.frozen(kw_only=True)
 class PairSide:
-    """What else is known of a side of `pair`: the id of its version, other profiles of its configuration at this version
-    (`pair` included), and the names that files had in the version, where the profile has newer ones."""
+    """What else is known of a side of `pair`: the id of its version, all profiles of its configuration at this version,
+    and the names that files had in the version, where the profile has newer ones."""
 
     version: str | None = None
     replicates: tuple[Profile, ...] = attrs.field(default=(), repr=False)
@@ -40,8 +40,8 @@ class ViewData:
     """Input of one view. Each argument is the data, or a function that loads them at the first access.
 
     `names[i]` is the name under which the user asked for `profiles[i]`, `versions[i]` its version. `pair` is
-    (baseline, target), and `sides` is what else is known of them. `series` are metrics over the versions of a branch, `changes` the verdicts of checks.
-    `source(version, path)` gives the bytes of a file, or None."""
+    (baseline, target), and `sides` is what else is known of them. `series` are metrics over the versions of a branch,
+    `changes` the verdicts of checks. `source(version, path)` gives the bytes of a file, or None."""
 
     _profiles: Lazy[tuple[Profile, ...]] = attrs.field(default=(), repr=False)
     names: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """Files that were renamed between two versions, so that their functions stay the same functions.
 
-A VCS such as git stores no renames: it compares what has gone with what has come. So it is done here, for files that have
-functions in the profiles: a file that only the old version has, and one that only the new version has, are one if at
-least half of their lines are the same, the share that git takes (`git diff --find-renames`).
+A VCS such as git stores no renames: it compares what has gone with what has come. So it is done here, for files that
+have functions in the profiles: a file that only the old version has, and one that only the new version has, are one if
+at least half of their lines are the same, the share that git takes (`git diff --find-renames`).
 """
 
 from __future__ import annotations

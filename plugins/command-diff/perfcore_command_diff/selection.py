@@ -12,8 +12,8 @@ from perfcore.store.lookup import Ref
 
 
 def find(console: Console, words: Sequence[str]) -> list[Ref]:
-    """The profiles of these words. Two words that name no profile and are versions, branches or a range `A..B` stand for
-    the profiles there; NotFoundError where no configuration was measured for both."""
+    """The profiles of these words. Two words that name no profile and are versions, branches or a range `A..B` stand
+    for the profiles there; NotFoundError where no configuration was measured for both."""
     versions = _versions(console.history.repository, words)
     try:
         # A range such as `0@p-1@p` is one word with two profiles.

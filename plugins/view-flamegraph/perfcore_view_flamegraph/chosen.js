@@ -9,7 +9,7 @@ function showSource(head, frame, kind, unit, metric) {
   $("source-title").textContent = `${head.names[frame]} at ${title}`;
   const amount = (cost) => (cost ? quantity(cost[metric], unit) : "");
   const isDifference = rows.some((row) => row.length > 4);
-  const titles = isDifference ? ["", "Line", "Baseline", "Target", "Source"] : ["Line", "Own", "Total", "Source"];
+  const titles = isDifference ? ["Edit", "Line", "Baseline", "Target", "Source"] : ["Line", "Own", "Total", "Source"];
   const heading = element("tr", "");
   heading.append(...titles.map((text) => element("th", text, { scope: "col" })));
   $("source-table").tHead.replaceChildren(heading);

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from perfcore.analysis.pairing import measured_runs
-from perfcore.model import Profile, ViewData
+from perfcore.model import MinorVersion, Profile, ViewData
 from perfcore.text import printable
 from perfcore_view_flamegraph import environments, noise, source_lines
 from perfcore_view_flamegraph.graph import SIDES, Frame, Graph, Metric
@@ -15,6 +15,7 @@ from perfcore_view_flamegraph.source_lines import Function, Read, Side
 
 _BETWEEN = " -> "
 _SHORT = 10
+_NO_CHANGE = ("same", "cannot tell")
 _SUBJECT = 60  # columns of a subject of a version
 # The notes by which `perf diff` says what it has scaled.
 _SCALES = {"one run": "per run", "scaled to the total": "the target scaled to the total of the baseline"}
@@ -72,7 +73,8 @@ def in_order(subject: ViewData) -> ViewData:
     names = subject.names or [f"profile {number}" for number in range(1, len(subject.profiles) + 1)]
     listed = list(zip(subject.profiles, names, _versions(subject), strict=True))
     if all(version is not None for *_, version in listed):
-        listed.sort(key=lambda item: item[2].date if item[2] else 0)
+        ages = _ages([version for *_, version in listed if version is not None])
+        listed.sort(key=lambda item: ages[item[2].id] if item[2] else (0, 0))
     return ViewData(
         profiles=tuple(profile for profile, _, _ in listed),
         names=tuple(name for _, name, _ in listed),
@@ -92,7 +94,7 @@ def versions(subject: ViewData) -> list[Version]:
             found.append(Version(name=printable(title)))
         else:
             subject_line = printable(version.subject)[:_SUBJECT]
-            found.append(Version(name=version.id[:_SHORT], subject=subject_line, change=changes.get(version.id, "")))
+            found.append(Version(name=version.id[:_SHORT], subject=subject_line, change=_change(version.id, changes)))
     return found
 
 
@@ -104,14 +106,30 @@ def sides(profile: Profile, name: str) -> tuple[str, str]:
     return printable(baseline), printable(target)
 
 
+def _ages(versions: Sequence[MinorVersion]) -> dict[str, tuple[int, int]]:
+    """What versions are sorted by: their dates; of one second, parents before their children."""
+    listed = {version.id: version for version in versions}
+    ages: dict[str, tuple[int, int]] = {}
+    for version in versions:
+        path = [version]
+        while len(path) <= len(versions) and (parent := next((p for p in path[-1].parents if p in listed), None)):
+            path.append(listed[parent])
+        ages[version.id] = version.date, len(path)
+    return ages
+
+
 def _versions(subject: ViewData) -> Sequence[Any]:
     return subject.versions or (None,) * len(subject.profiles)
 
 
+def _change(version: str, changes: Mapping[str, str]) -> str:
+    return next((words for target, words in changes.items() if version.startswith(target)), "")
+
+
 def _changes(subject: ViewData) -> dict[str, str]:
-    return {
-        change.target: printable(f"{change.kind} of {change.metric}") for change in subject.changes if change.target
-    }
+    """What checks found, by the beginning of the id of the version that shows it first."""
+    changes = (change for change in subject.changes if change.target and change.kind not in _NO_CHANGE)
+    return {change.target: printable(f"{change.kind} of {change.metric}") for change in changes}
 
 
 def _sources(

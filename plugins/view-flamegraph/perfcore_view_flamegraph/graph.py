@@ -37,8 +37,8 @@ class Frame:
 @attrs.frozen
 class Metric:
     """What each node took itself; the name and the unit can be shown as they are. In a difference `sides` are the
-    amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width. In a
-    history `versions` are those of each version, and `own` is the largest."""
+    amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width.
+    In a history `versions` are those of each version, and `own` is the largest."""
 
     name: str
     unit: str
@@ -54,8 +54,8 @@ class Metric:
 
 @attrs.frozen
 class SampleColumns:
-    """Samples in the order of time, those of a thread together: the node and the thread of each, and what it took of each
-    metric. `threads` are names, `is_timed` says whether the order is known."""
+    """Samples in the order of time, those of a thread together: the node and the thread of each, and what it took of
+    each metric. `threads` are names, `is_timed` says whether the order is known."""
 
     node: Sequence[int]
     thread: Sequence[int]

@@ -14,7 +14,8 @@ _LIBRARIES = re.compile(
     r"[/\\](site-packages|dist-packages|node_modules)[/\\]"  # Python, Node
     r"|(^|[/\\])lib(64)?[/\\]python\d"  # the standard library of Python
     r"|^/(usr/)?(local/)?lib(64)?[/\\]|\.(so|dylib|dll)\b|^lib\w[\w+.-]*\.so|^ld-linux"  # shared libraries
-    r"|^/usr/include/|/rustc/|[/\\]\.cargo[/\\]registry[/\\]|^/usr/(local/)?go/src/|[/\\]pkg[/\\]mod[/\\]"  # C++, Rust, Go
+    r"|^/usr/include/|/rustc/|[/\\]\.cargo[/\\]registry[/\\]"  # C++, Rust
+    r"|^/usr/(local/)?go/src/|[/\\]pkg[/\\]mod[/\\]"  # Go
     r"|^<(frozen|built-in)|^node:|^\[(kernel|vdso)",
     re.IGNORECASE,
 )

@@ -1,9 +1,9 @@
 """Which functions of a difference changed by no more than noise.
 
-Replicates, other profiles of the same configuration and version, decide by Welch's t-test of what each function took with
-all that it called (B. L. Welch, Biometrika 34, 1947); numbers of samples without replicates by the variance of counting,
-which is their number (Poisson). Of many functions some differ by chance: the procedure of Benjamini and Hochberg (J. R.
-Statist. Soc. B 57, 1995) bounds the share of false ones among those that are coloured.
+Replicates, other profiles of the same configuration and version, decide by Welch's t-test of what each function took
+with all that it called (B. L. Welch, Biometrika 34, 1947); numbers of samples without replicates by the variance of
+counting, which is their number (Poisson). Of many functions some differ by chance: the procedure of Benjamini and
+Hochberg (J. R. Statist. Soc. B 57, 1995) bounds the share of false ones among those that are coloured.
 """
 
 from __future__ import annotations

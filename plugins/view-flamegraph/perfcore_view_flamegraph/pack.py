@@ -2,19 +2,19 @@
 
     u32 length of the compressed head | compressed head: JSON | part after part
 
-All numbers are little endian. Each item of the head's `columns` has a number of `rows` and the lengths of its `parts`, each
-of which is a stream of zlib. A column of whole numbers has a part for each plane: plane k holds byte k of every item,
-from the lowest up, as many as the largest number needs, so that the many zeros stand together. A `float` column is one
-part of 64-bit floats.
+All numbers are little endian. Each item of the head's `columns` has a number of `rows` and the lengths of its `parts`,
+each of which is a stream of zlib. A column of whole numbers has a part for each plane: plane k holds byte k of every
+item, from the lowest up, as many as the largest number needs, so that the many zeros stand together. A `float` column
+is one part of 64-bit floats.
 
 A node comes after its parent, so the tree is paths, each of nodes that are called by the one before. The first columns
-are how many nodes each path has, how many levels its first node stands above the place below the last node before it, and
-the frame of every node; frames are numbered by how often they occur. The columns of the metrics follow, the ends of paths
-before all other nodes, because there nearly all amounts are. Where the tree has samples, these are the columns instead:
-the node, the thread, and each metric of every sample.
+are how many nodes each path has, how many levels its first node stands above the place below the last node before it,
+and the frame of every node; frames are numbered by how often they occur. The columns of the metrics follow, the ends of
+paths before all other nodes, because there nearly all amounts are. Where the tree has samples, these are the columns
+instead: the node, the thread, and each metric of every sample.
 
-Base 85 is that of git and Python's `base64.b85encode`, with `.`, `,` and `/` for the three digits that mean something to
-HTML.
+Base 85 is that of git and Python's `base64.b85encode`, with `.`, `,` and `/` for the three digits that mean something
+to HTML.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ function start(source) {
     const facts = [];
     if (both) {
       const [before, after] = both.map((side) => quantity(side, unit()));
-      facts.push(`${changed(both)}: ${before} → ${after} (${signed(both[1] - both[0], unit())})`);
+      facts.push(`${changed(both)}: ${before} → ${after} (${signed(changeOf(...both), unit())})`);
       if (isQuiet(frame)) facts.push("within the noise");
     } else {
       if (own !== null && pane === main) facts.push(`own ${quantity(own, unit())} (${percent(own, all)})`);
@@ -151,7 +151,7 @@ function start(source) {
 
   function labelOf(tree, node) {
     const both = tree.sides(node), name = head.names[tree.frame(node)];
-    return [name, both && both[0] !== both[1] ? sign(both) : ""];
+    return [name, both && changeOf(...both) ? sign(both) : ""];
   }
 
   const isQuiet = (frame) => Boolean(head.quiet && head.quiet[state.metric] && head.quiet[state.metric][frame]);

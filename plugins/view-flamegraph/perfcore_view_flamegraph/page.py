@@ -47,10 +47,10 @@ class Version:
 
 @attrs.frozen(kw_only=True)
 class Context:
-    """What the page says beside the tree. `scale` are words for the scale of a difference, `is_total` says that both sides
-    have one total already; `remarks` are lines below the colours. `quiet[i]` are the frames whose change of metric i is
-    noise, by their position in the graph, None where nothing is known; `sources` are lines of functions as
-    `sources.lines` gives them."""
+    """What the page says beside the tree. `scale` are words for the scale of a difference, `is_total` says that both
+    sides have one total already; `remarks` are lines below the colours. `quiet[i]` are the frames whose change of
+    metric i is noise, `quiet` is None where nothing is known; `sources` gives the lines of functions by their frames,
+    as `source_lines.lines` makes them."""
 
     sides: tuple[str, str] = ("", "")
     scale: str = "as recorded"

@@ -20,7 +20,7 @@ function saveSvg(pane, page, head) {
   const escaped = (text) => text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]);
   const theme = page.theme();
   const lines = [
-    `<svg xmlns="${$("chart").namespaceURI}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" style="font:${FONT}">`,
+    `<svg xmlns="${$("chart").namespaceURI}" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-size="12" font-family="system-ui, sans-serif">`,
     `<title>${escaped(head.title)}</title>`,
     `<rect width="${width}" height="${height}" fill="${theme.background}"/>`,
   ];

@@ -19,7 +19,7 @@ Costs: TypeAlias = Mapping[int, tuple[list[float], list[float]]]  # by line: own
 _FUNCTIONS = 200  # the largest ones: a page for all of a program's source would be a copy of it
 _LINES = 150  # of a function
 _BYTES = 200_000  # of all lines of a page
-_BEYOND = 3  # lines after the last one that was seen
+_BEYOND = 1  # lines after the last one that was seen
 _LARGEST = 1 << 20  # bytes of a file of source
 
 
@@ -47,8 +47,8 @@ class _Lines:
 
 
 def lines(sides: Sequence[Side], metrics: Sequence[str], read: Read) -> dict[Function, dict[str, Any]]:
-    """The lines of the functions that took most, as the page shows them: `title`, and `rows` of a line's number, what it
-    took itself and with all it called, and its text. Of two sides a row has the total of both, and a mark: + or −."""
+    """The lines of the functions that took most, as the page shows them: `title`, and `rows` of a line's number, what
+    it took itself and with all it called, and its text. Of two sides a row has both totals, and a mark: + or −."""
     files = _Files(read)
     costs = [_costs(side.profile, metrics) for side in sides]
     found: dict[Function, dict[str, Any]] = {}

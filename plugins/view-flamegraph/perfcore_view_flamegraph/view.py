@@ -58,7 +58,7 @@ class FlamegraphSettings:
 
 
 class FlamegraphView:
-    """Draws the call stacks of a profile, a difference or several versions: a page to explore, or an SVG for documents."""
+    """Draws call stacks of a profile, a difference or several versions: a page to explore, or an SVG for documents."""
 
     Settings = FlamegraphSettings
     contract = "perfcore_view_flamegraph.contract:FlamegraphContract"

@@ -35,17 +35,17 @@ def unpacked(page: str) -> tuple[dict[str, Any], list[list[float]]]:
     (length,) = struct.unpack_from("<I", data)
     head, data = json.loads(zlib.decompress(data[4 : 4 + length])), data[4 + length :]
     columns: list[list[float]] = []
-    for column in head["columns"]:
+    for spec in head["columns"]:
         parts = []
-        for size in column["parts"]:
+        for size in spec["parts"]:
             parts.append(zlib.decompress(data[:size]))
             data = data[size:]
-        if column.get("float"):
-            columns.append(list(struct.unpack(f"<{column['rows']}d", parts[0])))
+        if spec.get("float"):
+            columns.append(list(struct.unpack(f"<{spec['rows']}d", parts[0])))
         else:
-            rows = zip(*parts, strict=True) if parts else [()] * column["rows"]
+            rows = zip(*parts, strict=True) if parts else [()] * spec["rows"]
             columns.append([int.from_bytes(bytes(row), "little") for row in rows])
-        assert len(columns[-1]) == column["rows"]
+        assert len(columns[-1]) == spec["rows"]
     assert data == b""
     return head, columns
 
@@ -75,7 +75,7 @@ def test_frames_are_numbered_by_how_often_they_occur() -> None:
 
 def test_floats_and_large_numbers_are_kept_as_floats() -> None:
     head, (_, _, _, own, large) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
-    assert [column.get("float", False) for column in head["columns"]] == [False, False, False, True, True]
+    assert [spec.get("float", False) for spec in head["columns"]] == [False, False, False, True, True]
     assert own == [2.25, 0, 0.5]
     assert large == [1, 0, 2.0**62]
 
