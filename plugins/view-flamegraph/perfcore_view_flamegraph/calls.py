@@ -37,16 +37,17 @@ def merged(calls: Calls) -> Calls:
     """The same with one node where several of a box have the same parent."""
     ways = max(calls.box) + 1
     begun: dict[int, int] = {}  # the first node of each new path, by its parent and box
+    parents: dict[int, int] = {}  # of these nodes; any other node stands on the one before it
+    numbers = array("q", range(len(calls.parent)))
     node_of = array("q", [NOWHERE]) * len(calls.parent)
-    parent, boxes = array("q"), array("q")
+    boxes = array("q")
     columns: list[list[Number]] = [[] for _ in calls.columns]
     first = [ROOT, *leaps(calls.parent)]
     for start, stop in zip(first, [*first[1:], len(calls.parent)], strict=True):
         at, row = node_of[calls.parent[start]] if start else NOWHERE, start
         while row < stop:
-            # A node that has its parent's number and one more was made right after it; others begin a path.
             node = at + 1
-            if at < 0 or node >= len(parent) or parent[node] != at or boxes[node] != calls.box[row]:
+            if at < 0 or node >= len(boxes) or node in parents or boxes[node] != calls.box[row]:
                 node = begun.get(at * ways + calls.box[row], NOWHERE)
             if node < 0:
                 break
@@ -55,13 +56,16 @@ def merged(calls: Calls) -> Calls:
             node_of[row] = at = node
             row += 1
         if row < stop:
-            begun[at * ways + calls.box[row]] = node = len(parent)
-            node_of[row:stop] = array("q", range(node, node + stop - row))
-            parent.append(at)
-            parent.extend(range(node, node + stop - row - 1))
+            node = len(boxes)
+            begun[at * ways + calls.box[row]] = node
+            parents[node] = at
+            node_of[row:stop] = numbers[node : node + stop - row]
             boxes += calls.box[row:stop]
             for column, values in zip(columns, calls.columns, strict=True):
                 column += values[row:stop]
+    parent = array("q", range(NOWHERE, len(boxes) - 1))
+    for node, at in parents.items():
+        parent[node] = at
     return Calls(parent, boxes, columns, _moved(calls.node_of, node_of))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from array import array
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -325,14 +326,20 @@ def _planted(
     every, unknown, without = range(count, count + 3)
     used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
     order = reached(used, stacks.parent)
-    node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
-    for node, stack in enumerate(order, 1):
-        node_of[stack] = node
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
     parent, box = array("q", [NOWHERE]), array("q", [every])
-    parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
-    box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
-    columns = [[0, *map(values.__getitem__, order)] for values in sums]
+    if order == range(len(stacks)):
+        node_of = array("q", [*range(1, len(stacks) + 1), ROOT])
+        parent.extend(map(operator.add, stacks.parent, repeat(1)))
+        box.extend(map(box_of.__getitem__, stacks.frame))
+        columns = [[0, *values[:NOWHERE]] for values in sums]
+    else:
+        node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
+        for node, stack in enumerate(order, 1):
+            node_of[stack] = node
+        parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
+        box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
+        columns = [[0, *map(values.__getitem__, order)] for values in sums]
     unattributed = [values[len(stacks)] for values in sums]
     if any(unattributed):
         parent.append(ROOT)

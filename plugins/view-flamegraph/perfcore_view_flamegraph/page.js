@@ -101,6 +101,7 @@ function start(source) {
       matching = test && Uint8Array.from(haystacks, (hay) => (test(hay) ? 1 : 0));
     }
     table.shown = PAGE_OF_ROWS;
+    map.tree = null;
     refresh({ table: true });
   }
 
@@ -172,7 +173,7 @@ function start(source) {
 
   // The map: the whole picture, small, with a frame around what is shown.
 
-  const map = { canvas: $("map"), context: $("map").getContext("2d"), tree: null, width: 0, theme: null };
+  const map = { canvas: $("map"), context: $("map").getContext("2d"), picture: element("canvas"), tree: null, width: 0 };
 
   function minimap() {
     const width = main.stage.clientWidth;
@@ -180,18 +181,11 @@ function start(source) {
     if (state.sandwich >= 0) return;
     sized(map.canvas, map.context, width, MAP);
     if (map.tree !== main.tree || map.width !== width || map.theme !== theme) {
-      Object.assign(map, { tree: main.tree, width, theme, rows: layout(main.tree, main.whole, width, order()) });
+      Object.assign(map, { tree: main.tree, width, theme });
+      drawMap(width);
     }
-    const { context } = map, levels = map.rows.length, tall = Math.max(1, MAP / Math.max(levels, MAP / 4));
-    context.fillStyle = theme.background;
-    context.fillRect(0, 0, width, MAP);
-    map.rows.slice(0, Math.ceil(MAP / tall)).forEach((row, level) => {
-      const top = state.flame ? MAP - (level + 1) * tall : level * tall;
-      for (const box of row) {
-        context.fillStyle = box.smaller ? theme.quiet : colorsOf(main.tree, box.node)[0];
-        context.fillRect(box.left, top, Math.max(0.5, box.width), tall);
-      }
-    });
+    const { context } = map;
+    context.drawImage(map.picture, 0, 0, width, MAP);
     const { from, to } = main.drawn, all = main.whole.to;
     const left = (from / all) * width, right = (to / all) * width;
     if (right - left >= width - 1) return;
@@ -200,6 +194,23 @@ function start(source) {
     context.fillRect(right, 0, width - right, MAP);
     context.strokeStyle = theme.cursor;
     context.strokeRect(left + 0.5, 0.5, Math.max(2, right - left - 1), MAP - 1);
+  }
+
+  /** The whole as it is drawn once for a tree, and below the frame at each movement. */
+  function drawMap(width) {
+    const context = map.picture.getContext("2d");
+    sized(map.picture, context, width, MAP);
+    const rows = layout(main.tree, main.whole, width, order());
+    const tall = Math.max(1, MAP / Math.max(rows.length, MAP / 4));
+    context.fillStyle = theme.background;
+    context.fillRect(0, 0, width, MAP);
+    rows.slice(0, Math.ceil(MAP / tall)).forEach((row, level) => {
+      const top = state.flame ? MAP - (level + 1) * tall : level * tall;
+      for (const box of row) {
+        context.fillStyle = box.smaller ? theme.quiet : colorsOf(main.tree, box.node)[0];
+        context.fillRect(box.left, top, Math.max(0.5, box.width), tall);
+      }
+    });
   }
 
   function dragMap(event) {
@@ -214,7 +225,6 @@ function start(source) {
 
   /** With `soon`, the address is not written at every step of a movement: browsers refuse too many. */
   function refresh({ table: withTable = false, soon = false }) {
-    theme = themeOf(head, dark());
     main.redraw();
     if (state.sandwich >= 0) callers.redraw();
     showFound();
@@ -341,6 +351,7 @@ function start(source) {
 
   function setTheme() {
     document.documentElement.dataset.theme = dark() ? "dark" : "light";
+    theme = themeOf(head, dark());
     showLegend();
   }
 
@@ -556,6 +567,7 @@ function start(source) {
 
   function flip() {
     state.flame = !state.flame;
+    map.tree = null;
     showControls();
     refresh({});
     main.toRoot();
@@ -653,7 +665,7 @@ function start(source) {
     $("more").addEventListener("click", () => { table.shown += 4 * PAGE_OF_ROWS; showTable(); });
     window.addEventListener("hashchange", recall);
     systemDark.addEventListener("change", () => { setTheme(); showControls(); refresh({}); });
-    matchMedia("(forced-colors: active)").addEventListener("change", () => refresh({}));
+    matchMedia("(forced-colors: active)").addEventListener("change", () => { setTheme(); refresh({}); });
     listenToHistory(() => showChosen());
   }
 

@@ -69,10 +69,10 @@ async function readColumn({ rows, float }, streams) {
 function readSource(head, columns) {
   const [lengths, begins, frame] = columns;
   const ups = new Int32Array(head.nodes);
-  const ends = new Uint8Array(head.nodes);
+  const ends = new Int32Array(lengths.length);
   lengths.reduce((at, length, path) => {
     ups[at] = begins[path];
-    ends[at + length - 1] = 1;
+    ends[path] = at + length - 1;
     return at + length;
   }, 0);
   head.places = head.names.map((_, at) => `${head.files[head.file[at]]}${head.lines[at] && `:${head.lines[at]}`}`);
@@ -84,22 +84,15 @@ function readSource(head, columns) {
     const node = Int32Array.from(columns[next++]), track = Int32Array.from(columns[next++]);
     source.samples = { node, track, values: head.metrics.map(() => columns[next++]) };
   } else {
-    const stands = endsFirst(ends);
-    const placed = (column) => {
+    source.columns = head.metrics.map((metric) => Array.from({ length: metric.columns }, () => {
       const values = new Float64Array(head.nodes);
-      stands.forEach((node, at) => { values[node] = column[at]; });
+      const [atEnds, gaps, others] = [columns[next++], columns[next++], columns[next++]];
+      for (let path = 0; path < ends.length; path++) values[ends[path]] = atEnds[path];
+      for (let other = 0, node = 0; other < gaps.length; other++) values[(node += gaps[other])] = others[other];
       return values;
-    };
-    source.columns = head.metrics.map((metric) => Array.from({ length: metric.columns }, () => placed(columns[next++])));
+    }));
   }
   return source;
-}
-
-/** Amounts stand nearly always at the ends of paths: their columns hold these first, the others behind them. */
-function endsFirst(ends) {
-  const first = [], others = [];
-  ends.forEach((end, node) => (end ? first : others).push(node));
-  return Int32Array.from(first.concat(others));
 }
 
 /** The colour of each function: the hue says the file or module, the tone tells neighbours apart. */
@@ -110,9 +103,15 @@ function slotsOf({ names, places, hues, tones }) {
   });
   const encoder = new TextEncoder();
   const spread = (text, ways) => {
+    const bytes = encoder.encode(text);
     let sum = 0xffffffff;
-    for (const byte of encoder.encode(text)) sum = table[(sum ^ byte) & 255] ^ (sum >>> 8);
+    for (let at = 0; at < bytes.length; at++) sum = table[(sum ^ bytes[at]) & 255] ^ (sum >>> 8);
     return ((sum ^ 0xffffffff) >>> 0) % ways;
+  };
+  const spreads = new Map(); // of modules: they have many functions
+  const hueOf = (text) => {
+    if (!spreads.has(text)) spreads.set(text, spread(text, hues));
+    return spreads.get(text);
   };
   const before = (text, separator) => text.slice(0, Math.max(0, text.lastIndexOf(separator)));
   const moduleOf = (name, place) => {
@@ -120,7 +119,7 @@ function slotsOf({ names, places, hues, tones }) {
     const separator = ["::", "."].find((each) => name.includes(each));
     return separator ? before(name, separator) : name;
   };
-  return names.map((name, at) => spread(moduleOf(name, places[at]), hues) * tones + spread(name, tones));
+  return names.map((name, at) => hueOf(moduleOf(name, places[at])) * tones + spread(name, tones));
 }
 
 /** Parents, depths and the ends of subtrees. A node comes after its parent, and its subtree right after it. */

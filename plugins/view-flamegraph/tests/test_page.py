@@ -60,10 +60,10 @@ def of(*amounts: Any, **more: list[Any]) -> Profile:
 
 
 def test_the_data_are_the_tree() -> None:
-    head, (lengths, ups, frame, own) = unpacked(written(of(3, 70_000, 5)))
+    head, (lengths, ups, frame, ends, gaps, others) = unpacked(written(of(3, 70_000, 5)))
     assert [head["names"][at] for at in frame] == ["all", "main", "f1", "f2", "f2"]
     assert (lengths, ups) == ([3, 2], [0, 1])
-    assert own == [70_000, 5, 0, 3, 0]  # the ends of both paths, and the others
+    assert (ends, gaps, others) == ([70_000, 5], [1], [3])
     assert head["metrics"] == [{"name": "samples", "unit": "", "columns": 1}]
 
 
@@ -74,10 +74,10 @@ def test_frames_are_numbered_by_how_often_they_occur() -> None:
 
 
 def test_floats_and_large_numbers_are_kept_as_floats() -> None:
-    head, (_, _, _, own, large) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
-    assert [spec.get("float", False) for spec in head["columns"]] == [False, False, False, True, True]
-    assert own == [2.25, 0, 0.5]
-    assert large == [1, 0, 2.0**62]
+    head, (_, _, _, *own) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
+    is_float = [spec.get("float", False) for spec in head["columns"]]
+    assert is_float == [False, False, False, True, False, True, False, False, True]
+    assert own == [[2.25], [1], [0.5], [1], [1], [2.0**62]]
 
 
 def test_times_and_threads_make_columns_of_samples() -> None:
@@ -102,7 +102,7 @@ def test_several_profiles_are_versions_of_one_tree() -> None:
     FlamegraphView().render(subject, output)
     head, (_, _, frame, *versions) = unpacked(output.text)
     assert (head["kind"], [version["name"] for version in head["versions"]]) == ("history", ["1@p", "2@p"])
-    assert versions == [[70_000, 5, 0, 3, 0], [1, 0, 0, 4, 0]]
+    assert versions == [[70_000, 5], [1], [3], [1, 0], [1], [4]]
     assert [head["names"][int(at)] for at in frame] == ["all", "main", "f1", "f2", "f2"]
 
 
