@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,8 @@ _IDENTITY = ("system", "arch", "cpu", "cpus", "memory_gib")
 
 def facts(added: Iterable[Mapping[str, Any]] = ()) -> dict[str, Any]:
     """What the machine is; `added` come from plugins and stand below `extra`."""
+    import platform
+
     machine: dict[str, Any] = {
         "host": platform.node(),
         "system": platform.system(),
@@ -58,6 +59,8 @@ def _cpu_model() -> str:
                 return value.strip()
     except OSError:
         pass
+    import platform
+
     return platform.processor() or platform.machine()
 
 

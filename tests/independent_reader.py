@@ -132,20 +132,28 @@ def number(value: Any) -> float:
 def read_piece(content: bytes) -> tuple[int, Any, Table]:
     (length,) = struct.unpack_from("<I", content)
     head, place = json.loads(content[4 : 4 + length]), 4 + length
-    check(head["format"] in (1, 2), "made by a newer perfcore")
+    check(head["format"] in (1, 2, 3), "made by a newer perfcore")
     rows: int = head["rows"]
     columns: Table = {}
     for column in head["columns"]:
-        items = bytearray(rows * len(column["planes"]))
+        relative, width, count = column.get("relative"), len(column["planes"]), rows
+        unusual = [True] * rows
+        if relative and relative.get("usual") is not None:
+            unusual = [bool(content[place + i // 8] >> i % 8 & 1) for i in range(rows)]
+            place, count = place + (rows + 7) // 8, sum(unusual)
+        items = bytearray(count * width)
         for k, constant in enumerate(column["planes"]):
             if constant is None:
-                items[k :: len(column["planes"])] = content[place : place + rows]
-                place += rows
+                items[k::width] = content[place : place + count]
+                place += count
             else:
-                items[k :: len(column["planes"])] = bytes([constant]) * rows
+                items[k::width] = bytes([constant]) * count
         places = column.get("decimals")
         kind = ITEMS[column["dtype"]] if places is None else "q"
-        values: list[Any] = list(struct.unpack(f"<{rows}{kind}", items))
+        values: list[Any] = list(struct.unpack(f"<{count}{kind}", items))
+        if relative:
+            stored = iter(values)
+            values = absolute(relative, [next(stored) if here else relative["usual"] for here in unusual])
         if places is not None:
             values = [value / 10**places for value in values]
         there = [True] * rows
@@ -157,6 +165,15 @@ def read_piece(content: bytes) -> tuple[int, Any, Table]:
         columns[column["name"]] = [value if here else None for value, here in zip(values, there, strict=True)]
     check(place == len(content), "the piece holds more or less than it says")
     return rows, head.get("base"), columns
+
+
+def absolute(relative: Any, items: list[int]) -> list[int]:
+    """The values of a column whose items are relative to their row, or to the value before."""
+    values: list[int] = []
+    for row, item in enumerate(items):
+        before = values[-1] if values else relative.get("start", 0)
+        values.append(item + relative.get("least", 0) + (row if relative["to"] == "row" else before))
+    return values
 
 
 def key_of(vcs: str, version: str) -> str:

@@ -158,9 +158,9 @@ def write(store: Store) -> None:
         data, tables = store.encode_profile(profile(name))
         id, _ = objects.encode(objects.Object("profile", "x-quantum.7", data))
         found[name] = store.register("git", version, data, "x-quantum.7", entry(name, id, tables))
-    gone = store.register("git", HASHED, data, "x-quantum.7", attrs.evolve(found["long"], name="gone.perf"))
+    gone = store.register("git", HASHED, data, "x-quantum.7", found["long"]._replace(name="gone.perf"))
     store.update_index("git", HASHED, lambda index: indexes.bury(index, gone))
-    old = indexes.Index(vcs="git", version=OLD, entries=(attrs.evolve(found["timed"], name="old.perf"),))
+    old = indexes.Index(vcs="git", version=OLD, entries=(found["timed"]._replace(name="old.perf"),))
     store.storage.create(object_key(OLD), indexes.encode(old, 1))
     for text in (b"one", b"two"):
         notes.add(store, "a subject\n", "check", text)

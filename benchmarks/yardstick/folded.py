@@ -26,7 +26,7 @@ def lines(count: int) -> Iterator[str]:
 
 
 def _extended(known: tuple[str, ...], chance: random.Random) -> tuple[str, ...]:
-    kept = known[: chance.randint(1, len(known))]
+    kept = known[: chance.randint(1, len(known))][:39]  # one more frame at least, and 40 at most
     depth = chance.randint(max(10, len(kept) + 1), max(24, min(40, len(kept) + 8)))
     return (*kept, *(_function(chance) for _ in range(depth - len(kept))))
 

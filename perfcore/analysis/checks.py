@@ -19,7 +19,7 @@ from perfcore.analysis.findings import Findings, MethodResults, of_judgement, of
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.analysis.run_values import is_judged
 from perfcore.analysis.series import ConfigHistory
-from perfcore.analysis.stored_results import Results
+from perfcore.analysis.stored_results import Results, remember_check
 from perfcore.analysis.target import CheckTarget, ProfilePair, Profiles, Range, Version, VersionPair
 from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
@@ -74,11 +74,9 @@ def check(
     )
     run.note_unused_thresholds(findings.metrics)  # else a mistyped metric keeps its default without a word
     if options.store and not (isinstance(target, Range) and target.part):  # a part tells less than the whole
-        from perfcore.analysis import last_checked
-
         _store(repository, findings.results)
         if (version := _version_of(repository, target)) is not None:
-            last_checked.remember(repository, version, time.time_ns())
+            remember_check(repository.store, version, time.time_ns())
     repository.plugins.emit("check_done", changes=result.changes)
     return result
 

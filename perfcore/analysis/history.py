@@ -7,13 +7,16 @@ which all of them show, is not reported as their own.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import hashlib
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import attrs
+import msgspec
 
-from perfcore import files
 from perfcore.analysis import series as series_of
 from perfcore.analysis.series import ConfigHistory, MeasuredVersion
 from perfcore.hookspecs import CHECK
@@ -22,6 +25,8 @@ from perfcore.plugins.drivers import Phases
 from perfcore.repository.repository import Repository
 
 SHORT = 8  # versions: with fewer, a scan detects less than each version compared with the one before
+_STATES, _RESULTS = "scan states", "scan results"
+_DECODER = msgspec.msgpack.Decoder(tuple[str, tuple[tuple[Change, ...], ...]])
 FEWEST = 2  # series of one metric that separate the machine from the code; `changepoint` needs as many
 
 
@@ -37,7 +42,8 @@ class ScannedSeries:
 
 @attrs.frozen(kw_only=True)
 class HistoryCheck:
-    """A check that scans: its phases, and the key of its stored state (name, version, options); "" stores none."""
+    """A check that scans: its phases, and the key of what is kept of its scans (name, version, options, code); ""
+    keeps nothing."""
 
     phases: Phases
     key: str
@@ -52,7 +58,8 @@ class HistoryCheck:
 
     @classmethod
     def of(cls, phases: Phases, driver: object, options: Mapping[str, object]) -> HistoryCheck:
-        key = json.dumps([phases.info.name, phases.info.version, options], sort_keys=True, default=str)
+        facts = [phases.info.name, phases.info.version, options, _code_stamp(driver)]
+        key = json.dumps(facts, sort_keys=True, default=str)
         return cls(phases=phases, key=key, many=hasattr(driver, "scan_many"))
 
 
@@ -110,7 +117,8 @@ def scan_series(
     results: dict[int, Sequence[Change]] = {}
     for group in _joint_groups(ready) if check.many else []:
         progress(len(results), len(ready), ready[group[0]].series.metric)
-        results |= dict(zip(group, _scan_together([ready[index] for index in group], check), strict=True))
+        together = [ready[index] for index in group]
+        results |= dict(zip(group, _scan_together(repository, together, check), strict=True))
     positions = {_subject(scanned): index for index, scanned in enumerate(ready)}
     scanned_series = []
     for index in (positions[_subject(scanned)] for scanned in selected):
@@ -156,10 +164,12 @@ def _prepared(series: Series, thresholds: Mapping[str, float], comparisons: int)
     return attrs.evolve(series, threshold=threshold, comparisons=max(1, comparisons))
 
 
-def _scan_together(group: Sequence[ScannedSeries], check: HistoryCheck) -> Iterator[Sequence[Change]]:
+def _scan_together(
+    repository: Repository, group: Sequence[ScannedSeries], check: HistoryCheck
+) -> Iterator[Sequence[Change]]:
     """The changes of each series of a group, without changes of the machine that all of them share."""
     positions = {m.version.id[:10]: m.position for scanned in group for m in scanned.line.versions}
-    joint = check.phases.call("scan_many", series=_aligned(group))
+    joint = _scan_many(repository, _aligned(group), check)
     for scanned, joint_changes in zip(group, joint, strict=True):
         on_line = (_on(scanned.line, change, positions) for change in joint_changes)
         yield [change for change in on_line if change is not None]
@@ -240,13 +250,43 @@ def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Serie
     )
 
 
+def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCheck) -> Sequence[Sequence[Change]]:
+    """The changes of each series; the read model keeps them until something is added to one."""
+    model, key = repository.store.read_model, _question(check, group)
+    asked = _digest(msgspec.msgpack.encode(group))
+    with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        answered, found = _DECODER.decode(model.get(_RESULTS, key) or b"" if check.key else b"")
+        if answered == asked:
+            return found
+    joint = [tuple(changes) for changes in check.phases.call("scan_many", series=group)]
+    if check.key:
+        model.put(_RESULTS, {key: msgspec.msgpack.encode((asked, joint))})
+    return joint
+
+
 def _scan_one(repository: Repository, series: Series, check: HistoryCheck) -> Sequence[Change]:
-    """The changes of one series; the check's state for the next scan is stored in the cache."""
-    question = json.dumps([check.key, series.config_id, series.metric, series.unit, series.resource])
-    digest = hashlib.sha1(question.encode("utf-8", "backslashreplace"), usedforsecurity=False).hexdigest()
-    path = series_of.cache(repository) / "scans" / digest
-    before = files.cached(path) if check.key else None
+    """The changes of one series; the read model keeps the check's state for the next scan."""
+    model, key = repository.store.read_model, _question(check, (series,))
+    before = model.get(_STATES, key) if check.key else None
     changes, state = check.phases.call("scan", series=series, state=before)
     if check.key and state != before:
-        files.cache(path, state)
+        model.put(_STATES, {key: state})
     return changes  # type: ignore[no-any-return]
+
+
+def _question(check: HistoryCheck, group: Iterable[Series]) -> str:
+    subjects = [(series.config_id, series.metric, series.unit, series.resource) for series in group]
+    return _digest(json.dumps([check.key, subjects]).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha1(data, usedforsecurity=False).hexdigest()
+
+
+def _code_stamp(driver: object) -> list[tuple[str, int, int]]:
+    """What tells the code of a check from an earlier one, whose results no longer hold: versions change less often."""
+    module = sys.modules.get(type(driver).__module__)
+    if (file := getattr(module, "__file__", None)) is None:
+        return []
+    status = [(path, path.stat()) for path in sorted(Path(file).parent.rglob("*.py"))]
+    return [(path.name, state.st_size, state.st_mtime_ns) for path, state in status]

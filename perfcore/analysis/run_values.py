@@ -1,4 +1,4 @@
-"""From a profile to one value per run and metric, and a cache of these values.
+"""From a profile to one value per run and metric, and these values in the read model.
 
 A run's amount is the sum over its rows, warm-up left out. A profile that does not know runs is one run; where only some
 rows name their run, the others do not count. A value that is missing, NaN or infinite is no amount.
@@ -10,26 +10,24 @@ import contextlib
 import hashlib
 import math
 from array import array
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from itertools import groupby
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-import attrs
 import msgspec
 
-from perfcore import files
 from perfcore.model.changes import RELATIVE
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
     from perfcore.profile.table import Column, Table
+    from perfcore.store.read_model import ReadModel
 
 # The metrics that decide, the first that there is; else the first column. Of a command of 15 ms at load 9 on two CPUs,
 # the interquartile range of CPU time was 1.6 % of its median, that of wall time 25 to 77 %.
 MACHINE = ("cpu", "wall")  # times that the speed of the machine changes
 PRIMARY = (RELATIVE, *MACHINE)
-_FORMAT = 3  # of the cache; a file of another format is read as empty, and its profiles are read again
+_FORMAT = 4  # of the rows of the read model; profiles with values of another format are read again
 
 Sessions: TypeAlias = tuple[tuple[str, int], ...]
 _Taken: TypeAlias = Mapping[object, str]  # the session of each run
@@ -177,37 +175,35 @@ def _sums(column: Column, runs: list[object], warm: frozenset[object]) -> dict[o
     return {run: amount for run, amount in sums.items() if math.isfinite(amount)}  # sums of floats can overflow
 
 
-@attrs.define
 class ValueCache:
-    """The values of the profiles of one configuration, by profile id. Its file may be removed at any time: then its
-    profiles are read again. Metrics and functions have files of their own, because values of functions are large and
-    most commands need none of them."""
+    """The values of the profiles of one configuration, by profile id, as far as the read model has them. Metrics and
+    functions are kept apart, because values of functions are large and most commands need none of them."""
 
-    path: Path
-    metrics: dict[str, dict[str, MetricValues]]
-    changed: bool = False
-
-    @classmethod
-    def read(cls, folder: Path, config_id: str, what: str) -> ValueCache:
-        digest = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
-        data = files.cached(folder / digest)
-        with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
-            format, metrics = _DECODER.decode(data or b"")
-            return cls(folder / digest, metrics if format == _FORMAT else {})
-        return cls(folder / digest, {})
+    def __init__(self, model: ReadModel, config_id: str, what: str, profiles: Collection[str]) -> None:
+        self._model = model
+        self.group = hashlib.sha1(f"{what}\0{config_id}".encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+        self._rows = model.many(_SPACE, profiles, self.group)
+        self._added: dict[str, dict[str, MetricValues]] = {}
 
     def get(self, profile: str) -> dict[str, MetricValues] | None:
-        return self.metrics.get(profile)
+        """None where they are not known."""
+        if profile in self._added:
+            return self._added[profile]
+        with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+            format, metrics = _DECODER.decode(self._rows.get(profile, b""))
+            return metrics if format == _FORMAT else None
+        return None
 
     def put(self, profile: str, metrics: dict[str, MetricValues]) -> None:
-        self.metrics[profile] = metrics
-        self.changed = True
+        self._added[profile] = metrics
 
     def write(self) -> None:
-        """Write the cache if values were added."""
-        if self.changed:
-            files.cache(self.path, _ENCODER.encode((_FORMAT, self.metrics)))
+        """Keep what was added."""
+        self._model.put(
+            _SPACE, {id: _ENCODER.encode((_FORMAT, values)) for id, values in self._added.items()}, self.group
+        )
 
 
+_SPACE = "values"
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, dict[str, MetricValues]]])
+_DECODER = msgspec.msgpack.Decoder(tuple[int, dict[str, MetricValues]])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 
 import attrs
 
@@ -166,33 +165,30 @@ def _grouped(entries: Sequence[Entry], first: dict[str, Entry]) -> dict[tuple[st
 def _read(repository: Repository, line: ConfigHistory, what: str) -> list[dict[str, MetricValues]]:
     """The values of each version of a line, its profiles joined. Profiles are read only once, because their values are
     cached. An unreadable profile is skipped with a warning."""
-    value_cache = ValueCache.read(cache(repository) / "amounts", line.config_id, what)
-    profiles = (id for measured in line.versions for id in measured.profiles)
-    uncached = [id for id in dict.fromkeys(profiles) if value_cache.get(id) is None]
-    for id, profile in repository.store.load_many(uncached):
+    profiles = tuple(dict.fromkeys(id for measured in line.versions for id in measured.profiles))
+    value_cache = ValueCache(repository.store.read_model, line.config_id, what, profiles)
+    values = {id: cached for id in profiles if (cached := value_cache.get(id)) is not None}
+    for id, profile in repository.store.load_many([id for id in profiles if id not in values]):
         with contextlib.suppress(FormatError, NotFoundError):  # `_one` warns of those that cannot be read
-            value_cache.put(id, _values(profile, what))
-    values = [
-        _joined([_one(repository, value_cache, id, what) for id in measured.profiles]) for measured in line.versions
+            values[id] = _values(profile, what)
+            value_cache.put(id, values[id])
+    joined = [
+        _joined([values[id] if id in values else _one(repository, value_cache, id, what) for id in measured.profiles])
+        for measured in line.versions
     ]
     value_cache.write()
-    return values
-
-
-def cache(repository: Repository) -> Path:
-    return repository.perf / "cache"
+    return joined
 
 
 def _one(repository: Repository, kept: ValueCache, id: str, what: str) -> dict[str, MetricValues]:
-    cached = kept.get(id)
-    if cached is None:
-        try:
-            cached = _values(repository.store.load(id), what)
-        except (FormatError, NotFoundError) as error:
-            repository.leave_out(error)
-            return {}
-        kept.put(id, cached)
-    return cached
+    """The values of a profile that was not among those that were read together."""
+    try:
+        values = _values(repository.store.load(id), what)
+    except (FormatError, NotFoundError) as error:
+        repository.leave_out(error)
+        return {}
+    kept.put(id, values)
+    return values
 
 
 def _values(profile: Profile, what: str) -> dict[str, MetricValues]:

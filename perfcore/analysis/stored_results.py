@@ -24,6 +24,7 @@ from perfcore.text import encodable
 
 FORMAT = 1  # of notes: a reader refuses a newer one
 TYPE = "check"
+_TIMES = "checked"  # a space of the read model
 _STEPS, _SLOW = ("degradation", "optimization"), ("drift", "improving drift", "variance")
 _DEFAULTS = {field.name: field.default for field in attrs.fields(Change)}
 
@@ -129,6 +130,17 @@ class Results:
 
     def _name(self, version: str) -> str:
         return note_keys.bucket(self._vcs, version)
+
+
+def remember_check(store: Store, version: str, time: int) -> None:
+    """A version was checked at a time (ns since 1970 UTC): a check with the same result as before writes no note."""
+    store.read_model.put(_TIMES, {encodable(version): str(time).encode()})
+
+
+def last_check(store: Store, version: str) -> int:
+    """When a version was checked last (ns since 1970 UTC); 0 if that is unknown."""
+    time = store.read_model.get(_TIMES, encodable(version)) or b"0"
+    return int(time) if time.isdigit() else 0
 
 
 def headlines(results: Sequence[Result]) -> tuple[Change, ...]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _YOUNG = 50_000  # objects until a search for garbage; Python 3.11 begins with 700
 
@@ -23,29 +26,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return finished(_tell_version)
     if is_process:
         _look_less_for_garbage()
-    from perfcore.cli import verbs
-
-    page = verbs.VERBS[arguments[0]].page if len(arguments) == 1 and arguments[0] in verbs.VERBS else ""
-    if page and "_PERF_COMPLETE" not in os.environ:
-        return _show(page)
+    code = None if "_PERF_COMPLETE" in os.environ else _short_answer(arguments)
+    if code is not None:
+        return code
     from perfcore.cli.app import run
 
     return run(arguments)
 
 
-def _show(page: str) -> int:
-    """Answer a verb without options as the parser of arguments would, whose import takes longer than the answer."""
+def _short_answer(words: Sequence[str]) -> int | None:
+    """Answer a verb without options, or the help of a collector, as the parser of arguments would, whose import takes
+    longer than the answer. None where it has to."""
+    from perfcore.cli.verbs import VERBS
+
+    page = VERBS[words[0]].page if len(words) == 1 and words[0] in VERBS else ""
+    is_help = len(words) == 3 and words[0] == "collect" and words[2] in ("--help", "-h") and words[1][:1] != "-"
+    if not page and not is_help:
+        return None
     from importlib import import_module
 
     from perfcore.cli.console import new_console
     from perfcore.cli.outcome import finished
 
+    answered = True
+
     def answer() -> int:
+        nonlocal answered
         with new_console() as console:
-            import_module(f"perfcore.cli.{page}").show(console)
+            if page:
+                import_module(f"perfcore.cli.{page}").show(console)
+            else:
+                answered = import_module("perfcore.cli.help_page").show(console, words[1])
         return 0
 
-    return finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
+    code = finished(answer, debug=bool(os.environ.get("PERF_DEBUG")))
+    return code if answered else None
 
 
 def _look_less_for_garbage() -> None:

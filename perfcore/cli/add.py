@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
 from perfcore.cli.console import Console
 from perfcore.errors import PerfError, UsageError
 from perfcore.text import plural, printable
+
+if TYPE_CHECKING:
+    from perfcore.store.lookup import Ref
 
 app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
 
@@ -47,16 +50,23 @@ def add(
             console.say("nothing to register")
     else:
         refs = list({r.name: r for name in profiles or () for r in console.find(name, unregistered=True)}.values())
+    from perfcore.repository.registration import register_many
+
     failed: PerfError | None = None
-    for ref in refs:
-        origin = ref.pending.profile.origin if every and ref.pending and ref.pending.profile else None
-        try:
-            registered_version, entry = repository.register(ref, target or origin, keep=keep)
-        except PerfError as error:
+    registered = register_many(
+        repository, ((ref, target or (_origin(ref) if every else None)) for ref in refs), keep=keep
+    )
+    for ref, result in zip(refs, registered, strict=True):
+        if isinstance(result, PerfError):
             if failed is not None or len(refs) > 1:
-                console.say(f"perf: {ref.title}: {error}")
-            failed = error
+                console.say(f"perf: {ref.title}: {result}")
+            failed = result
             continue
+        registered_version, entry = result
         console.line(f"{entry.profile} registered for {registered_version[:10]}: {printable(entry.name)}")
     if failed is not None:
         raise failed
+
+
+def _origin(ref: Ref) -> str | None:
+    return ref.pending.profile.origin if ref.pending is not None and ref.pending.profile is not None else None

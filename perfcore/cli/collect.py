@@ -8,7 +8,7 @@ from typing import Annotated, Any, Optional
 
 import attrs
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from perfcore.cli import options
 from perfcore.cli.console import Console
@@ -22,6 +22,17 @@ from perfcore.plugins.drivers import guard, settings_of
 from perfcore.plugins.installed import PluginInfo
 
 
+class Collector(TyperCommand):
+    """One of them. Its help is kept for the next time."""
+
+    def get_help(self, ctx: Any) -> str:
+        from perfcore.cli import help_page
+
+        text: str = super().get_help(ctx)
+        help_page.remember(ctx.obj, ctx.info_name, text)
+        return text
+
+
 class Collectors(TyperGroup):
     """The collectors that are installed, each a command with the options of its Settings."""
 
@@ -32,6 +43,7 @@ class Collectors(TyperGroup):
         found, driver = ctx.obj.plugins.load("collector", name)
         single = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False)
         single.command(
+            cls=Collector,
             help=(inspect.getdoc(driver) or "").strip(),
             # What stands behind the command is the command's, also where it looks like an option of ours.
             context_settings={"help_option_names": ["-h", "--help"], "allow_interspersed_args": False},

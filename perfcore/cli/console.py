@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import itertools
-import json
 import os
 import sys
 import time
@@ -15,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Self
 
 from perfcore.cli.outcome import ExitError, is_exit, silence_output
 from perfcore.cli.verbs import VERBS
-from perfcore.config.layers import Config
 from perfcore.errors import FormatError, NotFoundError, OutputClosedError, PerfError, StorageError, UsageError
 from perfcore.plugins.registry import Plugins
 from perfcore.repository.repository import Repository, UserPlaces, load_config
@@ -23,6 +21,7 @@ from perfcore.text import printable, printable_json, printable_lines
 
 if TYPE_CHECKING:
     from perfcore.cli.progress_line import ProgressLine
+    from perfcore.config.layers import Config
     from perfcore.library import History
     from perfcore.store.lookup import Ref
 
@@ -66,7 +65,7 @@ class Console:
 
     @functools.cached_property
     def places(self) -> UserPlaces:
-        return UserPlaces.default()
+        return UserPlaces.default(os.environ)
 
     @functools.cached_property
     def repository(self) -> Repository:
@@ -166,6 +165,8 @@ class Console:
 
     def json(self, value: Any) -> None:
         """One JSON document; it should hold a schema version."""
+        import json
+
         self.line(printable_json(json.dumps(value, indent=2, ensure_ascii=False, default=str)))
 
     def say(self, text: str) -> None:

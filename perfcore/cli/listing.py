@@ -6,8 +6,6 @@ import functools
 import time
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from perfcore.text import clip, printable
 
 if TYPE_CHECKING:
@@ -55,7 +53,7 @@ def pending_cells(waiting: Pending, head: str | None) -> tuple[str, ...]:
 
 
 def entry_json(number: int, entry: Entry) -> dict[str, Any]:
-    return {"number": f"{number}@i", **attrs.asdict(entry)}
+    return {"number": f"{number}@i", **entry._asdict()}
 
 
 def pending_json(number: int, waiting: Pending) -> dict[str, Any]:

@@ -67,10 +67,10 @@ def _print_checks(console: Console, head: str) -> None:
     if marks is None or not results:
         return
     console.line()
-    from perfcore.analysis import last_checked
+    from perfcore.analysis.stored_results import last_check
 
-    # A check that says only what is known leaves no note, but a time in the cache, which may be gone.
-    when = listing.moment(max(last_checked.checked(console.repository, head), *(result.time for result in results)))
+    # A check that says only what is known leaves no note, but a time in the read model, which may be gone.
+    when = listing.moment(max(last_check(console.repository.store, head), *(result.time for result in results)))
     lines = marks.lines(head)
     primary = [change for result in results for change in result.changes if change.primary]
     doubt = any(change.kind == "cannot tell" for change in primary)

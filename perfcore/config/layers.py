@@ -13,12 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import attrs
-
 from perfcore import files
 from perfcore.config import documents
 from perfcore.config.documents import Source
-from perfcore.config.settings import parse_seconds
 from perfcore.errors import FormatError, StorageError, UsageError, nearest
 from perfcore.text import brief, printable
 
@@ -134,8 +131,7 @@ class Layer(NamedTuple):
         )
 
 
-@attrs.frozen
-class Config:
+class Config(NamedTuple):
     """The layers, weakest first."""
 
     layers: tuple[Layer, ...] = ()
@@ -345,6 +341,8 @@ def _checked(key: str, value: Any, path: Path | None) -> Any:
     kind, prefix = KEYS[key].kind, f"{path}: " if path else ""
     try:
         if kind == "seconds":
+            from perfcore.config.settings import parse_seconds
+
             return parse_seconds(value)
         if kind == "texts":
             return [value] if isinstance(value, str) else [_text(item) for item in value]

@@ -21,18 +21,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-import attrs
-
 from perfcore.errors import UsageError, nearest
 from perfcore.text import brief
 
 T = TypeVar("T")
 _cached: Callable[[T], T] = functools.cache  # type: ignore[assignment]  # whose arguments would have no types
 _KEY = "perfcore"
+_REQUIRED: Any = object()  # no default
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _WANTED = {bool: "yes or no", int: "a whole number", float: "a number", str: "text", Path: "a path"}
 _DURATION = "a duration such as 2, 500ms, 3m or 14d"
-_QUANTITY = re.compile(r"\s*([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*", re.IGNORECASE)
+_QUANTITY = r"(?i:\s*([0-9]+\.?[0-9]*(?:e[+-]?[0-9]+)?)\s*([a-zµ]*)\s*)"
 _TRUE, _FALSE = {"true", "yes", "on", "1"}, {"false", "no", "off", "0"}
 
 
@@ -68,7 +67,7 @@ class Option(NamedTuple):
 
 
 def option(
-    default: Any = attrs.NOTHING,
+    default: Any = _REQUIRED,
     *,
     help: str,
     unit: str = "",
@@ -88,13 +87,18 @@ def option(
     `identity` says that two profiles which differ in this option are not comparable. `flags` adds short
     command-line forms such as `-r`.
     """
+    import attrs  # nor anywhere else before a plugin has options: making its classes takes longer than most commands
+
     info = OptionInfo(help, unit, env, identity, tuple(choices), minimum, maximum, tuple(flags), metavar)
+    default = attrs.NOTHING if default is _REQUIRED else default
     return attrs.field(default=default, validator=validator, metadata={_KEY: info}, kw_only=True)
 
 
 @_cached
 def options_of(settings: type[Any]) -> tuple[Option, ...]:
     """The options of a Settings class in the order of their declaration."""
+    import attrs
+
     if not attrs.has(settings):
         raise TypeError(f"{settings!r} is not an attrs class")
     hints = typing.get_type_hints(settings)  # annotations may be texts: from __future__ import annotations
@@ -163,7 +167,7 @@ def parse_seconds(text: str | float) -> float:
     """Seconds from a number or from `500ms`, `2m`, `1.5h`. Raises ValueError."""
     if isinstance(text, int | float):
         return float(text)
-    match = _QUANTITY.fullmatch(text)
+    match = re.fullmatch(_QUANTITY, text)
     unit = (match[2] or "s").lower() if match else ""
     if not match or unit not in _SECONDS:
         raise ValueError(f"{brief(text)} is not {_DURATION}")

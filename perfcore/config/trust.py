@@ -4,12 +4,9 @@ has trusted, and commands that the user has measured or confirmed."""
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from pathlib import Path
-from typing import Any
-
-import attrs
+from typing import Any, NamedTuple
 
 from perfcore.config.layers import Layer
 from perfcore.errors import StorageError, UntrustedError
@@ -20,8 +17,7 @@ from perfcore.text import printable
 _MOST_BYTES = 1 << 18
 
 
-@attrs.frozen
-class Trust:
+class Trust(NamedTuple):
     """The list at `path`, outside every repository: a clone cannot bring its own."""
 
     path: Path
@@ -61,7 +57,6 @@ class Trust:
             )
 
 
-@attrs.define
 class Commands:
     """The commands that the user has measured or confirmed: a hash a line in `path`, outside every repository.
 
@@ -70,8 +65,9 @@ class Commands:
     that nobody has measured for long are forgotten, which costs a question. Lines that make no sense mean nothing.
     """
 
-    path: Path
-    _noted: set[bytes] = attrs.field(factory=set, init=False)
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._noted: set[bytes] = set()
 
     def hold(self, digest: str) -> bool:
         """Whether the command of a hash was measured or confirmed on this machine."""
@@ -122,6 +118,8 @@ class Commands:
 
 def command_digest(home: Path, **parts: Any) -> str:
     """The hash of all that a command runs, in the repository at `home`: `./sort` is another program elsewhere."""
+    import json
+
     text = json.dumps({"home": str(home), **parts}, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-
-import attrs
+from typing import Any, NamedTuple
 
 _TAG = re.compile(r"[^\s@:/\\-][^\s@:/\\]{0,99}")  # @ : / separate names, blanks separate words, - begins an option
 
 
-@attrs.frozen(kw_only=True)
-class MinorVersion:
+class MinorVersion(NamedTuple):
     """One version of the code (in git a commit)."""
 
     id: str
@@ -25,8 +23,7 @@ class MinorVersion:
         return self.id[:10]
 
 
-@attrs.frozen(kw_only=True)
-class MajorVersion:
+class MajorVersion(NamedTuple):
     """A named line of minor versions (in git a branch). `name` is empty for a detached head, `head` is None
     for a branch that has no version yet."""
 
@@ -39,8 +36,7 @@ def is_tag(text: str) -> bool:
     return _TAG.fullmatch(text) is not None and text.isprintable()
 
 
-@attrs.frozen(kw_only=True, order=False)
-class Entry:
+class Entry(NamedTuple):
     """A profile as the index of its version lists it: everything that `log` and `status` show."""
 
     profile: str
@@ -61,3 +57,20 @@ class Entry:
     @property
     def label(self) -> str:
         return " ".join(word for word in (self.cmd, self.args, self.workload) if word)
+
+
+class _AttrsFields:
+    """The fields of a NamedTuple for `attrs.evolve`, `attrs.asdict` and `attrs.fields`, which took the classes of
+    attrs that these were. attrs is imported when one of them asks."""
+
+    def __get__(self, instance: object, cls: Any) -> Any:
+        import attrs
+
+        defaults = cls._field_defaults
+        fields = {name: attrs.field(default=defaults.get(name, attrs.NOTHING)) for name in cls._fields}
+        cls.__attrs_attrs__ = attrs.fields(attrs.make_class(cls.__name__, fields))
+        return cls.__attrs_attrs__
+
+
+for _versioned in (MinorVersion, MajorVersion, Entry):
+    _versioned.__attrs_attrs__ = _AttrsFields()  # type: ignore[union-attr]

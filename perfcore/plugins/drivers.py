@@ -4,17 +4,20 @@ name, and their phases, which observers can wrap, as pluggy makes them. No other
 from __future__ import annotations
 
 import functools
-import inspect
+import importlib
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from types import CodeType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from perfcore.config.settings import options_of
 from perfcore.errors import PerfError, PluginError
 from perfcore.hookspecs import KINDS, Kind
-from perfcore.plugins.installed import PluginInfo, brief
+from perfcore.plugins.installed import PluginInfo, brief, file_state
 
 if TYPE_CHECKING:
+    import inspect
+
     from perfcore.plugins.registry import Plugins
 
 PROJECT = "perfcore"
@@ -118,16 +121,31 @@ def check_driver(info: PluginInfo, driver: Any) -> None:
     with guard(info, "loading"):
         for reason in misfits(kind, object.__new__(driver)):  # only its methods are looked at
             raise _unfit(info, f"does not fit the kind {kind.name}: {reason}")
-    if settings_of(driver) is not None:
+    if getattr(driver, "Settings", None) is not None:
+        from perfcore.config.settings import options_of
+
         try:
-            options_of(settings_of(driver))  # type: ignore[arg-type]
+            options = options_of(settings_of(driver))  # type: ignore[arg-type]
         except Exception as error:
             raise _unfit(info, f"has no usable Settings: {brief(error)}") from error
+        needed = [option.name for option in options if option.required or option.info.env]
+        if needed and isinstance(getattr(driver, "Settings", None), str):
+            raise _unfit(info, f"names its Settings by a text, and {needed[0]} is required or has a variable")
+
+
+def code_stamp(driver: Any) -> str:
+    """Another one whenever a file changes that makes a class fit its kind or not; empty where that cannot be told."""
+    modules = [sys.modules.get(cls.__module__) for cls in driver.__mro__[:-1]] if isinstance(driver, type) else []
+    paths = [str(getattr(module, "__file__", "")) for module in modules]
+    states = [file_state(path) for path in (*paths, os.path.join(os.path.dirname(__file__), "../hookspecs.py"))]
+    return " ".join(states) if paths and all(states) else ""
 
 
 def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
     """Why the methods of a driver do not fit its kind. What observers can wrap is called by pluggy, which refuses
     arguments that the specification lacks, and may leave out arguments at the end; the others take all of them."""
+    import inspect
+
     if kind.wrapped:
         yield from refusals(kind, driver)
     for method in kind.methods:
@@ -146,6 +164,8 @@ def misfits(kind: Kind[Any], driver: Any) -> Iterator[str]:
 
 def _takes_exactly(function: Any, expected: Sequence[str]) -> bool:
     """Whether a bound method is written as the specification has it, told without the cost of a signature."""
+    import inspect
+
     code = getattr(getattr(function, "__func__", None), "__code__", None)
     return (
         code is not None
@@ -159,6 +179,8 @@ def _takes_exactly(function: Any, expected: Sequence[str]) -> bool:
 def _fits(function: Any, expected: Sequence[str], *, leaving_out: bool) -> bool:
     if _takes_exactly(function, expected):
         return True
+    import inspect
+
     parameters = list(inspect.signature(function).parameters.values())
     specified, additional = parameters[: len(expected)], parameters[len(expected) :]
     return (
@@ -184,6 +206,8 @@ def _fits_shortened(signature: inspect.Signature, specified: inspect.Signature) 
 
 
 def _shown(specified: Any) -> str:
+    import inspect
+
     parameters = list(inspect.signature(specified).parameters.values())[1:]
     return f"({', '.join(str(parameter).partition(':')[0] for parameter in parameters)})"
 
@@ -203,8 +227,11 @@ def _positional(code: CodeType) -> tuple[str, ...]:
 
 def settings_of(driver: type[Any]) -> type[Any] | None:
     """The Settings class of a driver, if it has options."""
-    settings: type[Any] | None = getattr(driver, "Settings", None)
-    return settings
+    settings: Any = getattr(driver, "Settings", None)
+    if isinstance(settings, str):
+        module, _, name = settings.partition(":")
+        settings = getattr(importlib.import_module(module), name)
+    return settings  # type: ignore[no-any-return]
 
 
 def _unfit(info: PluginInfo, reason: str) -> PluginError:

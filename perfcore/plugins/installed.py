@@ -12,17 +12,13 @@ import contextlib
 import functools
 import hashlib
 import importlib
-import inspect
-import json
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import attrs
 
 from perfcore import __version__, files
 from perfcore.errors import PluginError
@@ -58,9 +54,8 @@ COMMANDS: Mapping[str, str] = {
 }
 """The distributions of commands that users expect and that may not be installed. Errors name them."""
 _SUFFIXES = (".dist-info", ".egg-info", ".egg")  # of metadata: wheels, then what setuptools left before them
-_POINTS = ("entry_points.txt", "EGG-INFO/entry_points.txt")
 _MANY = 50  # interpreters and environments of one user; the oldest files go first
-_LAYOUT = "3"  # raised with every change of the fields of PluginInfo, so that no old file is read as a new one
+_LAYOUT = "4"  # raised with every change of the fields of PluginInfo, so that no old file is read as a new one
 
 _SYSTEM = "Operating System :: "  # trove classifiers: https://pypi.org/classifiers
 _ANYWHERE = ("OS Independent",)
@@ -72,19 +67,18 @@ _SYSTEMS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@attrs.frozen(kw_only=True)
-class PluginInfo:
+class PluginInfo(NamedTuple):
     """A plugin as the metadata of its distribution announce it; nothing of it is imported yet. The kind of an
     observer is `hook`. `systems` are the operating systems that it is for, as far as it names any; `misfit` is
-    its requirement on perfcore-core if the installed core does not meet it."""
+    its requirement on perfcore-core if the installed core does not meet it; two that differ only in these are equal."""
 
     kind: str
     name: str
     target: str
     distribution: str
     version: str
-    systems: tuple[str, ...] = attrs.field(default=(), eq=False, repr=False)
-    misfit: str = attrs.field(default="", eq=False, repr=False)
+    misfit: str = ""
+    systems: tuple[str, ...] = ()
 
     @property
     def full_name(self) -> str:
@@ -93,11 +87,17 @@ class PluginInfo:
 
     def is_called(self, name: str) -> bool:
         """Whether this is its name, or its full name."""
-        distribution, _, plain = name.rpartition(":")
-        return name == self.name or f"{normalized(distribution)}:{plain}" == self.full_name
+        distribution, colon, plain = name.rpartition(":")
+        return name == self.name or bool(colon and f"{normalized(distribution)}:{plain}" == self.full_name)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name!r} ({self.distribution} {self.version})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PluginInfo) and self[:5] == other[:5]
+
+    def __hash__(self) -> int:
+        return hash(self[:5])
 
 
 Announced = Mapping[str, tuple[PluginInfo, ...]]
@@ -133,23 +133,39 @@ def announced_as(kind: str, point: metadata.EntryPoint) -> PluginInfo | None:
     return same[0] if len(infos) == 1 and same else None
 
 
-def recall(place: Path) -> Announced | None:
+class Remembered(NamedTuple):
+    """What was announced; and of drivers that were compared with their contract, by kind and target, the stamps of the
+    files that they were read from (`perfcore.plugins.drivers.code_stamp`)."""
+
+    plugins: Announced
+    fitting: Mapping[str, str] = {}
+
+
+def recall(place: Path) -> Remembered | None:
     """Every plugin by kind, as it was announced; None where that is not known, or not any more."""
     data = files.cached(_file(place))
-    stamp, rows = (None, ()) if data is None else json.loads(data)
-    if stamp is None or stamp != _stamp():
+    stamp, *lines = (data or b"").decode("utf-8", "surrogateescape").split("\n")
+    if not stamp or stamp != _stamp():
         return None
-    infos = [PluginInfo(**{**row, "systems": tuple(row["systems"])}) for row in rows]
-    return {kind: tuple(info for info in infos if info.kind == kind) for kind in GROUPS}
+    rows = [line.split("\0") for line in lines]
+    infos = [PluginInfo._make((*row[:6], tuple(row[6:]))) for row in rows if row[0]]
+    plugins = {kind: tuple(info for info in infos if info.kind == kind) for kind in GROUPS}
+    return Remembered(plugins, {row[1]: row[2] for row in rows if not row[0]})
 
 
-def remember(place: Path, plugins: Announced) -> None:
+def remember(place: Path, memory: Remembered) -> None:
     """Remember it. A folder that cannot be written costs time, nothing else."""
-    stamp = _stamp()
-    if stamp is None:
-        return
-    rows = [attrs.asdict(info, recurse=False) for infos in plugins.values() for info in infos]
-    files.cache(_file(place), json.dumps((stamp, rows)).encode())
+    rows: list[Sequence[str]] = [(*info[:6], *info.systems) for infos in memory.plugins.values() for info in infos]
+    rows += [("", name, stamp) for name, stamp in memory.fitting.items()]
+    text = "\n".join((_stamp() or "", *map("\0".join, rows)))
+    if text.startswith("\n") or text.count("\n") != len(rows) or text.count("\0") != sum(map(len, rows)) - len(rows):
+        return  # a text that holds what separates them
+    files.cache(_file(place), text.encode("utf-8", "surrogateescape"))
+    forget_oldest(place)
+
+
+def forget_oldest(place: Path) -> None:
+    """Remove the files of a cache that were written before the newest 50."""
     with contextlib.suppress(OSError):
         for old in sorted(place.iterdir(), key=os.path.getmtime)[:-_MANY]:
             old.unlink()
@@ -182,14 +198,16 @@ def _distributions(folder: str) -> Iterator[str]:
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(_SUFFIXES))
     except OSError:
-        yield _state(folder)
+        yield file_state(folder)
         return
     for name in names:
         yield name
-        yield from (_state(os.path.join(folder, name, points)) for points in _POINTS)
+        points = "EGG-INFO/entry_points.txt" if name.endswith(".egg") else "entry_points.txt"
+        yield file_state(os.path.join(folder, name, points))
 
 
-def _state(path: str) -> str:
+def file_state(path: str) -> str:
+    """Another one whenever the file is changed or replaced; empty where there is none."""
     try:
         status = os.stat(path)
     except OSError:
@@ -238,6 +256,8 @@ def brief(error: BaseException) -> str:
 
 def first_line(item: Any) -> str:
     """The first sentence of its documentation, in one line however it is wrapped there."""
+    import inspect
+
     paragraph = " ".join((inspect.getdoc(item) or "").strip().split("\n\n")[0].split())
     sentence, stop, _ = paragraph.partition(". ")
     return sentence + stop.strip()
@@ -280,15 +300,7 @@ def unknown_groups() -> list[UnknownGroup]:
 def _info(
     kind: str, point: metadata.EntryPoint, name: str, version: str, systems: tuple[str, ...], misfit: str
 ) -> PluginInfo:
-    return PluginInfo(
-        kind=kind,
-        name=point.name,
-        target=point.value,
-        distribution=name,
-        version=version,
-        systems=systems,
-        misfit=misfit,
-    )
+    return PluginInfo(kind, point.name, point.value, name, version, misfit, systems)
 
 
 def _read_distribution(distribution: metadata.Distribution | None) -> tuple[str, str, tuple[str, ...], str]:

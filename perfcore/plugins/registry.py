@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from perfcore.config.settings import structure
 from perfcore.config.trust import Trust
 from perfcore.errors import PluginError, UntrustedError, UsageError, nearest
 from perfcore.hookspecs import KINDS, D, Kind
 from perfcore.plugins import installed
-from perfcore.plugins.drivers import check_driver, guard, settings_of
-from perfcore.plugins.installed import HOOK, PluginInfo
+from perfcore.plugins.drivers import check_driver, code_stamp, guard, settings_of
+from perfcore.plugins.installed import HOOK, PluginInfo, Remembered
 
 if TYPE_CHECKING:
     from perfcore.plugins.description import Described
@@ -55,6 +53,7 @@ class Plugins:
         self._observers: dict[str, list[tuple[PluginInfo, Observer]]] = {}
         self._loaded: dict[tuple[str, str], tuple[PluginInfo, type[Any]]] = {}
         self._local: dict[PluginInfo, LocalPlugin] = {}
+        self._fitting: dict[str, str] = {}
         self._trust: Trust | None = None
 
     def register_local(self, plugins: Sequence[LocalPlugin], trust: Trust) -> None:
@@ -106,6 +105,8 @@ class Plugins:
         return any(info.is_called(name) for info in self.infos(kind))
 
     def is_disabled(self, info: PluginInfo) -> bool:
+        if not self.disabled:
+            return False
         names = {info.name, info.name.rpartition(":")[2]}
         blocked = self.disabled & (names | {f"{info.kind}:{name}" for name in names} | {info.full_name})
         distribution = installed.normalized(info.distribution)
@@ -129,23 +130,30 @@ class Plugins:
     def load(self, kind: str, name: str) -> tuple[PluginInfo, type[Any]]:
         """The driver class of this name, found by stevedore and checked by pluggy, once in a process."""
         loaded = self._loaded.get((kind, name))
-        if loaded is None or self.is_disabled(loaded[0]):
-            # stevedore knows nothing of disabled plugins, of full names and of plugins in files.
-            asked_directly = self.disabled or ":" in name or (kind, name) in self._local_names
-            if self._recalled is not None:
-                with contextlib.suppress(PluginError):  # the metadata may say something else by now
-                    return self._take(self.find(kind, name), name)
-                self._forget()
+        if loaded is not None and not self.is_disabled(loaded[0]):
+            return loaded
+        loaded = None
+        if self._recalled is not None:
+            with contextlib.suppress(PluginError):  # the metadata may say something else by now
+                loaded = self._take(self.find(kind, name), name)
+        if loaded is None:
+            self._forget()
             from perfcore.plugins.stevedore_driver import find_driver
 
+            # stevedore knows nothing of disabled plugins, of full names and of plugins in files.
+            asked_directly = self.disabled or ":" in name or (kind, name) in self._local_names
             info = (None if asked_directly else find_driver(kind, name)) or self.find(kind, name)
             loaded = self._take(info, name)
-            self._remember()
+        self._remember()
         return loaded
 
     def _take(self, info: PluginInfo, name: str) -> tuple[PluginInfo, type[Any]]:
         driver = self.imported(info)
-        check_driver(info, driver)
+        key, stamp = f"{info.kind}:{info.target}", code_stamp(driver)
+        if not stamp or self._recalled is None or self._recalled.fitting.get(key) != stamp:
+            check_driver(info, driver)
+            if stamp and info not in self._local:
+                self._fitting[key] = stamp
         self._loaded[info.kind, name] = info, driver
         return info, driver
 
@@ -160,6 +168,8 @@ class Plugins:
             for key in values or ():
                 raise UsageError(f"{title}: unknown option {key!r}", hint=nearest(str(key), others) or "it has none")
             return None
+        from perfcore.config.settings import structure
+
         with guard(info, "settings"):
             return structure(cls, values or {}, where=title, environ=self.environ, others=others)
 
@@ -179,7 +189,8 @@ class Plugins:
         """A driver made with its Settings from these option values. A kind such as `perfcore.hookspecs.VIEW` gives the
         driver its type; the name of a kind, which is not known before the program runs, does not."""
         kind = kind if isinstance(kind, Kind) else KINDS[kind]
-        return self.construct(kind, name, self.settings(kind.name, name, values), place=place)
+        deferred = not values and isinstance(getattr(self.load(kind.name, name)[1], "Settings", None), str)
+        return self.construct(kind, name, None if deferred else self.settings(kind.name, name, values), place=place)
 
     def construct(self, kind: Kind[D], name: str, settings: Any, *, place: Path | None = None) -> tuple[PluginInfo, D]:
         """A driver made with these Settings."""
@@ -238,7 +249,7 @@ class Plugins:
                 yield describe(self, info)
 
     @functools.cached_property
-    def _recalled(self) -> Mapping[str, tuple[PluginInfo, ...]] | None:
+    def _recalled(self) -> Remembered | None:
         """What is installed, if that was known when this was asked for first."""
         directory = self._memory()
         return None if directory is None else installed.recall(directory)
@@ -250,13 +261,15 @@ class Plugins:
     def _remember(self) -> None:
         """Keep what is installed for the next command."""
         directory = self._memory()
-        if directory is not None and self._recalled is None:
-            self._recalled = installed.announced()
+        known = self._recalled is not None and self._fitting.items() <= self._recalled.fitting.items()
+        if directory is not None and not known:
+            earlier = self._recalled or Remembered(installed.announced())
+            self._recalled = earlier._replace(fitting={**earlier.fitting, **self._fitting})
             installed.remember(directory, self._recalled)
 
     @functools.cached_property
     def _announced(self) -> Mapping[str, tuple[PluginInfo, ...]]:
-        announced = self._recalled or installed.announced()
+        announced = self._recalled.plugins if self._recalled else installed.announced()
         if not self._local:
             return announced
         return {
@@ -293,6 +306,8 @@ def _answer(answer: Any) -> Mapping[str, Any]:
     """What a listener answered, which is kept as JSON."""
     if not isinstance(answer, Mapping):
         raise TypeError(f"it answered with {type(answer).__name__}, not with a mapping")
+    import json
+
     plain: Mapping[str, Any] = json.loads(json.dumps(dict(answer), allow_nan=False))  # for JSON, which has no NaN
     return plain
 

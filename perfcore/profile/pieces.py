@@ -20,6 +20,7 @@ import msgspec
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap, decimals
 from perfcore.profile.columns import WIDTHS
+from perfcore.profile.relative import Relative, reduced, restored
 from perfcore.profile.table import CODES, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
 from perfcore.profile.wire import MAX_CELLS, cells, refuse_newer
 from perfcore.text import encodable
@@ -27,7 +28,7 @@ from perfcore.text import encodable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-FORMAT = 2  # of a piece with decimals, 1 of any other; a newer one is refused
+FORMAT = 3  # of a piece with `relative`; 2 with decimals, 1 of any other; a newer one is refused
 PIECE_ROWS = 65_536  # more compress hardly better, and a reader holds a piece at a time
 _LENGTH = struct.Struct("<I")
 
@@ -50,6 +51,7 @@ class _ColumnHead(msgspec.Struct, omit_defaults=True):
     dictionary: list[str] | None = None
     exact: bool = False
     decimals: int | None = None
+    relative: Relative | None = None
 
 
 class _Head(msgspec.Struct, omit_defaults=True):
@@ -69,7 +71,7 @@ class Outline(NamedTuple):
 
 
 _Planes: TypeAlias = "Sequence[memoryview | int]"  # from the lowest byte up; a number is the byte that all of it is
-_Part: TypeAlias = "tuple[_Planes, bytes | None]"
+_Part: TypeAlias = "tuple[_Planes, bytes | None, bytes | None]"  # and bitmaps: of presence, of items that are unusual
 _BYTES = bytes(range(256))
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(_Head)
@@ -90,7 +92,8 @@ def encode(piece: Table, base: Base | None = None) -> bytes:
         heads.append(head)
         data += parts
     # Who cannot read decimals must not take them for the bits of other numbers.
-    format = 1 if all(head.decimals is None for head in heads) else FORMAT
+    format = 1 if all(head.decimals is None for head in heads) else 2
+    format = format if all(head.relative is None for head in heads) else FORMAT
     head_bytes = _ENCODER.encode(_Head(format, encodable(piece.name), piece.rows, heads, base))
     return b"".join((_LENGTH.pack(len(head_bytes)), head_bytes, *data))
 
@@ -123,14 +126,19 @@ def join_outlines(pieces: Sequence[tuple[str, Outline]], where: str) -> Outline:
 
 
 def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
-    raw, dictionary, places = column.data.tobytes(), None, None
+    raw, dictionary, places, relative = column.data.tobytes(), None, None, None
     if column.dtype == "str":
         raw, dictionary = _encode_texts(column)
+    marks = b""
+    if column.dtype == "i64" and (shorter := reduced(column.data)):
+        relative, raw, marks = shorter
     planes, parts = _encode_planes(raw, WIDTHS[column.dtype])
     if column.dtype == "f64" and parts and (scaled := decimals.scaled(column.data, raw)):
-        shorter = _encode_planes(scaled[1], WIDTHS[column.dtype])
-        if _variety(shorter[1]) < _variety(parts):
-            places, (planes, parts) = scaled[0], shorter
+        integers = _encode_planes(scaled[1], WIDTHS[column.dtype])
+        if _variety(integers[1]) < _variety(parts):
+            places, (planes, parts) = scaled[0], integers
+    if marks:
+        parts.insert(0, marks)
     if column.valid is not None:
         parts.append(column.valid)
     spec = column.spec
@@ -145,6 +153,7 @@ def _encode_column(column: Column) -> tuple[_ColumnHead, list[bytes]]:
         dictionary,
         spec.exact,
         places,
+        relative,
     )
     return head, parts
 
@@ -235,7 +244,11 @@ def _column_part(head: _ColumnHead, rows: int, data: memoryview, offset: int, wh
     for constant in head.planes:
         if constant is not None and not 0 <= constant <= 255:
             raise FormatError(f"{where}: column {head.name!r} repeats {constant}, which is no byte")
-    sizes = [rows for constant in head.planes if constant is None] + [(rows + 7) // 8] * head.valid
+    marks, items, bits = None, rows, (rows + 7) // 8
+    if head.relative is not None and head.relative.usual is not None:
+        marks, offset = bytes(data[offset : offset + bits]), offset + bits
+        items = bitmap.count(marks.ljust(bits, b"\0"), rows)
+    sizes = [items for constant in head.planes if constant is None] + [bits] * head.valid
     slices = []
     for size in sizes:
         slices.append(data[offset : offset + size])
@@ -244,11 +257,15 @@ def _column_part(head: _ColumnHead, rows: int, data: memoryview, offset: int, wh
         raise FormatError(f"{where} is damaged: column {head.name!r} is cut short")
     stored = iter(slices)
     planes = [next(stored) if constant is None else constant for constant in head.planes]
-    return (planes, bytes(next(stored)) if head.valid else None), offset
+    return (planes, bytes(next(stored)) if head.valid else None, marks), offset
 
 
-def _check_values(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, where: str) -> None:
+def _check_values(
+    head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, _: bytes | None, where: str
+) -> None:
     """What the dtype asks of the values beyond their width."""
+    if head.relative is not None and (head.dtype != "i64" or any(planes[5:]) or not head.relative.is_bounded):
+        raise FormatError(f"{where}: column {head.name!r} has items beyond the bounds of the format")
     if head.decimals is not None and (head.dtype != "f64" or not 0 <= head.decimals <= decimals.MOST):
         raise FormatError(f"{where}: column {head.name!r} has {head.decimals} decimals, which cannot be")
     if head.dtype == "bool" and not _are_below(2, planes, rows):
@@ -284,15 +301,18 @@ def _are_below(bound: int, planes: _Planes, rows: int) -> bool:
     return True
 
 
-def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None) -> Column:
+def _decode_column(head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, marks: bytes | None) -> Column:
     width = WIDTHS[head.dtype]
-    raw = bytearray(rows * width)
+    count = rows if marks is None else bitmap.count(marks, rows)
+    raw = bytearray(count * width)
     for lane, plane in zip(_lanes(width), planes, strict=True):
         if not isinstance(plane, int):
             raw[lane] = plane
         elif plane:
-            raw[lane] = bytes((plane,)) * rows
+            raw[lane] = bytes((plane,)) * count
     items = raw if head.decimals is None else decimals.restored(raw, head.decimals)
+    if head.relative is not None:
+        items = restored(array("q", bytes(raw)), marks, head.relative, rows).tobytes()
     view = memoryview(items).toreadonly().cast(CODES[head.dtype])  # type: ignore[call-overload]
     return Column(_spec(head), view, valid, tuple(head.dictionary or ()) if head.dtype == "str" else ())
 

@@ -11,9 +11,8 @@ from typing import TypeAlias, TypeVar
 
 import attrs
 
-from perfcore.errors import FormatError
 from perfcore.profile.stacks import NAMES, NOWHERE, has_stacks, references, referring, renumbered, with_references
-from perfcore.profile.table import Column, ColumnBuilder, Table, Value, column, concat
+from perfcore.profile.table import Column, ColumnBuilder, Table
 
 MAX_PIECES = 64  # of a chain; with more, readers join longer ones, with fewer, stacks are stored anew more often
 # Rows of others that even a small profile may carry along: a piece. With fewer, chains begin anew more often;
@@ -49,7 +48,7 @@ class Split:
 def split(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Split | None:
     """The profile on top of an earlier one's stacks. None where its stacks cannot be shared: they have other
     columns than is usual, or two functions of one name and file, or nothing uses them."""
-    if not _is_usual(tables):
+    if not is_usual(tables):
         return None
     tables_in_order = renumbered(tables)
     if not all(tables_in_order[name].rows for name in NAMES):
@@ -57,7 +56,7 @@ def split(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Split | 
     if not _can_continue(earlier, tables_in_order):
         earlier = {}
     base = {name: chain.table for name, chain in earlier.items()}
-    new_rows, positions = _joined(base, tables_in_order)
+    new_rows, positions = joined(base, tables_in_order)
     if len(set(positions["function"])) < len(positions["function"]):  # a row has room for one line
         return None
     rows = new_rows["functions"].rows + (base["functions"].rows if base else 0)
@@ -65,35 +64,16 @@ def split(tables: Mapping[str, Table], earlier: Mapping[str, Chain]) -> Split | 
         earlier=earlier,
         new_rows=new_rows,
         local={"functions": _local(tables_in_order["functions"], positions["function"], rows)},
-        others=_others(tables_in_order, positions),
+        others=others(tables_in_order, positions),
     )
 
 
-def join(profiles: Sequence[Mapping[str, Table]]) -> tuple[dict[str, Table], list[dict[str, Table]]]:
-    """(the stacks of several profiles as one, the other tables of each in their numbering). Lines are those of
-    the last profile that knows them. FormatError where the tables of stacks differ in their columns."""
-    union: dict[str, Table] = {}
-    moved = []
-    lines: dict[int, Value] = {}
-    for tables in profiles:
-        if not _is_usual(tables):
-            raise FormatError("the profiles have stacks that cannot be joined: their tables have other columns")
-        tables_in_order = renumbered(tables)
-        new_rows, positions = _joined(union, tables_in_order)
-        union = {name: concat([union[name], new_rows[name]]) if union else new_rows[name] for name in NAMES}
-        moved.append(_others(tables_in_order, positions))
-        if (line := tables_in_order["functions"].get("line")) is not None:
-            lines |= {at: value for at, value in zip(positions["function"], line, strict=True) if value is not None}
-    functions = union["functions"]
-    line = column("line", [lines.get(at) for at in range(functions.rows)], dtype="i64")
-    return {**union, "functions": functions.with_columns(line)}, moved
-
-
-def _is_usual(tables: Mapping[str, Table]) -> bool:
+def is_usual(tables: Mapping[str, Table]) -> bool:
+    """Whether there are stacks, in tables of the usual columns."""
     return has_stacks(tables) and all(tables[name].names == columns for name, columns in _COLUMNS.items())
 
 
-def _joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
+def joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[str, Table], dict[str, list[int]]]:
     """(the rows that are new, where each row of the profile's stands now by what refers to it)."""
     functions, new_functions = _functions(base, _identity(own["functions"]))
     frames, new_frames = _frames(base, own, functions)
@@ -102,7 +82,7 @@ def _joined(base: Mapping[str, Table], own: Mapping[str, Table]) -> tuple[dict[s
     return new_rows, {"function": functions, "frame": frames, "stack": stacks}
 
 
-def _others(own: Mapping[str, Table], positions: Mapping[str, Rows]) -> dict[str, Table]:
+def others(own: Mapping[str, Table], positions: Mapping[str, Rows]) -> dict[str, Table]:
     """The other tables with their references taken to where the rows stand now."""
     return {name: _renamed(table, positions) for name, table in own.items() if name not in NAMES}
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import attrs
-
-from perfcore.errors import FormatError, NotFoundError
+from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.store.catalog import Catalog
 
 if TYPE_CHECKING:
@@ -16,11 +15,13 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
     from perfcore.store.lookup import Ref
 
+_NEAR = 100  # versions: what is further back has few stacks in common, and each costs a look
+
 
 @contextlib.contextmanager
 def catalog(repository: Repository) -> Iterator[Catalog]:
     """What the indexes say now, quicker than reading them one by one; what it learned is kept for the next."""
-    indexes = Catalog(repository.store, repository.perf / "cache" / "indexes")
+    indexes = Catalog(repository.store, repository.store.read_model)
     try:
         yield indexes
     finally:
@@ -36,6 +37,21 @@ def walk(
         few = None if newest is None or not hasattr(vcs, "newest_minor_versions") else newest
         for version in vcs.walk_minor_versions(head) if few is None else vcs.newest_minor_versions(head, few):
             yield version, repository.readable_entries(version.id, indexes)
+
+
+def nearest_stacks(repository: Repository, profile: Profile) -> Mapping[str, Sequence[str]]:
+    """The ids of the pieces with the stacks of the nearest ancestor that has a profile of the same type. So a fresh
+    clone, which remembers nothing, stores only what is new."""
+    from perfcore.profile import codec
+
+    with contextlib.suppress(PerfError):
+        for _, entries in itertools.islice(walk(repository, profile.origin, _NEAR), _NEAR):
+            for entry in reversed(entries):
+                if entry.type == profile.header.type and entry.tables:
+                    content = repository.store.get(entry.profile, "profile").content
+                    if pieces := codec.shared_pieces(content, entry.name):
+                        return pieces
+    return {}
 
 
 def everywhere(repository: Repository) -> list[tuple[str, Entry]]:
@@ -104,7 +120,5 @@ def completed(repository: Repository, entry: Entry) -> Entry:
     with contextlib.suppress(FormatError, NotFoundError):
         profile = repository.store.load(entry.profile)
         tables = codec.piece_ids(repository.store.get(entry.profile, "profile").content, entry.name)
-        return attrs.evolve(
-            entry_of(profile, entry.profile, entry.name, tables), created=entry.created, tags=entry.tags
-        )
-    return attrs.evolve(entry, type="unreadable")  # still listed, so that the loss shows
+        return entry_of(profile, entry.profile, entry.name, tables)._replace(created=entry.created, tags=entry.tags)
+    return entry._replace(type="unreadable")  # still listed, so that the loss shows

@@ -4,6 +4,7 @@ configuration."""
 from __future__ import annotations
 
 import contextlib
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,13 +30,29 @@ class UserPlaces(NamedTuple):
     installed: Path | None = None
 
     @classmethod
-    def default(cls) -> UserPlaces:
-        import platformdirs
+    def default(cls, environ: Mapping[str, str] = {}) -> UserPlaces:
+        """Where the system has such files. With the variables of a process on Linux they need not be looked for."""
+        config, cache, data = _xdg_folders(environ) or _platform_folders()
+        return cls(config / "config.yml", data / "trusted", cache / "trees", cache / "installed")
 
-        config = Path(platformdirs.user_config_dir("perfcore"))
-        cache = Path(platformdirs.user_cache_dir("perfcore"))
-        trusted = Path(platformdirs.user_data_dir("perfcore")) / "trusted"
-        return cls(config / "config.yml", trusted, cache / "trees", cache / "installed")
+
+def _platform_folders() -> list[Path]:
+    import platformdirs
+
+    kinds = (platformdirs.user_config_dir, platformdirs.user_cache_dir, platformdirs.user_data_dir)
+    return [Path(kind("perfcore")) for kind in kinds]
+
+
+def _xdg_folders(environ: Mapping[str, str]) -> list[Path] | None:
+    """The same by the XDG base directory specification (0.8), which platformdirs follows on Linux; None where it may
+    do anything else. Its import takes as long as a short command."""
+    defaults = {"XDG_CONFIG_HOME": "/.config", "XDG_CACHE_HOME": "/.cache", "XDG_DATA_HOME": "/.local/share"}
+    home, named = environ.get("HOME", ""), [environ.get(variable, "") for variable in defaults]
+    is_plain = home.startswith("/") and all(not name or name.startswith("/") for name in named)
+    if sys.platform != "linux" or not is_plain or "ANDROID_DATA" in environ:
+        return None
+    below = [name or home.rstrip("/") + default for name, default in zip(named, defaults.values(), strict=True)]
+    return [Path(folder, "perfcore") for folder in below]
 
 
 class Location(NamedTuple):

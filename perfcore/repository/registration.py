@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import attrs
 
 from perfcore import files
-from perfcore.errors import ConflictError, FormatError, NotFoundError, StorageError, UsageError
+from perfcore.errors import ConflictError, FormatError, NotFoundError, PerfError, StorageError, UsageError
 from perfcore.model import Entry, is_tag
 from perfcore.profile import codec
 from perfcore.repository.imports import read_profile_file, verify
 from perfcore.store import index as indexes
 from perfcore.store import objects, pending
-from perfcore.store.store import PieceBuffer
+from perfcore.store.piece_buffer import PieceBuffer
+from perfcore.store.store import Registration
 from perfcore.text import brief
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from perfcore.store.lookup import Ref
     from perfcore.store.pending import Pending
 
+_MANY = 256  # profiles that are prepared before their index is written: a killed `add` prepares them again
+_MANY_BYTES = 1 << 25  # of their tables as they are stored, which are in memory until then
 _TAG_RULES = "no blanks, '@', ':' or slashes, and no hyphen in front"
 
 
@@ -40,9 +43,50 @@ class _Source(NamedTuple):
     stamp: tuple[int, ...] = ()
 
 
+class _Prepared(NamedTuple):
+    """A profile whose tables are in the store, on its way into the index of a version. `source` is without them."""
+
+    source: _Source
+    version: str
+    registration: Registration
+
+
 def register(repository: Repository, ref: Ref, version: str | None = None, *, keep: bool = False) -> tuple[str, Entry]:
     """Register a pending profile or a file with a version (its origin, or else the head). The source is
     removed once the index is durable, unless it is to be kept."""
+    (result,) = register_many(repository, [(ref, version)], keep=keep)
+    if isinstance(result, PerfError):
+        raise result
+    return result
+
+
+def register_many(
+    repository: Repository, refs: Iterable[tuple[Ref, str | None]], *, keep: bool = False
+) -> Iterator[tuple[str, Entry] | PerfError]:
+    """Register many, each with a version as `register` does; gives in their order (version, entry), or the error that
+    left one out. The index of a version is written once for up to 256 that follow one another."""
+    batch: list[_Prepared | PerfError] = []
+    size, batch_version = 0, None
+    for ref, version in refs:
+        try:
+            item = _prepare(repository, ref, version)
+        except PerfError as error:
+            batch.append(error)
+            continue
+        if batch_version not in (None, item.version):
+            yield from _enter(repository, batch, keep)
+            batch, size = [], 0
+        batch.append(item)
+        batch_version = item.version
+        size += item.source.buffer.size
+        # A tag is of one profile: the next one is to find those of this one in the index.
+        if len(batch) >= _MANY or size > _MANY_BYTES or item.registration.entry.tags:
+            yield from _enter(repository, batch, keep)
+            batch, size = [], 0
+    yield from _enter(repository, batch, keep)
+
+
+def _prepare(repository: Repository, ref: Ref, version: str | None) -> _Prepared:
     source = _source(repository, ref)
     name, profile = source.name, source.profile
     if profile.dirty:
@@ -60,20 +104,47 @@ def register(repository: Repository, ref: Ref, version: str | None = None, *, ke
     objects.check_type("profile", profile.header.type, name)  # before any table of it is written
     chains = repository.store.earlier(profile)
     content, tables = codec.for_object(source.data, source.buffer.put_piece, where=name, earlier=chains)
-    entry = repository.store.register(
-        repository.vcs_name,
-        target,
-        content,
-        profile.header.type,
-        _entry(repository, name, profile, content, tables),
-        restore=source.buffer.restore,
-    )
     if shared := codec.shared_pieces(content, name):
         repository.store.stack_bases.note(profile, shared)
-    repository.plugins.emit("profile_registered", entry=entry, version=target)
-    if not keep:
-        _remove_source(repository, source)
-    return target, entry
+    entry = _entry(repository, name, profile, content, tables)
+    return _Prepared(_light(source), target, Registration(content, profile.header.type, entry))
+
+
+def _light(source: _Source) -> _Source:
+    """Without the profile, whose tables may be decoded by now."""
+    pending = source.pending and source.pending._replace(profile=None)
+    return source._replace(profile=attrs.evolve(source.profile, tables={}), data=b"", pending=pending)
+
+
+def _enter(
+    repository: Repository, batch: Sequence[_Prepared | PerfError], keep: bool
+) -> Iterator[tuple[str, Entry] | PerfError]:
+    """Enter those that could be prepared into the index of their version."""
+    prepared = [item for item in batch if isinstance(item, _Prepared)]
+    registrations = [item.registration for item in prepared]
+    version = prepared[0].version if prepared else ""
+
+    def restore() -> None:
+        for item in prepared:
+            item.source.buffer.restore()
+
+    try:
+        entries = iter(repository.store.register_many(repository.vcs_name, version, registrations, restore=restore))
+    except PerfError as error:
+        if len(prepared) > 1:  # perhaps because of one of them
+            yield from (result for item in batch for result in _enter(repository, [item], keep))
+        else:
+            yield from (error if isinstance(item, _Prepared) else item for item in batch)
+        return
+    for item in batch:
+        if isinstance(item, PerfError):
+            yield item
+            continue
+        entry = next(entries)
+        repository.plugins.emit("profile_registered", entry=entry, version=version)
+        if not keep:
+            _remove_source(repository, item.source)
+        yield version, entry
 
 
 def unregister(repository: Repository, version: str, entry: Entry) -> None:
@@ -103,7 +174,7 @@ def tag(
         if tags == current.tags:
             tagged[:] = [current]
             return index
-        tagged[:] = [indexes.unburied(attrs.evolve(current, tags=tags), index)]
+        tagged[:] = [indexes.unburied(current._replace(tags=tags), index)]
         return indexes.add(indexes.bury(index, current), tagged[0])
 
     repository.store.update_index(repository.vcs_name, version, swap)
@@ -164,7 +235,7 @@ def _remove_source(repository: Repository, source: _Source) -> None:
 
 def _entry(repository: Repository, name: str, profile: Profile, content: bytes, tables: tuple[str, ...]) -> Entry:
     id = objects.identify(objects.Object("profile", profile.header.type, content))
-    return attrs.evolve(entry_of(profile, id, name, tables), tags=_usable_tags(repository, profile, id))
+    return entry_of(profile, id, name, tables)._replace(tags=_usable_tags(repository, profile, id))
 
 
 def _usable_tags(repository: Repository, profile: Profile, id: str) -> tuple[str, ...]:

@@ -13,12 +13,12 @@ from __future__ import annotations
 import contextlib
 import functools
 import hashlib
+import importlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from perfcore import environment
 from perfcore.config.layers import KEYS, LOCAL_FILE, Config
 from perfcore.config.trust import Commands, Trust
 from perfcore.errors import FormatError, PerfError, PluginError, UsageError
@@ -134,10 +134,25 @@ class Repository:
             if name == "local" and not self.plugins.names("storage"):  # the core alone brings no storage
                 raise PluginError(error.message, hint="pip install perfcore-storage-local") from error
             raise
-        warnings: Callable[[], Sequence[str]] = getattr(driver, "warnings", tuple)
-        for text in warnings():
+        warnings: Sequence[str] = driver.warnings() if hasattr(driver, "warnings") else ()
+        for text in warnings:
             self.plugins.warn(text)
-        return Store(driver, self.perf / "cache" / "stacks")
+        store = Store(driver, self._read_model_folder(reliable=not warnings) / "derived.db")
+        store.nearest_stacks = self._nearest_stacks
+        return store
+
+    def _read_model_folder(self, *, reliable: bool) -> Path:
+        """The folder of the read model: the user's own where `.perf` cannot be written to, or is no `reliable` place
+        for locks."""
+        own = self.perf / "cache"
+        if reliable and not own.is_symlink() and os.access(own if own.exists() else self.perf, os.W_OK):
+            return own
+        return self.places.trees.parent / "read-models" / self.scratch.name
+
+    def _nearest_stacks(self, profile: Profile) -> Mapping[str, Sequence[str]]:
+        from perfcore.repository import entries
+
+        return entries.nearest_stacks(self, profile)
 
     def trusted(self, key: str) -> Any:
         """The value of a key that makes something run. UntrustedError unless it is the default, or trusted."""
@@ -183,7 +198,7 @@ class Repository:
         self.plugins.warn(f"{error.message} (left out; `perf fsck` tells more)")
 
     def catalog(self) -> contextlib.AbstractContextManager[Catalog]:
-        """The content of all indexes, cheaper than reading them one by one; a cache file keeps it."""
+        """The content of all indexes, cheaper than reading them one by one; the read model keeps it."""
         from perfcore.repository import entries
 
         return entries.catalog(self)
@@ -255,6 +270,8 @@ class Repository:
 
     def facts(self) -> dict[str, Any]:
         """The machine, with what plugins add."""
+        from perfcore import environment
+
         return environment.facts(self.plugins.emit("environment"))
 
     def _complete(self, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
@@ -269,11 +286,16 @@ class Repository:
 def open_vcs(
     plugins: Plugins, name: str, options: Mapping[str, Any], root: Path, directory: Callable[[], Path]
 ) -> tuple[PluginInfo, Vcs]:
-    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`."""
+    """A driver at a root. Methods that the core needs and the driver lacks work on a private copy in `directory`;
+    PluginError where perfcore-vcs-kit, which makes it, is not installed."""
     plugin, driver = plugins.make(VCS, name, options, place=root)
     if all(hasattr(driver, method) for method in VCS_BUILT):
         return plugin, driver
-    from perfcore.repository.vcs_fallback import completed
+    try:
+        completed = importlib.import_module("perfcore_vcs_kit.completed").completed
+    except ImportError as error:
+        lacking = ", ".join(method for method in VCS_BUILT if not hasattr(driver, method))
+        raise PluginError(f"{plugin} has no {lacking}", hint="pip install perfcore-vcs-kit") from error
 
     def open_at(place: Path) -> Vcs:
         return plugins.make(VCS, name, options, place=place)[1]

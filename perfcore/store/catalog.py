@@ -1,34 +1,32 @@
-"""A cache of the indexes as they were last read: `.perf/cache/indexes`, one file for each folder of objects.
+"""The indexes as they were last read: a row of the read model for each folder of objects.
 
-It may be removed at any time, which costs time and nothing else. What it says of a folder counts only while the
-storage gives that folder the stamp that it had before it was read (`Storage.stamps`), and only if the file is
-whole and was written by a perfcore of this version; otherwise the folder is read again. So a writer needs no lock,
-may be killed anywhere, and never has to tell the readers what it changed.
+What a row says of a folder counts only while the storage gives that folder the stamp that it had before it was read
+(`Storage.stamps`), and only if a perfcore of this version wrote it; otherwise the folder is read again. So a writer of
+indexes needs no lock, may be killed anywhere, and never has to tell the readers what it changed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
 
 import attrs
 import msgspec
 
-from perfcore import __version__, files
+from perfcore import __version__
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
 from perfcore.store.index import Index
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import OBJECTS, Store, is_object_key
 
-_LAYOUT = 2  # of the files below; another one makes all of them unread
+_SPACE = "indexes"
+_LAYOUT = 4  # of the rows; another one makes all of them unread
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError)
 _FOLDER = re.compile(rf"{OBJECTS}([0-9a-f]{{2}})/")
-_FIELDS = attrs.fields(Entry)
 # Names of fields and not only the version: while perfcore is worked on, they change without it.
-_HEAD = repr(("indexes", _LAYOUT, __version__, tuple(field.name for field in _FIELDS))).encode() + b"\n"
+_HEAD = repr(("indexes", _LAYOUT, __version__, Entry._fields)).encode() + b"\n"
 
 
 class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # gc: entries make no cycles
@@ -40,7 +38,7 @@ class _CachedIndex(msgspec.Struct, array_like=True, frozen=True, gc=False):  # g
 
 
 class _CachedFolder(msgspec.Struct, array_like=True, gc=False):
-    """A file of the cache: the indexes of a folder by name, and the names of files that nobody has read."""
+    """A row: the indexes of a folder by name, and the names of files that nobody has read."""
 
     stamp: str
     indexes: dict[str, msgspec.Raw]
@@ -65,7 +63,7 @@ class _Folder:
         self.unread.discard(name)
         self.learned = True
         if index is not None:
-            row = (index.vcs, index.version, [_as_dict(entry) for entry in index.live])
+            row = (index.vcs, index.version, index.live)
             self.indexes[name] = msgspec.Raw(_encode(row))
 
 
@@ -75,9 +73,9 @@ Row = tuple[str, tuple[Entry, ...]]
 class Catalog:
     """The indexes of a store as they were when this was made, or later. `save` keeps what was learned."""
 
-    def __init__(self, store: Store, folder: Path | None) -> None:
+    def __init__(self, store: Store, model: ReadModel) -> None:
         self._store = store
-        self._directory = folder
+        self._model = model
         self._stamps = _stamps(store)  # before any read: what is changed later has another stamp
         self._folders: dict[str, _Folder] = {}
 
@@ -118,13 +116,12 @@ class Catalog:
                 yield from self._all_of(match[1])
 
     def save(self) -> None:
-        """Keep what was learned. A folder that cannot be written costs time, nothing else."""
-        if self._directory is None:
-            return
-        for name, folder in self._folders.items():
-            if folder.learned and folder.stamp:  # an empty stamp: its times tell no changes
-                _write(self._directory, name, folder)
-                folder.learned = False
+        """Keep what was learned."""
+        # An empty stamp: the times of the folder tell no changes.
+        learned = {name: folder for name, folder in self._folders.items() if folder.learned and folder.stamp}
+        self._model.put(_SPACE, {name: _encoded(folder) for name, folder in learned.items()})
+        for folder in learned.values():
+            folder.learned = False
 
     def _open(self, name: str) -> _Folder:
         """A folder from the cache, or else with all its names unread."""
@@ -133,7 +130,7 @@ class Catalog:
         if stamp is None:
             folder = _Folder()
         else:
-            cached = _read(self._directory / name, stamp) if self._directory is not None and stamp else None
+            cached = _read(self._model.get(_SPACE, name) or b"", stamp) if stamp else None
             folder = cached or _Folder(stamp, unread=self._names(prefix))
         self._folders[name] = folder
         return folder
@@ -186,15 +183,8 @@ def _cached_index(raw: msgspec.Raw) -> _CachedIndex | None:
         return None
 
 
-def _as_dict(entry: Entry) -> dict[str, Any]:
-    """The entry without the fields that have their default."""
-    values = ((field, getattr(entry, field.name)) for field in _FIELDS)
-    return {field.name: value for field, value in values if value != field.default}
-
-
-def _read(path: Path, stamp: str) -> _Folder | None:
-    """The folder in a file of the cache, None where it is stale or damaged."""
-    data = files.cached(path) or b""
+def _read(data: bytes, stamp: str) -> _Folder | None:
+    """The folder in a row, None where it is stale or damaged."""
     if not data.startswith(_HEAD):
         return None
     try:
@@ -204,10 +194,5 @@ def _read(path: Path, stamp: str) -> _Folder | None:
     return _Folder(cached.stamp, cached.indexes, set(cached.unread.split())) if cached.stamp == stamp else None
 
 
-def _write(directory: Path, name: str, folder: _Folder) -> None:
-    """Write the file of a folder, through no link."""
-    if not directory.parent.is_symlink() and not directory.is_symlink():  # a `.perf` may come from elsewhere
-        files.cache(
-            directory / name,
-            _HEAD + _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread)))),
-        )
+def _encoded(folder: _Folder) -> bytes:
+    return _HEAD + _encode(_CachedFolder(folder.stamp, folder.indexes, " ".join(sorted(folder.unread))))

@@ -7,12 +7,9 @@ stores can be shared by copying objects and merging indexes in any order.
 from __future__ import annotations
 
 import hashlib
-import operator
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
-
-import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Entry
@@ -28,8 +25,11 @@ _LENGTH = struct.Struct("<I")
 _TOMBSTONE = 1
 _CHECKSUM = 20  # bytes of a SHA-1
 _NANO = 1_000_000_000  # version 1 keeps seconds, version 3 nanoseconds
+
+
 # All fields, or merging would not commute for entries that differ only in one that is left out.
-_ORDER = operator.attrgetter("created", *(field.name for field in attrs.fields(Entry)))
+def _order(entry: Entry) -> tuple[int, Entry]:
+    return entry.created, entry
 
 
 class Index(NamedTuple):
@@ -63,12 +63,34 @@ def add(index: Index, entry: Entry) -> Index:
     return index._replace(entries=_joined((*index.entries, storable(entry))))
 
 
+def enter(index: Index, entries: Sequence[Entry]) -> tuple[Index, list[Entry], list[Entry]]:
+    """(the index with these entries, what each is in it, those that are new). An entry whose profile is there already
+    under its name stays as it is, and one that a tombstone would hide moves."""
+    entries = [storable(entry) for entry in entries]
+    profiles = {entry.profile for entry in entries}
+    # Most profiles are in no index yet: only those that are need the comparison with what is there of them.
+    related = index._replace(entries=tuple(e for e in index.entries if e.profile in profiles))
+    placed: list[Entry] = []
+    new: list[Entry] = []
+    for entry in entries:
+        existing = current(related, entry) if related.entries else None
+        placed.append(existing or (unburied(entry, related) if related.entries else entry))
+        if existing is None:
+            new.append(placed[-1])
+            if len(profiles) < len(entries):  # the next one may be the same again
+                related = add(related, placed[-1])
+    new.sort(key=_order)
+    if new and index.entries and _order(new[0]) <= _order(index.entries[-1]):
+        return index._replace(entries=_joined((*index.entries, *new))), placed, new
+    return index._replace(entries=(*index.entries, *new)), placed, new
+
+
 def bury(index: Index, entry: Entry) -> Index:
     """The index with the entry turned into a tombstone. One from version 1 of the format, which says less than
     the completed entry that people see, is known by what it does say."""
     entry = storable(entry)
     matches = [e for e in index.live if e == entry or (not e.type and _v1_identity(e) == _v1_identity(entry))]
-    buried = [attrs.evolve(e, tombstone=True) for e in matches or (entry,)]
+    buried = [e._replace(tombstone=True) for e in matches or (entry,)]
     return index._replace(entries=_joined((*index.entries, *buried)))
 
 
@@ -84,21 +106,21 @@ def current(index: Index, entry: Entry) -> Entry | None:
 def unburied(entry: Entry, index: Index) -> Entry:
     """The entry, moved by nanoseconds while a tombstone of just this entry would hide it."""
     entry = storable(entry)
-    buried = {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+    buried = {e._replace(tombstone=False) for e in index.entries if e.tombstone}
     while entry in buried:
-        entry = attrs.evolve(entry, created=entry.created + 1)  # a tombstone stays for good
+        entry = entry._replace(created=entry.created + 1)  # a tombstone stays for good
     return entry
 
 
 def storable(entry: Entry) -> Entry:
     """The entry as it is read back: text that is no Unicode is stored with escapes."""
     changed: dict[str, Any] = {}
-    for name, value in attrs.asdict(entry, recurse=False).items():
+    for name, value in entry._asdict().items():
         if isinstance(value, str):
             changed[name] = encodable(value)
         elif isinstance(value, tuple):
             changed[name] = tuple(map(encodable, value))
-    return attrs.evolve(entry, **changed)
+    return entry._replace(**changed)
 
 
 def encode(index: Index, version: int = 3) -> bytes:
@@ -111,8 +133,17 @@ def encode(index: Index, version: int = 3) -> bytes:
         count = len(index.entries)
     else:
         raise FormatError(f"there is no version {version} of the index that could be written")
-    data = _HEAD.pack(MAGIC, version, count) + body
-    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+    return _sealed(_HEAD.pack(MAGIC, version, count) + body)
+
+
+def encode_after(data: bytes, index: Index, changed: Index) -> bytes:
+    """The changed index as bytes, quickly where it has the entries of `index` and then others. `data` is what `encode`
+    gave for `index`."""
+    count = len(index.entries)
+    if changed[:2] != index[:2] or changed.entries[:count] != index.entries:
+        return encode(changed)
+    body = data[_HEAD.size : -_CHECKSUM] + b"".join(map(_encode_v3, changed.entries[count:]))
+    return _sealed(_HEAD.pack(MAGIC, 3, len(changed.entries)) + body)
 
 
 def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Index:
@@ -140,6 +171,10 @@ def decode(data: bytes, *, where: str, vcs: str = "", version: str = "") -> Inde
     return Index(vcs=vcs, version=version, entries=_joined(entries))
 
 
+def _sealed(data: bytes) -> bytes:
+    return data + hashlib.sha1(data, usedforsecurity=False).digest()
+
+
 def is_index(data: bytes) -> bool:
     return data[:4] == MAGIC
 
@@ -147,10 +182,10 @@ def is_index(data: bytes) -> bool:
 def _joined(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     unique: dict[Entry, Entry] = {}
     for entry in entries:
-        key = attrs.evolve(entry, tombstone=False) if entry.tombstone else entry
+        key = entry._replace(tombstone=False) if entry.tombstone else entry
         if key not in unique or entry.tombstone:
             unique[key] = entry
-    return tuple(sorted(unique.values(), key=_ORDER))
+    return tuple(sorted(unique.values(), key=_order))
 
 
 def _v1_identity(entry: Entry) -> tuple[object, ...]:

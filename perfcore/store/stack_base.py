@@ -1,52 +1,57 @@
-"""Which stacks the next profile of a configuration continues: those of the one that was written last.
+"""Which stacks the next profile of a configuration continues: those of the one that was written last, or else those
+of the last one of its type, whatever its command or the file it came from is called.
 
-Small files in `.perf/cache/stacks`, which may be removed at any time: then the next profile starts anew.
+The read model keeps them. Where it has gone, the next profile starts anew.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from perfcore import files
 from perfcore.store.objects import ID
+from perfcore.store.read_model import ReadModel
 
 if TYPE_CHECKING:
     from perfcore.model import Profile
 
+_SPACE = "stacks"
+
 
 class StackBases:
-    """The pieces that were written last for each configuration, by the names of their tables."""
+    """The pieces that were written last for each configuration and type, by the names of their tables."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self._folder = folder
+    def __init__(self, model: ReadModel) -> None:
+        self._model = model
 
     def pieces(self, profile: Profile) -> Mapping[str, Sequence[str]]:
         """The ids of the pieces; empty without an earlier profile."""
-        if self._folder is None:
-            return {}
+        return next((pieces for key in keys(profile) if (pieces := self._read(key))), {})
+
+    def _read(self, key: str) -> Mapping[str, Sequence[str]]:
         import msgspec
 
         try:
-            data = files.cached(self._folder / _name(profile)) or b"{}"
+            data = self._model.get(_SPACE, key) or b"{}"
             pieces = msgspec.json.decode(data, type=dict[str, list[str]])
         except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
-        # Anybody may have written the file: what is no id would be part of a key.
+        # Anybody may have written it: what is no id would be part of a key.
         return pieces if all(ID.fullmatch(id) for ids in pieces.values() for id in ids) else {}
 
     def note(self, profile: Profile, pieces: Mapping[str, Sequence[str]]) -> None:
         """Remember what was written."""
-        if self._folder is None or not pieces:
+        if not pieces:
             return
         import msgspec
 
         # Where it cannot be written, the next profile stores its stacks anew: that costs space, not the profile.
-        files.cache(self._folder / _name(profile), msgspec.json.encode(pieces))
+        data = msgspec.json.encode(pieces)
+        self._model.put(_SPACE, dict.fromkeys(keys(profile), data))
 
 
-def _name(profile: Profile) -> str:
-    identity = profile.config_id or "\0".join((profile.header.type, profile.header.label))
-    return hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest() + ".json"
+def keys(profile: Profile) -> Iterator[str]:
+    """The keys of what the next profiles of its configuration and of its type continue."""
+    for identity in (profile.config_id or "\0".join((profile.header.type, profile.header.label)), profile.header.type):
+        yield hashlib.sha1(identity.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()

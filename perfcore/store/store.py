@@ -6,8 +6,8 @@ import contextlib
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import (
     ConflictError,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Listed, Storage
     from perfcore.model import Entry, Profile
     from perfcore.profile import codec
+    from perfcore.store.read_model import ReadModel
     from perfcore.store.stack_base import StackBases
 
 _ReadMany = Callable[[Iterable[str]], Iterable[tuple[str, bytes]]]
@@ -36,7 +37,7 @@ NOTE_LIST = b"nidx"  # the beginning of a list of notes (`perfcore.store.notes`)
 _KEY = re.compile(r"objects/[0-9a-f]{2}/[0-9a-f]{38}")
 _TRIES = 1000  # writers that were faster, before a livelock is reported
 _RESTORES = 20  # collections of garbage within one registration; a loop of them is an error
-_BATCH = 256  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
+_BATCH = 4096  # keys: as many as a storage is asked for at once, so that an error costs no more than these again
 _LARGE = 1 << 16  # bytes: what is smaller is read as quickly as its beginning
 _SLACK = 1 << 20  # bytes by which zlib may lengthen an object (by 0.03 %: 80 kB of 256 MiB), and a header
 _LOST_INDEX = "bring the file back from a copy; or move it away: then the version has no profiles, and can get new ones"
@@ -62,19 +63,36 @@ def table_object(table: str, piece: bytes) -> objects.Object:
     return objects.Object("table", word[:60] or "table", piece)
 
 
-class Store:
-    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `stack_cache` is the folder
-    where it is kept which stacks a profile may continue; None for nowhere."""
+class Registration(NamedTuple):
+    """A profile to register: its JSON, its type and its entry in the index."""
 
-    def __init__(self, storage: Storage, stack_cache: Path | None = None) -> None:
+    content: bytes
+    type: str
+    entry: Entry
+
+
+class Store:
+    """Objects by id and indexes by version. `storage` is the driver that holds the bytes, `derived` is the file of the
+    read model, which keeps what was derived from them; None for nowhere. `nearest_stacks` looks elsewhere for stacks
+    that a profile may continue."""
+
+    def __init__(self, storage: Storage, derived: Path | None = None) -> None:
         self.storage = storage
-        self._stack_cache = stack_cache
+        self._derived = derived
+        self.nearest_stacks: Callable[[Profile], Mapping[str, Sequence[str]]] = lambda profile: {}
+        self._written: tuple[bytes, Index] | None = None  # the index that was written last, as bytes too
+
+    @functools.cached_property
+    def read_model(self) -> ReadModel:
+        from perfcore.store.read_model import ReadModel
+
+        return ReadModel(self._derived)
 
     @functools.cached_property
     def stack_bases(self) -> StackBases:
         from perfcore.store.stack_base import StackBases
 
-        return StackBases(self._stack_cache)
+        return StackBases(self.read_model)
 
     def put(self, item: objects.Object) -> str:
         """Keep an object and give its id. One that is there already is made to look new, and mended if it was
@@ -92,16 +110,6 @@ class Store:
             except KeyExistsError:
                 if self._reuse(id, data):
                     return
-
-    def put_many_stored(self, stored: Iterable[tuple[str, bytes]]) -> None:
-        """The same for many objects, (id, data), together where the storage can."""
-        data_of = dict(stored)
-        left = list(data_of)
-        if hasattr(self.storage, "create_many"):
-            there = self.storage.create_many((object_key(id), data) for id, data in data_of.items())
-            left = [key_id(key) for key in there]
-        for id in left:
-            self.put_stored(id, data_of[id])
 
     def get(self, id: str, kind: str | None = None) -> objects.Object:
         """NotFoundError where there is none, FormatError where it is damaged or of another kind."""
@@ -134,7 +142,9 @@ class Store:
         """The stacks that a new profile continues, read when they are asked for and then kept."""
         from perfcore.profile import codec
 
-        return functools.cache(lambda: codec.chains(self.stack_bases.pieces(profile), self.get_piece))
+        return functools.cache(
+            lambda: codec.chains(self.stack_bases.pieces(profile) or self.nearest_stacks(profile), self.get_piece)
+        )
 
     def decode_profile(self, data: bytes, where: str) -> Profile:
         """The profile in this JSON; its tables are read from the store when they are looked at."""
@@ -169,52 +179,55 @@ class Store:
             if changed == current:
                 return current
             try:
-                self.storage.replace(key, indexes.encode(changed), tag)
+                self.storage.replace(key, self._encode_index(current, changed), tag)
                 return changed
             except ConflictError:
                 continue
         raise StorageError(f"the index of {version} keeps changing: {_TRIES} tries to update it failed")
 
-    def register(
+    def register(self, vcs: str, version: str, profile: bytes, type: str, entry: Entry) -> Entry:
+        """`register_many` of one profile."""
+        return self.register_many(vcs, version, [Registration(profile, type, entry)])[0]
+
+    def register_many(
         self,
         vcs: str,
         version: str,
-        profile: bytes,
-        type: str,
-        entry: Entry,
+        registrations: Sequence[Registration],
         *,
         restore: Callable[[], object] | None = None,
-    ) -> Entry:
-        """Keep a profile's JSON and enter it in the index of a version.
+    ) -> list[Entry]:
+        """Keep the JSON of profiles and enter all of them in the index of a version, which is written once.
         `restore` puts tables that went meanwhile; without it KeyMissingError says so, and nothing is entered.
         A profile that is registered under this name already keeps its entry, with the tags that it got since."""
-        # What the entry refers to is made to look new before the index is changed and looked for again afterwards,
+        # What the entries refer to is made to look new before the index is changed and looked for again afterwards,
         # so that no collection of garbage can come in between.
-        item = objects.Object("profile", type, profile)
+        if not registrations:
+            return []
+        entries = [registration.entry for registration in registrations]
+        tables = tuple(dict.fromkeys(id for entry in entries for id in entry.tables))
         placed: list[Entry] = []
         entered: list[Entry] = []
 
         def enter(index: Index) -> Index:
-            existing = indexes.current(index, entry)
-            placed[:] = [existing or indexes.unburied(entry, index)]
-            if existing is not None:
-                return index
-            entered.append(placed[0])
-            return indexes.add(index, placed[0])
+            changed, placed[:], new = indexes.enter(index, entries)
+            entered.extend(new)
+            return changed
 
         try:
             for _ in range(_TRIES):
-                self.put(item)  # first: an index never names what is not there yet
-                self._secure(entry.tables, restore)
+                for registration in registrations:  # first: an index never names what is not there yet
+                    self.put(objects.Object("profile", registration.type, registration.content))
+                self._secure(tables, restore)
                 self.update_index(vcs, version, enter)
                 with contextlib.suppress(KeyMissingError):  # collected meanwhile: all of it once more
-                    self.touch((entry.profile, *entry.tables))
-                    return placed[0]
+                    self.touch((*(entry.profile for entry in entries), *tables))
+                    return placed
         except KeyMissingError:
             self.update_index(vcs, version, lambda index: _without(index, entered))
             raise
         raise StorageError(
-            f"profile {entry.profile} disappears as soon as it is written: is `perf gc` running in a loop?"
+            f"profile {entries[0].profile} disappears as soon as it is written: is `perf gc` running in a loop?"
         )
 
     def touch(self, ids: Iterable[str]) -> None:
@@ -325,42 +338,26 @@ class Store:
         except KeyMissingError:
             return Index(vcs=vcs, version=version), None
         try:
-            index = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
+            if self._written is not None and self._written[0] == data:
+                index = self._written[1]
+            else:
+                index = indexes.decode(data, where=f"the index of {version} ({key})", vcs=vcs, version=version)
         except FormatError as error:
             raise FormatError(error.message, hint=error.hint or _LOST_INDEX) from error
         if (index.vcs, index.version) not in ((vcs, version), ("", version)):
             raise FormatError(f"{key} is the index of {index.version}, not of {version}")
         return index, tag
 
+    def _encode_index(self, current: Index, changed: Index) -> bytes:
+        """The changed index as bytes. Who registers one profile after the other decodes and encodes only the new."""
+        data, written = self._written or (b"", None)
+        encoded = indexes.encode_after(data, current, changed) if written is current else indexes.encode(changed)
+        self._written = encoded, changed
+        return encoded
+
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
-
-
-class PieceBuffer:
-    """The pieces of tables that are read and put through it, kept as they are stored: whole ones, which can be put
-    again should they go from the store."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._stored: dict[str, bytes] = {}
-
-    def get_piece(self, id: str) -> bytes:
-        data = self._stored[id] if id in self._stored else self._store.read_stored(id)
-        piece = opened(id, data, "table").content
-        self._stored[id] = data
-        return piece
-
-    def put_piece(self, table: str, piece: bytes) -> str:
-        id, data = objects.encode(table_object(table, piece))
-        self._store.put_stored(id, data)
-        self._stored[id] = data
-        return id
-
-    def restore(self) -> None:
-        """Put again those that went."""
-        for id in self._store.missing(tuple(self._stored)):
-            self._store.put_stored(id, self._stored[id])
 
 
 def too_large(row: Listed) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -16,6 +16,7 @@ from perfcore_testing.project import Project
 from perfcore.analysis import findings, history, series
 from perfcore.analysis.history import HistoryCheck, ScannedSeries
 from perfcore.model import Profile
+from perfcore.plugins.drivers import Phases
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
@@ -148,12 +149,50 @@ def test_a_change_is_found_and_what_was_found_is_kept(project: Project, reposito
     assert (change.kind, change.target, change.primary) == ("degradation", versions[STEP][:10], True)
     assert change.ratio == pytest.approx(1.08, abs=0.01)
     assert (change.earliest, change.latest) == (versions[STEP], versions[STEP])
-    states = list((repository.perf / "cache" / "scans").iterdir())
-    assert len(states) == 1
+    model = repository.store.read_model
+    assert model.path is not None
+    assert model.path.parent == repository.perf / "cache"
+    kept = model.path.read_bytes()
+    assert b"scan states" in kept
     assert _scan(repository, found) == [one]
-    for state in states:
-        state.write_bytes(b"damaged")
+    assert model.path.read_bytes() == kept, "nothing new was learned"
+    model.path.write_bytes(b"damaged")
     assert _scan(repository, found) == [one]
+
+
+@attrs.frozen
+class _Counting:
+    """The phases of a check that notes how many series it is given together."""
+
+    phases: Phases
+    asked: list[int]
+
+    def call(self, phase: str, **arguments: Any) -> Any:
+        if phase == "scan_many":
+            self.asked.append(len(arguments["series"]))
+        return self.phases.call(phase, **arguments)
+
+
+def test_a_suite_that_nothing_was_added_to_is_not_scanned_again(project: Project, repository: Repository) -> None:
+    for number, version in enumerate(_versions(project, repository)):
+        for config in ("1:a", "1:b"):
+            _register(repository, version, _noisy(number, 5e6 if number < STEP else 5.4e6), config_id=config)
+    asked: list[int] = []
+
+    def scanned() -> list[ScannedSeries]:
+        check = HistoryCheck.configured(repository, "changepoint")
+        assert check is not None
+        counting = attrs.evolve(check, phases=_Counting(check.phases, asked))  # type: ignore[arg-type]
+        found = history.select_series(repository, series.config_histories(repository))
+        return history.scan_series(repository, found, counting, {})
+
+    first = scanned()
+    assert asked == [2]
+    assert scanned() == first
+    assert asked == [2], "the result was kept"
+    _register(repository, project.commit("One more"), _noisy(99, 5.4e6), config_id="1:a")
+    scanned()
+    assert asked == [2, 2]
 
 
 @pytest.mark.parametrize("configurations", [1, 6], ids=["alone", "with others"])
@@ -247,8 +286,8 @@ def test_the_cache_may_be_removed(project: Project, repository: Repository) -> N
         _register(repository, version, _noisy(number, 5e6))
     (line,) = series.config_histories(repository)
     first = series.metrics(repository, line)
-    for path in Path(repository.perf / "cache" / "amounts").iterdir():
-        path.unlink()
+    assert repository.store.read_model.path is not None
+    repository.store.read_model.path.unlink()
     assert series.metrics(repository, line) == first
 
 

@@ -6,15 +6,19 @@ import math
 from pathlib import Path
 from typing import Any
 
-import attrs
 import msgspec
 import pytest
 from perfcore_testing import profiles
 
-from perfcore import files
 from perfcore.analysis import run_values
 from perfcore.analysis.run_values import MetricValues, ValueCache
 from perfcore.profile.table import column, table
+from perfcore.store.read_model import ReadModel
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> ReadModel:
+    return ReadModel(tmp_path / "derived.db")
 
 
 def _of(**columns: Any) -> dict[str, tuple[float, ...]]:
@@ -108,42 +112,44 @@ def test_amounts_know_their_sessions() -> None:
     assert run_values.of_functions(profiles.sampled(), "samples")["main"].sessions == (("", 1),)
 
 
-def test_a_cache_gives_back_what_was_put_there(tmp_path: Path) -> None:
-    kept = ValueCache.read(tmp_path, "1:a", "metrics")
+def _values(model: ReadModel, config_id: str = "1:a", what: str = "metrics") -> ValueCache:
+    return ValueCache(model, config_id, what, ("p", "q"))
+
+
+def test_a_cache_gives_back_what_was_put_there(model: ReadModel) -> None:
+    kept = _values(model)
     assert kept.get("p") is None
     found = run_values.of_profile(profiles.timed())
     kept.put("p", found)
+    assert kept.get("p") == found
     kept.write()
-    assert ValueCache.read(tmp_path, "1:a", "metrics").get("p") == found
-    assert ValueCache.read(tmp_path, "1:b", "metrics").get("p") is None
-    assert ValueCache.read(tmp_path, "1:a", "functions of wall").get("p") is None
+    assert _values(model).get("p") == found
+    assert _values(model).get("q") is None
+    assert _values(model, "1:b").get("p") is None
+    assert _values(model, what="functions of wall").get("p") is None
 
 
-def test_a_damaged_cache_is_not_believed(tmp_path: Path) -> None:
-    kept = ValueCache.read(tmp_path, "1:a", "metrics")
+@pytest.mark.parametrize(
+    "row",
+    [
+        b"",
+        b"nonsense",
+        msgspec.msgpack.encode((3, {})),
+        msgspec.msgpack.encode((4, {"wall": ["ns", "lower", b"\0" * 7, [["", 1]]]})),
+    ],
+)
+def test_a_row_of_another_form_is_not_believed(model: ReadModel, row: bytes) -> None:
+    _values(model).write()
+    kept = _values(model)
     kept.put("p", {"wall": MetricValues("ns", "lower", b"\0" * 8, (("a", 1),))})
     kept.write()
-    whole = kept.path.read_bytes()
-    for place in range(len(whole)):
-        kept.path.write_bytes(whole[:place])
-        assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}
-        kept.path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}
+    model.put("values", {"p": row}, kept.group)
+    assert _values(model).get("p") is None
 
 
 def test_a_cache_that_cannot_be_written_costs_nothing_else(tmp_path: Path) -> None:
-    place = tmp_path / "file"
-    place.touch()
-    kept = ValueCache.read(place, "1:a", "metrics")
+    (tmp_path / "file").touch()
+    kept = _values(ReadModel(tmp_path / "file" / "derived.db"))
     kept.put("p", {})
     kept.write()
-    assert attrs.asdict(kept)["changed"]
-
-
-def test_a_cache_of_an_earlier_format_is_not_believed(tmp_path: Path) -> None:
-    kept = ValueCache.read(tmp_path, "1:a", "metrics")
-    kept.put("p", {})
-    kept.write()
-    data = msgspec.msgpack.encode((2, {"p": {"metrics": {"wall": ["ns", "lower", b"\0" * 8, [["", 1]]]}}}))
-    files.cache(kept.path, data)
-    assert ValueCache.read(tmp_path, "1:a", "metrics").metrics == {}
+    assert kept.get("p") == {}

@@ -25,7 +25,7 @@ EXCEPTIONS = {
     "perfcore/cli/console.py": "an output is written as it comes, and may not fit into memory",
     "perfcore/config/trust.py": "a full log gets another name; nothing is written",
     "perfcore/repository/creation.py": "a directory appears whole",
-    "perfcore/repository/private_copy.py": "a directory is moved away and back to see whether it can be",
+    "plugins/vcs-kit/perfcore_vcs_kit/private_copy.py": "a directory is moved away and back to see whether it can be",
     "plugins/storage-git/perfcore_storage_git/mirror.py": "a folder that git has made gets its name when it is whole",
     "plugins/storage-local/perfcore_storage_local/files.py": "a new key appears by a link; times tell writes apart",
     "plugins/vcs-git/perfcore_vcs_git/state.py": "git's own lock becomes its index",

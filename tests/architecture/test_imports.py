@@ -35,11 +35,10 @@ NO_PLUGINS = frozenset(("stevedore", "pluggy", "platformdirs", "perfcore_vcs_git
 """Help and version need no plugin, and none of what finds them."""
 
 STATUS = {
-    "perfcore": "analysis cli config environment errors files hookspecs locks model plugins repository settings "
-    "store text",
+    "perfcore": "analysis cli config errors files hookspecs locks model plugins repository store text",
     "perfcore.analysis": "note_keys",
     "perfcore.cli": "console listing outcome status_page verbs",
-    "perfcore.config": "documents layers settings trust",
+    "perfcore.config": "documents layers trust",
     "perfcore.model": "versions",
     "perfcore.plugins": "drivers installed registry",
     "perfcore.repository": "location repository",
@@ -47,6 +46,9 @@ STATUS = {
 }
 """All of perfcore that `perf status` imports. Each module that is added here is waited for by whoever looks."""
 
+
+SLOW = {"attr", "attrs", "inspect", "json", "platform", "platformdirs", "random", "shutil", "tempfile"}
+"""Each of these takes a hundredth to a third of what `perf status` takes."""
 
 COLLECT = 45
 """Modules of the core that the measurement of a command may import, the plugin's own needs among them. It has imported
@@ -87,7 +89,7 @@ def _measured(project: Project) -> Project:
 
 def test_the_version_needs_nothing(project: Project) -> None:
     loaded = _loaded(project, "--version")
-    assert not loaded & (HEAVY | NO_PLUGINS | {"typer", "attr", "attrs", "msgspec", "json"})
+    assert not loaded & (HEAVY | NO_PLUGINS | SLOW | {"typer", "msgspec", "re", "typing", "pathlib", "hashlib"})
 
 
 def test_help_needs_no_plugin_but_those_of_its_commands(project: Project) -> None:
@@ -110,6 +112,7 @@ def test_status_imports_only_what_it_shows(project: Project) -> None:
     wanted = {f"{package}.{name}" for package, names in STATUS.items() for name in names.split()}
     assert {name for name in loaded if name.startswith("perfcore.")} == wanted
     assert not loaded & {"msgspec", "pluggy", "decimal", "typer", "perfcore_vcs_git.changes", "perfcore_vcs_git.state"}
+    assert not loaded & SLOW
 
 
 def test_a_log_imports_no_profiles_and_nothing_that_checks(project: Project) -> None:
@@ -166,10 +169,12 @@ def test_measuring_needs_no_lock_of_another_package(project: Project) -> None:
     assert not _loaded(project, *words) & (HEAVY | {"perfcore_view_table", "perfcore_check_pair"})
 
 
-def test_the_help_of_a_collector_needs_only_the_collector(project: Project) -> None:
+def test_the_help_of_a_collector_needs_only_the_collector_and_later_not_even_that(project: Project) -> None:
     loaded = _loaded(project, "collect", "time", "--help")
     assert "perfcore_collect_time" in loaded
     assert not loaded & (HEAVY | {"perfcore_vcs_git", "perfcore_storage_local", "perfcore_view_table"})
+    again = _loaded(project, "collect", "time", "--help")
+    assert not again & (HEAVY | SLOW | NO_PLUGINS | {"perfcore_storage_local", "typer", "msgspec", "subprocess"})
 
 
 def test_a_configuration_of_more_than_words_and_numbers_needs_the_parser(project: Project) -> None:

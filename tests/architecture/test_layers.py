@@ -44,8 +44,6 @@ ORDER = {
     "repository": (
         ("location", "imports"),
         ("scratch",),
-        ("private_copy",),
-        ("vcs_fallback",),
         ("creation", "registration"),
         ("entries",),
         ("repository",),

@@ -10,7 +10,7 @@ import pytest
 from perfcore_testing import profiles
 from perfcore_testing.distributions import site
 
-from perfcore.analysis import last_checked
+from perfcore.analysis import stored_results
 from perfcore.library import History
 from perfcore.profile.table import column, table
 
@@ -292,19 +292,15 @@ def test_status_tells_of_the_newest_check_even_where_it_found_nothing_new(histor
 
     _check(history, "cpu <= 7 ms", code=1)
     now, later = shown(), 4_000_000_000 * 10**9
-    last_checked.remember(history.repository, history.head, later)
+    stored_results.remember_check(history.repository.store, history.head, later)
     assert shown() == "2096"
     history.perf("check", "--no-store", code=1)
     assert shown() == "2096"
     history.perf("check", "all", code=None)
     assert shown() == now
     for content in (b"damaged", b""):
-        (history.path / ".perf" / "cache" / "checked").write_bytes(content)
+        (history.path / ".perf" / "cache" / "derived.db").write_bytes(content)
         assert shown() == now, "what is kept with the version says it too"
-    for number in range(300):
-        last_checked.remember(history.repository, f"{number:040}", number)
-    assert last_checked.checked(history.repository, f"{0:040}") == 0
-    assert last_checked.checked(history.repository, f"{299:040}") == 299
 
 
 def test_a_contract_that_is_kept_again_or_gone_is_shown_no_more(history: Here) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from perfcore_testing.distributions import Site
 
 from perfcore.errors import PluginError
 from perfcore.plugins import Plugins, installed
+from perfcore.plugins.drivers import code_stamp
+from perfcore.plugins.installed import PluginInfo
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+BASE = "class Base:\n    def render(self, subject, output): ...\n"
 VIEW = "class View:\n    def render(self, subject, output): ...\n"
 
 
@@ -26,7 +29,7 @@ def acme(site: Site, version: str = "1.0", module: str = "acme", **more: str) ->
 
 
 def remember(place: Path) -> None:
-    installed.remember(place, installed.announced())
+    installed.remember(place, installed.Remembered(installed.announced()))
 
 
 @pytest.fixture
@@ -40,8 +43,9 @@ def test_it_is_what_the_metadata_say(site: Site, place: Path) -> None:
     assert installed.recall(place) is None
     remember(place)
     found = installed.recall(place)
-    assert found == installed.announced()
-    assert [each.systems for each in found["view"] if each.name == "acme"] == [("POSIX :: Linux",)]
+    assert found is not None
+    assert found.plugins == installed.announced()
+    assert [each.systems for each in found.plugins["view"] if each.name == "acme"] == [("POSIX :: Linux",)]
 
 
 @pytest.mark.parametrize("change", ["another", "newer", "gone", "edited", "shadowed"])
@@ -64,7 +68,7 @@ def test_it_is_forgotten_when_something_is_installed_or_removed(
         monkeypatch.syspath_prepend(tmp_path)
     assert installed.recall(place) is None
     remember(place)
-    assert installed.recall(place) == installed.announced()
+    assert installed.recall(place) == installed.Remembered(installed.announced())
 
 
 def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,7 +80,7 @@ def test_another_interpreter_or_environment_has_its_own(place: Path, monkeypatch
 def test_those_of_many_folders_do_not_pile_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(60):
         monkeypatch.setattr(sys, "prefix", f"/{number}")
-        installed.remember(place, {})
+        installed.remember(place, installed.Remembered({}))
     assert len(list(place.iterdir())) == 50
     assert installed.recall(place) is not None
 
@@ -97,7 +101,7 @@ def test_what_comes_from_elsewhere_than_folders_is_not_remembered(place: Path, m
 def test_a_backport_of_the_metadata_finds_in_the_same_folders(place: Path) -> None:
     """Dask brings importlib_metadata, which is imported in a process of its own: it changes Python's finder."""
     read = "from perfcore.plugins import installed; from pathlib import Path; import sys; place = Path(sys.argv[1])"
-    save = "import importlib_metadata; installed.remember(place, installed.announced())"
+    save = "import importlib_metadata; installed.remember(place, installed.Remembered(installed.announced()))"
     check = "print(installed.recall(place) is not None)"
     done = subprocess.run(
         [sys.executable, "-c", f"{read}; {save}; {check}", str(place)], capture_output=True, text=True
@@ -109,10 +113,10 @@ def test_a_damaged_file_is_not_believed(place: Path) -> None:
     remember(place)
     (path,) = place.iterdir()
     whole = path.read_bytes()
-    for data in (b"", whole[:-1], whole[: len(whole) // 2], b"[]", b"\xff\xfe", whole + b"x", b'["a",[["x"]]]'):
+    for data in (b"", whole[:-1], whole[: len(whole) // 2], b"[]", b"\xff\xfe", whole + b"x", b"a\nb"):
         path.write_bytes(data)
         assert installed.recall(place) is None
-    path.write_bytes(whole.replace(b'"view"', b'"viewer"'))
+    path.write_bytes(whole.replace(b"view", b"viewer"))
     assert installed.recall(place) is None
 
 
@@ -143,14 +147,51 @@ def test_a_second_command_finds_what_the_first_has_found(site: Site, place: Path
 def test_a_memory_that_is_wrong_is_corrected(site: Site, place: Path) -> None:
     """The target has moved without a trace in the metadata's files, which only a forger can bring about."""
     info = acme(site)
-    moved = [attrs.evolve(each, target="gone:View") for each in installed.announced()["view"] if each.name == "acme"]
-    installed.remember(place, {"view": tuple(moved)})
+    moved = [each._replace(target="gone:View") for each in installed.announced()["view"] if each.name == "acme"]
+    installed.remember(place, installed.Remembered({"view": tuple(moved)}))
     (path,) = place.iterdir()
     assert b"gone:View" in path.read_bytes()
     found, driver = Plugins(memory=lambda: place).load("view", "acme")
     assert (found.target, driver.__module__) == ("acme:View", "acme")
     assert b"gone:View" not in path.read_bytes()
     assert info.is_dir()
+
+
+def test_a_text_that_holds_what_separates_texts_is_not_remembered(place: Path) -> None:
+    for text in ("a\nb", "a\0b"):
+        info = PluginInfo("view", "acme", "acme:View", text, "1.0")
+        installed.remember(place, installed.Remembered({"view": (info,)}))
+        assert installed.recall(place) is None
+    installed.remember(place, installed.Remembered({"view": (info._replace(distribution="\udcff"),)}))
+    assert installed.recall(place) is not None
+
+
+def test_a_driver_is_compared_with_its_contract_once(site: Site, place: Path) -> None:
+    acme(site, misfit="class View: ...\n")
+    Plugins(memory=lambda: place).load("view", "acme")
+    memory = installed.recall(place)
+    assert memory is not None
+    assert list(memory.fitting) == ["view:acme:View"]
+    (info,) = (info for info in memory.plugins["view"] if info.name == "acme")
+    stamp = code_stamp(importlib.import_module("misfit").View)
+    forged = {**memory.plugins, "view": (info._replace(target="misfit:View"),)}
+    installed.remember(place, installed.Remembered(forged, {"view:misfit:View": stamp}))
+    assert Plugins(memory=lambda: place).load("view", "acme")[1].__module__ == "misfit"
+    installed.remember(place, installed.Remembered(forged, {"view:misfit:View": "another"}))
+    assert Plugins(memory=lambda: place).load("view", "acme")[1].__module__ == "acme"
+
+
+def test_a_driver_whose_code_was_changed_is_compared_again(site: Site, place: Path) -> None:
+    derived = "from base import Base\nclass View(Base): ...\n"
+    site.install("acme-perf", points={"perfcore.view": ["acme = derived:View"]}, base=BASE, derived=derived)
+    Plugins(memory=lambda: place).load("view", "acme")
+    Plugins(memory=lambda: place).load("view", "acme")
+    (site.path / "base.py").write_text(BASE.replace("subject, output", "subject"))
+    for name in ("base", "derived"):
+        sys.modules.pop(name)
+    importlib.invalidate_caches()
+    with pytest.raises(PluginError, match="does not fit the kind view"):
+        Plugins(memory=lambda: place).load("view", "acme")
 
 
 def test_disabled_and_rival_plugins_stay_so(site: Site, place: Path) -> None:

@@ -350,6 +350,35 @@ def test_a_driver_gets_its_settings(site: Site) -> None:
     assert (settings.width, settings.names, settings.where) == (120, (), Path("a b"))
 
 
+LATER = (
+    "import attrs\nfrom perfcore.settings import option\n@attrs.frozen\nclass Settings:\n    width: int = option({})\n"
+)
+
+
+def install_with_later_settings(site: Site, module: str, option: str) -> None:
+    driver = (
+        f"{VIEW}    Settings = '{module}:Settings'\n    def __init__(self, settings=None): self.settings = settings\n"
+    )
+    modules = {f"acme_{module}": driver, module: LATER.format(option)}
+    site.install("acme-perf", points={"perfcore.view": [f"acme = acme_{module}:View"]}, **modules)
+
+
+def test_settings_that_a_text_names_are_imported_where_an_option_is_set(site: Site) -> None:
+    install_with_later_settings(site, "later", "80, help='Width.'")
+    assert Plugins().make("view", "acme")[1].settings is None
+    assert Plugins().make("view", "acme", {"width": 7})[1].settings.width == 7
+    assert Plugins().settings("view", "acme").width == 80
+    with pytest.raises(UsageError, match="unknown option 'height'"):
+        Plugins().make("view", "acme", {"height": 7})
+
+
+@pytest.mark.parametrize("option", ["help='Width.'", "80, help='Width.', env='WIDTH'"])
+def test_settings_that_a_text_names_can_be_left_out(site: Site, option: str) -> None:
+    install_with_later_settings(site, f"needed{len(option)}", option)
+    with pytest.raises(PluginError, match="names its Settings by a text, and width is required or has a variable"):
+        Plugins().make("view", "acme")
+
+
 def test_the_environment_gives_what_nothing_else_does(site: Site) -> None:
     install_with_settings(site)
     plugins = Plugins(environ={"ACME_WIDTH": "10", "ACME_NAMES": "a b", "OTHER": "x"})

@@ -237,10 +237,10 @@ def test_a_code_beyond_the_texts_is_refused_whatever_its_bytes_are(data: st.Data
 @pytest.mark.parametrize(
     "newer",
     [
-        head(format=3),
-        {"format": 3},
+        head(format=4),
+        {"format": 4},
         {"format": 99, "columns": "elsewhere"},
-        with_column(dtype="decimal") | {"format": 3},
+        with_column(dtype="decimal") | {"format": 4},
     ],
 )
 def test_a_newer_format_is_refused_politely_whatever_it_holds(newer: dict[str, Any]) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ from perfcore.config.layers import set_value
 from perfcore.errors import FormatError, NotFoundError, PerfError, PluginError, UntrustedError, UsageError
 from perfcore.model import Profile
 from perfcore.profile import codec
+from perfcore.profile.stacks import Frame, StackBuilder
+from perfcore.profile.table import column, table
 from perfcore.repository import Repository
+from perfcore.repository.registration import register_many
 from perfcore.repository.repository import UserPlaces, load_config
 from perfcore.store.lookup import Ref
 from perfcore.store.objects import Object
@@ -238,6 +243,20 @@ def test_a_vcs_that_fails_is_one_error_naming_it(project: Project, places: UserP
         Repository.open(project.path.parent, places=places)
 
 
+@pytest.mark.parametrize("name", ["XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "HOME", "ANDROID_DATA"])
+@pytest.mark.parametrize("value", [None, "", "/a/b", "/", "//a", "/a/", "relative", "~/x", " /a", "/data", "/a/../b"])
+def test_the_user_s_places_are_those_of_platformdirs(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str | None
+) -> None:
+    for variable in ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "ANDROID_DATA", "ANDROID_ROOT"):
+        monkeypatch.delenv(variable, raising=False)
+    if value is None:
+        monkeypatch.delenv(name, raising=False)
+    else:
+        monkeypatch.setenv(name, value)
+    assert UserPlaces.default(os.environ) == UserPlaces.default()
+
+
 def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("CONFIG", "DATA", "CACHE"):
         monkeypatch.setenv(f"XDG_{name}_HOME", str(tmp_path / name))
@@ -245,3 +264,88 @@ def test_the_user_s_places_are_outside_of_every_repository(monkeypatch: pytest.M
     assert default.config == tmp_path / "CONFIG" / "perfcore" / "config.yml"
     assert default.trust.is_relative_to(tmp_path / "DATA")
     assert default.trees.is_relative_to(tmp_path / "CACHE")
+
+
+def test_many_are_registered_in_their_order_beside_those_that_cannot_be(
+    project: Project, repository: Repository
+) -> None:
+    first = repository.version()
+    other = project.commit("another")
+    refs = [_pending(repository, created=number) for number in range(300)]
+    dirty = _pending(repository, created=1_000, dirty=True)
+    late = _pending(repository, created=5)
+    asked = [*((ref, first) for ref in refs), (dirty, first), (late, other)]
+    results = list(register_many(repository, asked))
+    assert [type(result) for result in results] == [tuple] * 300 + [UsageError] + [tuple]
+    entries = [result[1] for result in results if not isinstance(result, PerfError)]
+    assert [entry.created for entry in entries] == [*range(300), 5]
+    assert [entry.created for entry in repository.entries(first)] == [*range(300)]
+    assert [entry.created for entry in repository.entries(other)] == [5]
+    assert [waiting.created for waiting in repository.pending()] == [1_000]
+
+
+def test_the_index_is_written_once_for_many(repository: Repository) -> None:
+    written = []
+    replace = repository.store.storage.replace
+
+    class Counting:
+        def __getattr__(self, name: str) -> Any:
+            return getattr(storage, name)
+
+        def replace(self, key: str, data: bytes, tag: str | None) -> str:
+            written.append(key)
+            return replace(key, data, tag)
+
+    storage = repository.store.storage
+    refs = [_pending(repository, created=number) for number in range(40)]
+    repository.store.storage = Counting()  # type: ignore[assignment]
+    assert not any(isinstance(r, PerfError) for r in register_many(repository, ((ref, None) for ref in refs)))
+    assert len(written) == 1
+
+
+def test_two_of_one_tag_are_never_registered_together(repository: Repository) -> None:
+    header = attrs.evolve(profiles.timed().header, tags=("golden",))
+    refs = [_pending(repository, created=number, header=header) for number in range(2)]
+    results = list(register_many(repository, ((ref, None) for ref in refs)))
+    assert [result[1].tags for result in results if not isinstance(result, PerfError)] == [("golden",), ()]
+
+
+def test_a_damaged_index_fails_only_the_profiles_of_its_version(project: Project, repository: Repository) -> None:
+    first = repository.version()
+    repository.register(_pending(repository))
+    path = project.path / ".perf" / "objects" / first[:2] / first[2:]
+    path.chmod(0o644)
+    path.write_bytes(path.read_bytes()[:-1] + b"?")
+    other = project.commit("another")
+    asked = [(_pending(repository, created=number), (first, other)[number % 2]) for number in range(4)]
+    results = list(register_many(repository, asked))
+    assert [isinstance(result, PerfError) for result in results] == [True, False, True, False]
+    assert len(repository.pending()) == 2
+
+
+@pytest.mark.parametrize("is_fresh", [False, True], ids=["here", "in a fresh clone"])
+def test_a_profile_continues_the_stacks_of_an_ancestor_whatever_its_file_is_called(
+    project: Project, repository: Repository, places: UserPlaces, is_fresh: bool
+) -> None:
+    def sampled(name: str, calls: int) -> Profile:
+        builder = StackBuilder()
+        stacks = [builder.add((Frame("main"), Frame(f"walk {n % 50}"), Frame(f"leaf {n}"))) for n in range(calls)]
+        rows = table("resources", [column("stack", stacks, dtype="i64"), column("samples", range(calls))])
+        header = attrs.evolve(profiles.timed().header, type="sample", cmd=name)
+        return attrs.evolve(
+            profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()}
+        )
+
+    repository.register(_pending(repository, sampled("monday", 5_000)))
+    project.commit("another")
+    if is_fresh:
+        shutil.rmtree(project.path / ".perf" / "cache")
+        repository = Repository.open(project.path, places=places)
+    _, entry = repository.register(_pending(repository, sampled("tuesday", 5_010)))
+    first, second = (
+        codec.shared_pieces(repository.store.get(id, "profile").content, "x")
+        for id in (repository.entries(project.git("rev-parse", "HEAD~1").out.strip())[0].profile, entry.profile)
+    )
+    for name in ("functions", "frames", "stacks"):
+        assert second[name][:-1] == first[name]
+    assert len(repository.store.load(entry.profile).tables["stacks"]) == 5_010 + 50 + 1

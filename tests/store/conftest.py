@@ -57,6 +57,6 @@ def register(store: Store) -> Callable[..., Entry]:
         entry = Entry(
             profile=id, created=profile.created, name="time-sort.perf", type=profile.header.type, tables=tables
         )
-        return store.register("git", version, data, profile.header.type, attrs.evolve(entry, **changes))
+        return store.register("git", version, data, profile.header.type, entry._replace(**changes))
 
     return registered

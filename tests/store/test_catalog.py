@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 from perfcore_testing.memory import MemoryStorage
 
-from perfcore import files
 from perfcore.errors import FormatError
 from perfcore.store import catalog as catalogs
 from perfcore.store import index as indexes
 from perfcore.store.catalog import Catalog
+from perfcore.store.read_model import ReadModel
 from perfcore.store.store import Store, object_key
 
 if TYPE_CHECKING:
@@ -63,15 +62,20 @@ def storage() -> Counting:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return tmp_path / "cache" / "indexes"
+    return tmp_path / "cache" / "derived.db"
 
 
 @pytest.fixture
-def ask(store: Store, place: Path) -> Ask:
+def model(place: Path) -> ReadModel:
+    return ReadModel(place)
+
+
+@pytest.fixture
+def ask(store: Store, model: ReadModel) -> Ask:
     """The names of the profiles of a version, sorted, from a new catalog whose findings are kept."""
 
     def asked(version: str = A) -> list[str]:
-        catalog = Catalog(store, place)
+        catalog = Catalog(store, model)
         found = sorted(entry.name for entry in catalog.entries("git", version))
         catalog.save()
         return found
@@ -80,9 +84,9 @@ def ask(store: Store, place: Path) -> Ask:
 
 
 @pytest.fixture
-def everything(store: Store, place: Path) -> Everything:
+def everything(store: Store, model: ReadModel) -> Everything:
     def listed() -> list[tuple[str, list[str]]]:
-        catalog = Catalog(store, place)
+        catalog = Catalog(store, model)
         found = [row for row in catalog.everywhere() if not isinstance(row, FormatError)]
         catalog.save()
         return [(version, [entry.name for entry in entries]) for version, entries in found]
@@ -90,14 +94,14 @@ def everything(store: Store, place: Path) -> Everything:
     return listed
 
 
-def _resealed(path: Path, change: Callable[[list[Any]], object]) -> None:
-    """Change what a file says and make its checksum fit."""
-    data = files.cached(path)
+def _resealed(model: ReadModel, change: Callable[[list[Any]], object]) -> None:
+    """Change what a row says and make its checksum fit."""
+    data = model.get("indexes", "aa")
     assert data is not None
     head = data[: data.index(b"\n") + 1]
     kept = msgspec.msgpack.decode(data[len(head) :])
     change(kept)
-    files.cache(path, head + msgspec.msgpack.encode(kept))
+    model.put("indexes", {"aa": head + msgspec.msgpack.encode(kept)})
 
 
 def test_it_says_what_the_indexes_say(register: Register, make: Make, store: Store, ask: Ask) -> None:
@@ -105,7 +109,7 @@ def test_it_says_what_the_indexes_say(register: Register, make: Make, store: Sto
     register(make(2), A, name="second", postprocessors=("filter",), cmd="sort", args="-n", workload="big")
     for _ in range(2):
         assert ask() == ["first", "second"]
-    assert Catalog(store, None).entries("git", A) == store.read_index("git", A).live
+    assert Catalog(store, ReadModel(None)).entries("git", A) == store.read_index("git", A).live
 
 
 def test_what_was_kept_is_the_same_entry_for_entry(
@@ -113,15 +117,15 @@ def test_what_was_kept_is_the_same_entry_for_entry(
     make: Make,
     store: Store,
     ask: Ask,
-    place: Path,
+    model: ReadModel,
     storage: Stampless,
 ) -> None:
     register(make(1), A, tags=("x", "schön"), collector="time", config_id="c", environment_id="e")
     register(make(2), A, postprocessors=("filter", "sum"), cmd="sort", args="-n", workload="big\n\x1b")
     ask()
     before = storage.work
-    again = Catalog(store, place).entries("git", A)
-    assert storage.work == before, "it was read from the file"
+    again = Catalog(store, model).entries("git", A)
+    assert storage.work == before, "it was read from its row"
     assert again == store.read_index("git", A).live
 
 
@@ -193,12 +197,12 @@ def test_a_change_while_it_is_read_is_not_lost(
     register: Register,
     make: Make,
     store: Store,
-    place: Path,
+    model: ReadModel,
     ask: Ask,
 ) -> None:
     """What was read before and after a change is kept under the stamp from before."""
     register(make(1), A, name="old")
-    catalog = Catalog(store, place)
+    catalog = Catalog(store, model)
     catalog.entries("git", C)
     register(make(2), A, name="new")
     catalog.entries("git", A)
@@ -212,7 +216,7 @@ def test_a_damaged_index_stays_damaged_until_it_is_mended(
     make: Make,
     store: Store,
     storage: Stampless,
-    place: Path,
+    model: ReadModel,
     everything: Everything,
 ) -> None:
     register(make(1), A, name="one")
@@ -221,7 +225,7 @@ def test_a_damaged_index_stays_damaged_until_it_is_mended(
     whole = storage.read(key)
     tag = storage.replace(key, whole.data[:-1], whole.tag)
     for _ in range(2):
-        catalog = Catalog(store, place)
+        catalog = Catalog(store, model)
         with pytest.raises(FormatError, match="damaged"):
             catalog.entries("git", A)
         assert [type(row) for row in catalog.everywhere()] == [FormatError, tuple]
@@ -236,48 +240,27 @@ def test_the_index_of_another_version_is_no_answer(
     make: Make,
     store: Store,
     storage: Stampless,
-    place: Path,
+    model: ReadModel,
     everything: Everything,
 ) -> None:
     register(make(1), A)
     storage.create(object_key(C), storage.read(object_key(A)).data)
     everything()
     with pytest.raises(FormatError, match="is the index of"):
-        Catalog(store, place).entries("git", C)
+        Catalog(store, model).entries("git", C)
     with pytest.raises(FormatError, match="is the index of"):
-        Catalog(store, place).entries("hg", A)
+        Catalog(store, model).entries("hg", A)
 
 
-def test_without_the_files_only_time_is_lost(
-    register: Register,
-    make: Make,
-    ask: Ask,
-    place: Path,
-    storage: Stampless,
-) -> None:
+def test_without_the_file_only_time_is_lost(register: Register, make: Make, ask: Ask, model: ReadModel) -> None:
     register(make(1), A, name="one")
     ask()
-    for path in place.iterdir():
-        path.unlink()
-    place.rmdir()
+    assert model.path is not None
+    model.path.unlink()
+    assert ask() == ["one"], "from the file that it has open"
+    model.close()
     assert ask() == ["one"]
-    assert [path.name for path in place.iterdir()] == ["aa"]
-
-
-def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(
-    register: Register, make: Make, ask: Ask, place: Path
-) -> None:
-    register(make(1), A, name="one", cmd="sort")
-    ask()
-    path = place / "aa"
-    whole = path.read_bytes()
-    for at in range(len(whole)):
-        for damaged in (whole[:at], whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :]):
-            path.write_bytes(damaged)
-            assert ask() == ["one"]
-            assert path.read_bytes() == whole, "and it was written again"
-    path.write_bytes(whole + b"\0")
-    assert ask() == ["one"]
+    assert ReadModel(model.path).get("indexes", "aa")
 
 
 @pytest.mark.parametrize(
@@ -296,68 +279,28 @@ def test_a_file_that_is_cut_or_flipped_anywhere_is_not_believed(
         lambda kept: kept[1].__setitem__(A[2:], None),
     ],
 )
-def test_a_forged_file_is_not_believed_and_breaks_nothing(
+def test_a_forged_row_is_not_believed_and_breaks_nothing(
     register: Register,
     make: Make,
     ask: Ask,
     everything: Everything,
-    place: Path,
+    model: ReadModel,
     change: Callable[[list[Any]], object],
 ) -> None:
     register(make(1), A, name="one")
     ask()
-    _resealed(place / "aa", change)
+    _resealed(model, change)
     assert ask() == ["one"]
-    _resealed(place / "aa", lambda kept: kept[1].__setitem__(A[2:], "nonsense"))
+    _resealed(model, lambda kept: kept[1].__setitem__(A[2:], "nonsense"))
     assert everything() == [(A, ["one"])]
 
 
-def test_a_file_of_another_perfcore_is_not_believed(register: Register, make: Make, ask: Ask, place: Path) -> None:
+def test_a_row_of_another_perfcore_is_not_believed(register: Register, make: Make, ask: Ask, model: ReadModel) -> None:
     register(make(1), A, name="one")
     ask()
-    data = (place / "aa").read_bytes()
-    (place / "aa").write_bytes(data.replace(b"environment_id", b"somewhere_else", 1))
+    data = model.get("indexes", "aa") or b""
+    model.put("indexes", {"aa": data.replace(b"environment_id", b"somewhere_else", 1)})
     assert ask() == ["one"]
-
-
-def test_what_stands_in_the_way_is_left_alone(
-    register: Register,
-    make: Make,
-    ask: Ask,
-    place: Path,
-    tmp_path: Path,
-) -> None:
-    register(make(1), A, name="one")
-    place.mkdir(parents=True)
-    (place / "aa").mkdir()
-    for _ in range(2):
-        assert ask() == ["one"]
-    assert [path.name for path in place.iterdir()] == ["aa"], "nothing unfinished is left"
-    (place / "aa").rmdir()
-    os.mkfifo(place / "aa")
-    assert ask() == ["one"]
-
-
-def test_a_link_is_not_followed_to_write_elsewhere(
-    register: Register,
-    make: Make,
-    ask: Ask,
-    place: Path,
-    tmp_path: Path,
-) -> None:
-    register(make(1), A, name="one")
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    place.parent.mkdir()
-    place.symlink_to(elsewhere, target_is_directory=True)
-    assert ask() == ["one"]
-    assert list(elsewhere.iterdir()) == []
-    place.unlink()
-    (elsewhere / "file").write_text("precious")
-    place.mkdir()
-    (place / "aa").symlink_to(elsewhere / "file")
-    assert ask() == ["one"]
-    assert (elsewhere / "file").read_text() == "precious"
 
 
 class TestWithoutStamps:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-import attrs
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
@@ -272,7 +271,7 @@ def test_garbage_that_a_killed_collection_left_half_removed_is_no_damage(
 
 def test_fsck_names_what_is_of_another_kind(store: Store, make: Make, register: Register) -> None:
     note = store.put(Object("note", "x", b"no profile"))
-    entry = attrs.evolve(register(make()), profile=note)
+    entry = register(make())._replace(profile=note)
     store.update_index("git", VERSION, lambda index: indexes.add(index, entry))
     assert findings(store) == {object_key(VERSION): f"{note} should be a profile and is a note"}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import struct
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -45,6 +45,15 @@ def index_of(*found: Entry) -> Index:
     for entry in found:
         made = indexes.add(made, entry)
     return made
+
+
+def test_attrs_takes_an_entry() -> None:
+    """Plugins called these when entries were classes of attrs."""
+    entry: Any = ENTRY
+    assert attrs.evolve(entry, name="b") == ENTRY._replace(name="b")
+    assert attrs.asdict(entry, recurse=False) == ENTRY._asdict()
+    assert tuple(field.name for field in attrs.fields(Entry)) == Entry._fields  # type: ignore[arg-type]
+    assert attrs.fields(type(entry)) is attrs.fields(type(entry))
 
 
 INDEXES = st.lists(entries(), max_size=6).map(lambda found: index_of(*found))
@@ -114,7 +123,7 @@ def test_version_1_at_byte_level() -> None:
 
 
 @pytest.mark.parametrize("version", [1, 3])
-@pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD, attrs.evolve(ENTRY, name="b", tombstone=True))])
+@pytest.mark.parametrize("found", [(), (ENTRY,), (ENTRY, OLD, ENTRY._replace(name="b", tombstone=True))])
 def test_every_truncation_is_detected(version: int, found: tuple[Entry, ...]) -> None:
     data = indexes.encode(index_of(*found), version)
     for end in range(len(data)):
@@ -222,7 +231,7 @@ def test_the_laws_hold_for_what_is_read_from_both_versions(a: Index, b: Index, c
 @given(NEARLY_EQUAL, NEARLY_EQUAL)
 def test_tombstones_win(a: Index, b: Index) -> None:
     def buried(index: Index) -> set[Entry]:
-        return {attrs.evolve(e, tombstone=False) for e in index.entries if e.tombstone}
+        return {e._replace(tombstone=False) for e in index.entries if e.tombstone}
 
     both = indexes.merge(a, b)
     assert buried(both) == buried(a) | buried(b)
@@ -256,18 +265,18 @@ def test_what_is_buried_is_gone_for_good(entry: Entry) -> None:
 
 
 def test_several_entries_may_share_a_name() -> None:
-    assert len(index_of(ENTRY, attrs.evolve(ENTRY, created=5), attrs.evolve(ENTRY, profile="00" * 20)).live) == 3
+    assert len(index_of(ENTRY, ENTRY._replace(created=5), ENTRY._replace(profile="00" * 20)).live) == 3
 
 
 def test_an_entry_that_came_from_version_1_can_be_taken_off() -> None:
     """People see it completed with what its profile says."""
-    completed = attrs.evolve(OLD, type="time", cmd="sort", tables=("01" * 20,))
+    completed = OLD._replace(type="time", cmd="sort", tables=("01" * 20,))
     made = indexes.bury(index_of(OLD, ENTRY), completed)
     assert made.live == (ENTRY,)
 
 
 def test_names_that_are_no_unicode_compare_as_they_read_back() -> None:
-    bad = attrs.evolve(ENTRY, name="caf\udce9", tags=("\udc80",))
+    bad = ENTRY._replace(name="caf\udce9", tags=("\udc80",))
     made = index_of(bad)
     assert decode(indexes.encode(made)) == made
     assert made.live[0].name == "caf\\udce9"
@@ -288,3 +297,24 @@ def test_any_bytes_are_an_index_or_a_format_error(data: bytes) -> None:
     for wrong in (data, b"pidx" + data, sealed(b"pidx" + data), sealed(struct.pack("<4sII", b"pidx", 3, 1) + data)):
         with contextlib.suppress(FormatError):
             assert decode(wrong).version
+
+
+@given(READ_BACK, st.lists(entries(), max_size=4), NEARLY_EQUAL)
+def test_entering_many_is_entering_one_after_the_other(made: Index, new: list[Entry], close: Index) -> None:
+    """Whatever they are: new, there already, the same twice, or hidden by a tombstone."""
+    new = [attrs.evolve(entry, tombstone=False) for entry in (*new, *close.entries, *new[:1])]
+    changed, placed, entered = indexes.enter(made, new)
+    one_by_one, expected = made, []
+    for entry in new:
+        existing = indexes.current(one_by_one, entry)
+        expected.append(existing or indexes.unburied(entry, one_by_one))
+        if existing is None:
+            one_by_one = indexes.add(one_by_one, expected[-1])
+    assert (changed, placed) == (one_by_one, expected)
+    assert set(entered) == set(changed.entries) - set(made.entries)
+
+
+@given(INDEXES, st.lists(entries(), max_size=3))
+def test_what_is_encoded_after_another_index_is_what_is_encoded_at_once(made: Index, new: list[Entry]) -> None:
+    for changed in (indexes.enter(made, new)[0], Index("git", VERSION, tuple(new)), indexes.bury(made, ENTRY)):
+        assert indexes.encode_after(indexes.encode(made), made, changed) == indexes.encode(changed)

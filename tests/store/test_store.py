@@ -6,7 +6,6 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import pytest
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
@@ -109,7 +108,7 @@ def test_registering_again_what_was_tagged_meanwhile_changes_nothing(
     store: Store, register: Register, make: Make
 ) -> None:
     entry = register(make())
-    tagged = attrs.evolve(entry, tags=("best",))
+    tagged = entry._replace(tags=("best",))
     store.update_index("git", VERSION, lambda index: indexes.add(indexes.bury(index, entry), tagged))
     assert register(make()) == tagged
     assert store.read_index("git", VERSION).live == (tagged,)
@@ -336,7 +335,7 @@ def test_writers_and_collectors_of_garbage_together(make: Make) -> None:
             data, tables = store.encode_profile(make(number % 5))
             id, _ = objects.encode(Object("profile", "time", data))
             try:
-                return store.register("git", VERSION, data, "time", attrs.evolve(_entry(id, tables), created=number))
+                return store.register("git", VERSION, data, "time", _entry(id, tables)._replace(created=number))
             except KeyMissingError:
                 continue
 

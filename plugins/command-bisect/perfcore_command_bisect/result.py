@@ -73,7 +73,7 @@ class BisectResult:
         return {
             "schema": SCHEMA,
             "stopped": self.stopped,
-            "found": [attrs.asdict(version) for version in self.versions] if self.found else [],
+            "found": [version._asdict() for version in self.versions] if self.found else [],
             "ends_from": journal.ends_from or None,
             "probability": self.probability,
             "no_change": belief.nothing,

@@ -93,7 +93,7 @@ class Redacting:
         """What the target has of an entry that was taken off, or that other rules apply to now."""
         older = {id for id in self.links.redacted(entry.profile) if id != newest}
         return [
-            attrs.evolve(old, tombstone=True)
+            old._replace(tombstone=True)
             for old in there
             if old.profile in older and not old.tombstone and (old.created, old.tags) == (entry.created, entry.tags)
         ]
@@ -104,8 +104,7 @@ class Redacting:
             return None
         id, tables = redacted
         text = self.rules.text
-        return attrs.evolve(
-            entry,
+        return entry._replace(
             profile=id,
             tables=tables,
             name=text(entry.name),
@@ -195,7 +194,7 @@ class Restoring:
         here = {entry.profile: entry for entry in (current.entries if current is not None else ())}
         restored = dict.fromkeys(self._entry(entry, here) for entry in incoming.entries)
         # What other rules replaced was taken off there, and is there once more.
-        replaced = {attrs.evolve(entry, tombstone=True) for entry in restored if not entry.tombstone}
+        replaced = {entry._replace(tombstone=True) for entry in restored if not entry.tombstone}
         return incoming._replace(entries=tuple(entry for entry in restored if entry not in replaced))
 
     def notes(self, ids: tuple[str, ...], problems: list[str]) -> tuple[str, ...]:
@@ -211,7 +210,7 @@ class Restoring:
         original = here.get(self.original(entry.profile))
         if original is None:
             return entry
-        return attrs.evolve(original, created=entry.created, tags=entry.tags, tombstone=entry.tombstone)
+        return original._replace(created=entry.created, tags=entry.tags, tombstone=entry.tombstone)
 
 
 def _decoded(content: bytes, where: str) -> Any:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import attrs
 
 from perfcore.errors import ConflictError, KeyMissingError, StorageError
 from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
-from perfcore.store.store import Store, key_id
+from perfcore.store.store import Store, key_id, object_key
 
 _KEYS = 5_000  # written together: so many that the time of a connection no longer matters
 _BYTES = 32 << 20  # the same for their bytes, which are held in memory
@@ -69,7 +71,7 @@ class Writer:
         if self.waiting and self.together:
             self.store.storage.write_many(self.waiting)
         elif self.waiting:
-            self.store.put_many_stored((key_id(key), data) for key, data, _ in self.waiting)
+            _put_many(self.store, ((key_id(key), data) for key, data, _ in self.waiting))
         self.waiting, self.size = [], 0
         if self.new_indexes:
             encoded = ((key, indexes.encode(index)) for key, index in self.new_indexes.items())
@@ -85,3 +87,14 @@ class Writer:
         self.size += len(data)
         if len(self.waiting) >= _KEYS or self.size >= _BYTES:
             self.flush()
+
+
+def _put_many(store: Store, stored: Iterable[tuple[str, bytes]]) -> None:
+    """Keep objects as they are stored, (id, data), together where the storage can."""
+    data_of = dict(stored)
+    left = list(data_of)
+    if hasattr(store.storage, "create_many"):
+        there = store.storage.create_many((object_key(id), data) for id, data in data_of.items())
+        left = [key_id(key) for key in there]
+    for id in left:
+        store.put_stored(id, data_of[id])

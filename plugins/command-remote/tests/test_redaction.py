@@ -137,17 +137,17 @@ def test_pulling_back_doubles_nothing_and_brings_new_tags(here: Store, there: St
     (entry,) = live(there)
 
     def retag(index: indexes.Index) -> indexes.Index:
-        return indexes.add(indexes.bury(index, entry), attrs.evolve(entry, tags=("first", "release")))
+        return indexes.add(indexes.bury(index, entry), entry._replace(tags=("first", "release")))
 
     there.update_index(VCS, VERSION, retag)
     bring(there, here, Restoring(links))
-    assert live(here) == (attrs.evolve(original, tags=("first", "release")),)
+    assert live(here) == (original._replace(tags=("first", "release")),)
 
 
 def test_tags_and_removals_follow(here: Store, there: Store, links: Links) -> None:
     original = register(here, secret_profile(), "first")
     bring(here, there, Redacting(here, RULES, links))
-    tagged = attrs.evolve(original, tags=("second",))
+    tagged = original._replace(tags=("second",))
     here.update_index(VCS, VERSION, lambda index: indexes.add(indexes.bury(index, original), tagged))
     for _ in range(2):
         bring(here, there, Redacting(here, RULES, links))

@@ -39,7 +39,7 @@ def register(store: Store, number: int, wall: int, *, tags: tuple[str, ...] = ()
         profile="0" * 40, created=wall, name=f"p{wall}", type="time", cmd=f"./{wall}", tables=tables, tags=tags
     )
     id = objects.identify(objects.Object("profile", "time", content))
-    return store.register(VCS, version(number), content, "time", attrs.evolve(entry, profile=id))
+    return store.register(VCS, version(number), content, "time", entry._replace(profile=id))
 
 
 def entries(store: Store, count: int = 20) -> dict[str, set[Entry]]:
@@ -115,7 +115,7 @@ def test_both_sides_are_joined_in_any_order(here: Store, there: Store) -> None:
 def test_a_profile_with_another_tag_is_not_one_more(here: Store, there: Store) -> None:
     entry = register(here, 1, 100)
     bring(here, there)
-    tagged = attrs.evolve(entry, tags=("release",))
+    tagged = entry._replace(tags=("release",))
     here.update_index(VCS, version(1), lambda index: indexes.add(indexes.bury(index, entry), tagged))
     done = bring(here, there)
     assert (done.profiles, done.removed, done.objects) == ((), 0, 0)
@@ -298,7 +298,7 @@ def test_garbage_that_is_referred_to_again_is_no_garbage(here: Store, there: Sto
     entry = register(here, 1, 100)
     bring(here, there)
     there.update_index(VCS, version(1), lambda index: indexes.bury(index, entry))
-    again = attrs.evolve(entry, name="again")
+    again = entry._replace(name="again")
     here.update_index(VCS, version(2), lambda index: indexes.add(index, again))
     assert bring(here, there).objects == 0
     collect_garbage(there, older_than=2**62)

@@ -16,6 +16,7 @@ import errno
 import os
 import stat
 from contextlib import ExitStack, suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from perfcore_storage_local.packs import PackedRow, Packs
 
 _PART_KEYS, _PART_BYTES = 1_000, 32 << 20  # written before the disk is waited for
+_SORTED = 4_096  # keys that are sorted before they are read
 FEWEST = 64  # keys for a pack of their own: fewer stay in their files
 _MANY_LOOSE = 10_000  # keys with files of their own, before they are packed by themselves
 # What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
@@ -71,11 +73,15 @@ class LocalStorage:
         return self._read(key, set(), offset, length)
 
     def read_many(self, keys: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """In the order of the keys. Each folder is looked at once, and no tags are made."""
+        """Some at a time: those in packs by where they are in them, so that each block is inflated once, then those
+        with files of their own. Each folder is looked at once, and no tags are made."""
         folders: set[str] = set()
-        for key in keys:
-            with suppress(KeyMissingError):
-                yield key, self._read(key, folders)
+        remaining = iter(keys)
+        while batch := list(islice(remaining, _SORTED if self._packs() else 1)):
+            packed = self._packed_order(batch) if len(batch) > 1 else {}
+            for key in (*packed, *(key for key in batch if key not in packed)):
+                with suppress(KeyMissingError):
+                    yield key, self._read(key, folders)
 
     def missing(self, keys: Iterable[str]) -> Iterator[str]:
         """Reads no content."""
@@ -339,6 +345,11 @@ class LocalStorage:
 
     def _packed(self, key: str) -> PackedRow | None:
         return packs.find(key) if (packs := self._packs()) else None
+
+    def _packed_order(self, keys: Iterable[str]) -> dict[str, None]:
+        """The keys that are in packs, in the order of their content."""
+        rows = [(row.pack.name, row.position, key) for key in keys if (row := self._packed(key)) is not None]
+        return dict.fromkeys(key for _, _, key in sorted(rows))
 
     def _pack_many(self, created: Iterable[str]) -> None:
         """Write a pack where keys with a file of their own have become many. One key of 256 looks whether that is

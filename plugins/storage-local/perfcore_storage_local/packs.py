@@ -40,7 +40,7 @@ BLOCK = struct.Struct("<QQ")  # where its content begins, and where its zlib str
 GONE = 0xFF
 PACK, MARKS = ".pack", ".gone"
 _ID_BYTES = 20
-_BLOCKS_KEPT = 8
+_KEPT_BYTES = 1 << 24  # of inflated blocks, for a pack: histories are read key by key, from all over it
 _SETTLED_NS = 3_000_000_000  # the time of a folder tells no changes of the moments after it
 _TRIES = 100
 
@@ -112,6 +112,7 @@ class Pack:
         if self._fan_out[-1] != self.rows or list(self._fan_out) != sorted(self._fan_out):
             raise self.damage("its table of ids contradicts itself")
         self._kept: dict[int, bytes] = {}
+        self._kept_bytes = 0
 
     def __len__(self) -> int:
         return int(self.rows)
@@ -223,8 +224,9 @@ class Pack:
             raise self.damage(str(error)) from error
         if len(content) != end - start or not inflater.eof:
             raise self.damage("a block is cut short or holds more than it says")
-        while len(self._kept) >= _BLOCKS_KEPT:
-            self._kept.pop(next(iter(self._kept)), None)
+        self._kept_bytes += len(content)
+        while self._kept and self._kept_bytes > _KEPT_BYTES:
+            self._kept_bytes -= len(self._kept.pop(next(iter(self._kept))))
         self._kept[number] = content
         return content
 

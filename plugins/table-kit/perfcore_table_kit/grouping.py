@@ -14,10 +14,10 @@ import attrs
 
 from perfcore.errors import FormatError
 from perfcore.model import Profile
-from perfcore.profile.stack_dedup import join
 from perfcore.profile.stacks import NAMES, has_stacks
 from perfcore.profile.table import Column, ColumnBuilder, ColumnSpec, Table
 from perfcore.text import printable
+from perfcore_table_kit.stack_union import join
 
 RESOURCES = "resources"
 

@@ -15,11 +15,11 @@ from perfcore_testing.distributions import Site
 from perfcore_testing.project import Project
 from perfcore_testing.vcs import VcsContract, content
 from perfcore_vcs_git.contract import GitScript, forget_configuration
+from perfcore_vcs_kit.completed import completed
+from perfcore_vcs_kit.private_copy import PrivateCopy
 
 from perfcore import hookspecs
 from perfcore.errors import VersionError
-from perfcore.repository.private_copy import PrivateCopy
-from perfcore.repository.vcs_fallback import completed
 
 sys.path.insert(0, HERE := str(Path(__file__).parent))  # so that processes of the contract import it by this name, too
 

@@ -15,9 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE, Popen
-from typing import TYPE_CHECKING, Any
-
-import attrs
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perfcore.errors import PerfError, PluginError, VersionError
 from perfcore.text import printable
@@ -57,8 +55,7 @@ _FILTERING = frozenset(("status", "read-tree", "worktree", "update-index"))  # c
 _swapping = threading.Lock()
 
 
-@attrs.frozen
-class Runner:
+class Runner(NamedTuple):
     """Runs git in a folder. `common_dir` is asked for when it is needed; `options` go before the command. Of the
     filters in the repository's own configuration only those in `filters` run."""
 

@@ -9,11 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
-
 from perfcore.errors import NotFoundError, VersionError
 from perfcore.model import MajorVersion, MinorVersion
-from perfcore.settings import option
 from perfcore.text import printable
 from perfcore_vcs_git import discovery, head, history
 from perfcore_vcs_git.command import Runner
@@ -22,31 +19,22 @@ from perfcore_vcs_git.objects import Found, Objects
 from perfcore_vcs_git.revisions import Revisions, require_full_id
 
 if TYPE_CHECKING:
+    from perfcore_vcs_git.settings import GitSettings
     from perfcore_vcs_git.state import State
     from perfcore_vcs_git.trees import Trees
-
-
-@attrs.frozen
-class GitSettings:
-    """Options of the driver."""
-
-    initial_branch: str | None = option(None, help="First branch of a new repository; git's own default if unset.")
-    filters: tuple[str, ...] = option(
-        (), help="Filters that may run although the repository's own git configuration sets them.", metavar="NAME"
-    )
 
 
 class Git:
     """One git repository, at the root of a working tree or in a bare repository's folder."""
 
-    Settings = GitSettings
+    Settings = "perfcore_vcs_git.settings:GitSettings"
     contract = "perfcore_vcs_git.contract:GitContract"
 
     def __init__(self, root: Path, settings: GitSettings | None = None) -> None:
         self.root = place = Path(os.path.realpath(root))
-        self.settings = settings or GitSettings()
+        self.settings = settings
         # Not `self._places`: what the finalizer holds must not hold the driver.
-        allowed = frozenset(self.settings.filters)
+        allowed = frozenset(settings.filters if settings else ())
         self._runner = Runner(place, lambda: discovery.places(place).common_dir, filters=allowed)
         self._objects = Objects(self._runner)
         weakref.finalize(self, self._objects.close)
@@ -68,7 +56,7 @@ class Git:
             self.root.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise VersionError(f"cannot make {printable(str(self.root))}: {error.strerror}") from error
-        branch = self.settings.initial_branch
+        branch = self.settings.initial_branch if self.settings else None
         self._runner.change("init", "--quiet", config=(f"init.defaultBranch={branch}",) if branch else ())
 
     def home(self) -> Path:

@@ -15,8 +15,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-import attrs
-
 from perfcore.errors import PerfError, VersionError
 from perfcore.text import printable
 from perfcore_vcs_git import discovery
@@ -135,7 +133,7 @@ def _submodules(runner: Runner) -> Iterator[Runner]:
     """Runners in the submodules of a tree, and in theirs: git looks into all of them when it looks at the tree."""
     for path in _gitlinks(runner):
         if os.path.lexists(path / ".git"):
-            inner = attrs.evolve(runner, folder=path, options=())
+            inner = runner._replace(folder=path, options=())
             yield inner
             with contextlib.suppress(PerfError):
                 yield from _submodules(inner)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
-
-import attrs
+from typing import TYPE_CHECKING, NamedTuple
 
 from perfcore.errors import PerfError, VersionError, nearest
 from perfcore.text import printable
@@ -41,8 +39,7 @@ def require_full_id(text: str) -> None:
         raise VersionError(f"'{printable(text)}' is not the full id of a version")
 
 
-@attrs.frozen
-class Revisions:
+class Revisions(NamedTuple):
     """Versions of one repository by what they are called."""
 
     runner: Runner

@@ -125,7 +125,7 @@ def _add_submodules(runner: Runner, places: Places, version: str, directory: Pat
             continue
         for git_dir in found:
             options = (f"--git-dir={git_dir}",)
-            inner = attrs.evolve(runner, folder=git_dir, common_dir=functools.partial(Path, git_dir), options=options)
+            inner = runner._replace(folder=git_dir, common_dir=functools.partial(Path, git_dir), options=options)
             if _has(inner, commit):
                 _write(inner, commit, directory / path)
                 _add_submodules(inner, Places(directory / path, git_dir, git_dir), commit, directory / path)

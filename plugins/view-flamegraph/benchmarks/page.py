@@ -162,9 +162,8 @@ def main() -> None:
                 print(f"ours: {window.run(ZOOM):.0f} frames a second while the wheel zooms")
     start = time.process_time()
     history = len(ours(*versions(count)))
-    print(
-        f"{VERSIONS} versions: {history / 1e6:.2f} MB, {time.process_time() - start:.1f} s of CPU with making them up"
-    )
+    spent_cpu = time.process_time() - start
+    print(f"{VERSIONS} versions: {history / 1e6:.2f} MB, {spent_cpu:.1f} s of CPU with making them up")
     size, cpu, frames = results["ours"]
     print(f"ours: {size / 1e6:.2f} MB; until drawn / of a profile of 7 boxes: {frames / results['small'][2]:.1f}")
     ratios = [theirs / mine for theirs, mine in zip(results["d3"], results["ours"], strict=True)]

@@ -11,11 +11,13 @@ from perfcore_testing import profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore import files
-from perfcore.analysis import acceptance, run_values, stored_results
+from perfcore.analysis import acceptance, stored_results
+from perfcore.analysis.run_values import ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile import codec, pieces, stacks
 from perfcore.profile.stacks import Stacks
-from perfcore.store import index, notes, objects
+from perfcore.store import index, notes, objects, stack_base
+from perfcore.store.read_model import ReadModel
 from perfcore.store.stack_base import StackBases
 from perfcore.store.store import Store
 
@@ -95,15 +97,13 @@ def list_of_notes(data: bytes) -> None:
 
 @target
 def recent_stacks(data: bytes) -> None:
-    """A file of `.perf/cache/stacks`, which is believed or not, and never an error."""
-    place = folder() / "stacks"
-    known = StackBases(place)
+    """What the read model says of stacks, which is believed or not, and never an error."""
+    model = ReadModel(folder() / "derived.db")
+    known = StackBases(model)
     made = profiles.timed()
     known.note(made, {"stacks": [_ID]})
-    (path,) = place.glob("*.json")
-    path.write_bytes(data)
+    model.put("stacks", dict.fromkeys(stack_base.keys(made), data))
     found = known.pieces(made)
-    path.unlink()
     assert codec.chains(found, _nowhere) == {}
 
 
@@ -119,14 +119,16 @@ def notes_of_checks(data: bytes) -> None:
 
 @target
 def caches(data: bytes) -> None:
-    """Files of `.perf/cache`, which are believed or not, and never an error."""
-    place = folder() / "cache"
-    path = run_values.ValueCache.read(place, "c", "metrics").path
-    files.cache(path, data)
-    for metrics in run_values.ValueCache.read(place, "c", "metrics").metrics.values():
-        assert all(isinstance(value, float) for metric in metrics.values() for value in metric.values)
-    path.write_bytes(data)
-    run_values.ValueCache.read(place, "c", "metrics")
+    """The file of the read model and rows of it, which are believed or not, and never an error."""
+    model = ReadModel(folder() / "derived.db")
+    for _ in range(2):
+        model.put("values", {"p": data}, ValueCache(model, "c", "metrics", ()).group)
+        for metric in (ValueCache(model, "c", "metrics", ("p",)).get("p") or {}).values():
+            assert all(isinstance(value, float) for value in metric.values)
+        model.close()
+        assert model.path is not None
+        model.path.write_bytes(data)
+        model.get("values", "p")
 
 
 @target

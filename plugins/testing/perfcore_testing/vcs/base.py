@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from perfcore_vcs_kit.completed import CompletedVcs, completed
 
-from perfcore.repository.vcs_fallback import CompletedVcs, completed
 from perfcore_testing.vcs.script import Script
 
 if TYPE_CHECKING:

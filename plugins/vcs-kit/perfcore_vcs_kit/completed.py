@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from perfcore.errors import NotFoundError, VersionError
 from perfcore.hookspecs import VCS_BUILT
-from perfcore.repository.private_copy import PrivateCopy
 from perfcore.text import printable
+from perfcore_vcs_kit.private_copy import PrivateCopy
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Vcs

@@ -1,0 +1,1 @@
+"""The optional methods of VCS drivers, built from the required ones."""
