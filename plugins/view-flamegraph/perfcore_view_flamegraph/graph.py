@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
 from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, times
+from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.profile.stack_dedup import join
 from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
 from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
