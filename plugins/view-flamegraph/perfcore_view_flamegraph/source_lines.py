@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import compress
 from typing import Any, TypeAlias
 
 import attrs
@@ -50,6 +51,8 @@ def lines(sides: Sequence[Side], metrics: Sequence[str], read: Read) -> dict[Fun
     """The lines of the functions that took most, as the page shows them: `title`, and `rows` of a line's number, what
     it took itself and with all it called, and its text. Of two sides a row has both totals, and a mark: + or −."""
     files = _Files(read)
+    if not all(files.has_any(side) for side in sides):
+        return {}
     costs = [_costs(side.profile, metrics) for side in sides]
     found: dict[Function, dict[str, Any]] = {}
     size = 0
@@ -114,6 +117,11 @@ class _Files:
         self._read = read
         self._texts: dict[tuple[str, str], list[str] | None] = {}
 
+    def has_any(self, side: Side) -> bool:
+        """Whether the version has a file of the profile: of a foreign program it has none, and all else is in vain."""
+        names = dict.fromkeys(map(str, side.profile.tables["functions"]["file"]))
+        return any(self.text(side.version, side.paths.get(name, name)) is not None for name in names)
+
     def text(self, version: str, file: str) -> list[str] | None:
         if (version, file) not in self._texts:
             data = self._data(version, file.replace("\\", "/")) if file else None
@@ -159,19 +167,26 @@ def _costs(profile: Profile, metrics: Sequence[str]) -> dict[Function, _Lines]:
 def _by_frame(stacks: Stacks, own: Sequence[Sequence[float]]) -> dict[int, tuple[list[float], list[float]]]:
     """By the row of `frames`: what it took itself, and in all stacks that it is in."""
     found: dict[int, tuple[list[float], list[float]]] = {}
-    for stack in range(len(stacks)):
-        amounts = [sums[stack] for sums in own]
-        if not any(amounts):
-            continue
-        seen, at = set(), stack
-        while at != NOWHERE:
-            frame = stacks.frame[at]
-            mine, total = found.setdefault(frame, ([0.0] * len(own), [0.0] * len(own)))
-            for metric, amount in enumerate(amounts):
-                if at == stack:
-                    mine[metric] += amount
-                if frame not in seen:
-                    total[metric] += amount
-            seen.add(frame)
-            at = stacks.parent[at]
+    for metric, sums in enumerate(own):
+        mine: dict[int, float] = {}
+        total: dict[int, float] = {}
+        for stack in compress(range(len(stacks)), sums):
+            amount = sums[stack]
+            mine[stacks.frame[stack]] = mine.get(stacks.frame[stack], 0.0) + amount
+            for frame in _frames_of(stack, stacks.parent, stacks.frame):
+                total[frame] = total.get(frame, 0.0) + amount
+        for frame, amount in total.items():
+            zeros = [0.0] * len(own)
+            of_frame = found.setdefault(frame, (zeros, [*zeros]))
+            of_frame[0][metric], of_frame[1][metric] = mine.get(frame, 0.0), amount
     return found
+
+
+def _frames_of(stack: int, parent: Sequence[int], frame: Sequence[int]) -> set[int]:
+    """The frames of a stack, each once."""
+    frames: set[int] = set()
+    add = frames.add
+    while stack != NOWHERE:
+        add(frame[stack])
+        stack = parent[stack]
+    return frames
