@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,39 +55,48 @@ class Cli:
     def __init__(self, modules: Path, folder: Path) -> None:
         self._command = [modules / "node/bin/node", modules / "@firefox-devtools/profiler-cli/dist/profiler-cli.js"]
         self._folder = folder
+        self._sessions = 0
 
-    def run(self, *words: str) -> str:
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
         environment = {"HOME": str(self._folder), "PATH": "/usr/bin:/bin"}
-        done = subprocess.run(
-            [*map(str, self._command), *words],
-            cwd=self._folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
+        command = [*map(str, self._command), *words]
+        return subprocess.run(
+            command, cwd=self._folder, env=environment, capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
 
     def functions(self, path: Path, thread: str = "t-0") -> dict[str, dict[str, Any]]:
         """The rows of its list of functions, by name."""
-        self.run("load", str(path), "--session", "tests")
-        try:
-            answer = json.loads(
-                self.run("thread", "functions", "--thread", thread, "--session", "tests", "--limit", "0", "--json")
-            )
-        finally:
-            self.run("stop", "tests")
-        return {row["name"]: row for row in answer["functions"]}
+        session = self._loaded(path)
+        done = self.run("thread", "functions", "--thread", thread, "--session", session, "--limit", "0", "--json")
+        assert done.returncode == 0, done.stdout + done.stderr
+        self.run("stop", session)
+        return {row["name"]: row for row in json.loads(done.stdout)["functions"]}
+
+    def _loaded(self, path: Path) -> str:
+        """A session with the profile. The program waits half a second for its process, too short on a busy machine."""
+        done = None
+        for _ in range(_TRIES):
+            self._sessions += 1
+            session = f"tests{self._sessions}"
+            done = self.run("load", str(path), "--session", session)
+            if done.returncode == 0:
+                return session
+            if "did not become ready" not in done.stderr + done.stdout:
+                break
+        raise AssertionError(done)
+
+
+_TRIES = 10
 
 
 @pytest.fixture(scope="session")
-def cli(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+def cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     folder = tmp_path_factory.mktemp("npm")
     npm.install(folder, "node@24", scripts=True)  # its program is loaded by its script
     modules = npm.install(folder, "@firefox-devtools/profiler-cli@0.10.0")
-    return Cli(modules, folder)
+    cli = Cli(modules, folder)
+    yield cli
+    cli.run("stop", "--all")
 
 
 def read(tmp_path: Path, document: Any) -> Profile:
