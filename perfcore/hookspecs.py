@@ -583,6 +583,82 @@ class Format(Protocol):
         """Write one file, whole or not at all."""
 
 
+class Section(NamedTuple):
+    """A stretch of a stream with a name, such as a request, and the labels that were written inside of it."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class Part(NamedTuple):
+    """The labels of some rows of a segment, those of sections that begin and end in it. Of `Segment.ended`, so many had
+    ended before the rows; the rows also lie in these of `Segment.opened`."""
+
+    labels: tuple[tuple[str, str], ...] = ()
+    ended: int = 0
+    opened: tuple[int, ...] = ()
+
+
+class Segment(NamedTuple):
+    """A piece of a stream of samples, known wherever it is read by `stream` and `number`, which counts from 1.
+
+    `profile.tables["resources"]` has the columns `stack`, `samples` and `part`, a row of `parts`. `digest` is the
+    SHA-1 of the `length` bytes it was read from; a segment that is not `whole` may come again, longer. `begin` and
+    `end` are ns since 1970 UTC by the `clock`: `samples`, `file` or `ingestion`. `ended` are the sections of earlier
+    segments that end in this one, in order, `opened` those that it leaves open, `loose` labels that were written
+    outside of these since. `parent` is the stream, and the number
+    of the segment, that forked this one. `codes` are texts of dynamic code by their numbers."""
+
+    stream: str
+    number: int
+    profile: Profile
+    parts: Sequence[Part]
+    path: Path
+    digest: str
+    length: int
+    begin: int
+    end: int
+    clock: str = "file"
+    whole: bool = True
+    position: str = ""
+    labels: Mapping[str, str] = {}
+    ended: Sequence[Section] = ()
+    opened: Sequence[Section] = ()
+    loose: tuple[tuple[str, str], ...] = ()
+    parent: tuple[str, int] | None = None
+    codes: Mapping[int, str] = {}
+
+
+class Unreadable(NamedTuple):
+    """A file that holds no segment."""
+
+    path: Path
+    error: FormatError
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Reads profiles that arrive by themselves, as segments of streams.
+
+    class Lines:
+        def sniff(self, head, name):
+            return name.endswith(".stacks")
+
+        def read(self, paths, position):
+            for path in paths:
+                yield segment_of(path.read_bytes())
+    """
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Whether a file that begins with these bytes (up to 4,096) and has this name is of the source."""
+        ...
+
+    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | Unreadable]:
+        """Every segment of these files behind a position, with the position after it. `position` is empty at first. One that is behind may be given again:
+        then the same segments come, and count once. Segments may share the tables of their profiles' stacks."""
+        ...
+
+
 @runtime_checkable
 class Workload(Protocol):
     """Makes inputs of growing size for the commands of a job matrix that names it in `workloads`."""
@@ -813,6 +889,7 @@ CHECK = Kind("check", Check, ("compare", "scan", "scan_many", "judge"))
 DIFF = Kind("diff", Diff)
 AGGREGATE = Kind("aggregate", Aggregate)
 FORMAT = Kind("format", Format)
+SOURCE = Kind("source", Source)
 ENVIRONMENT = Kind("environment", Environment)
 WORKLOAD = Kind("workload", Workload)
 EXECUTOR = Kind("executor", Executor, shortened=("submit",))
