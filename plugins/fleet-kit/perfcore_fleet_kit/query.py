@@ -1,0 +1,180 @@
+"""Questions to the union of a version: which samples, and their sum as a profile."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+
+import attrs
+
+from perfcore.errors import FormatError, NotFoundError, PerfError
+from perfcore.model import Header, Profile, Tool
+from perfcore.profile.codec import LazyTables
+from perfcore.profile.table import Table
+from perfcore.store.store import Store
+from perfcore_fleet_kit.dynamic_code import named_file
+from perfcore_fleet_kit.glue import Labels, combined, glue
+from perfcore_fleet_kit.keys import receipt_name
+from perfcore_fleet_kit.receipts import Receipt
+from perfcore_fleet_kit.stack_tree import ROOT
+from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.union import TreeColumns, Union
+
+Condition = tuple[str, frozenset[str]]
+
+
+@attrs.frozen
+class Query:
+    """Samples with one of the values of each condition, from `since` up to `until` (ns since 1970 UTC). All samples for
+    a query without conditions."""
+
+    where: tuple[Condition, ...] = ()
+    since: int | None = None
+    until: int | None = None
+
+    @property
+    def text(self) -> str:
+        """`action=checkout,host=web1|web2`"""
+        return ",".join(f"{name}={'|'.join(sorted(values))}" for name, values in sorted(self.where))
+
+    def is_in_time(self, receipt: Receipt) -> bool:
+        """Whether a segment may have samples of the time. A segment is in the box of its end, whole."""
+        return (self.since is None or receipt.end >= self.since) and (self.until is None or receipt.end < self.until)
+
+
+@attrs.frozen
+class Selected:
+    """A segment with the parts that are asked for, by their numbers."""
+
+    receipt: Receipt
+    parts: Mapping[int, Labels]
+
+    @property
+    def samples(self) -> int:
+        return sum(self.receipt.samples[part] for part in self.parts)
+
+
+def select(state: FleetState, query: Query) -> Iterator[Selected]:
+    """The segments that have samples of a query."""
+    for stream in state.streams().values():
+        labels = glue([receipt.piece() for receipt in stream])
+        for receipt in stream:
+            if not receipt.profile or not query.is_in_time(receipt):
+                continue
+            of_parts, loose = labels[receipt.number]
+            own = combined(loose, tuple(receipt.labels.items()))
+            chosen = {}
+            for part, part_labels in enumerate(of_parts):
+                every = combined(part_labels, own)
+                if receipt.samples[part] and _matches(every, query.where):
+                    chosen[part] = every
+            if chosen:
+                yield Selected(receipt, chosen)
+
+
+def _matches(labels: Labels, where: Sequence[Condition]) -> bool:
+    return all(any(key == name and value in values for key, value in labels) for name, values in where)
+
+
+@attrs.define
+class Merged:
+    """The sum of segments. `problems` are those whose samples could not be read, and are not counted."""
+
+    union: Union
+    segments: int = 0
+    problems: list[str] = attrs.field(factory=list)
+
+
+def merge(store: Store, state: FleetState, selected: Collection[Selected], progress: Callable[[int], None] | None = None) -> Merged:
+    """Add up what was selected. Segments whose profiles share their stacks are added together."""
+    codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
+    merged = Merged(Union(state.code_names(_LazyNames(store, codes))))
+    groups: dict[tuple[str, ...], list[tuple[Selected, Table]]] = {}
+    trees: dict[tuple[str, ...], TreeColumns] = {}
+    by_profile = {each.receipt.profile: each for each in selected}
+    loaded = dict(store.load_many(by_profile))
+    for each in sorted(selected, key=lambda each: (each.receipt.stream, each.receipt.number)):
+        where = receipt_name(each.receipt.stream, each.receipt.number)
+        try:
+            profile = loaded.get(each.receipt.profile)
+            if profile is None:
+                raise FormatError(f"profile {each.receipt.profile} is missing or damaged")
+            tables = profile.tables
+            assert isinstance(tables, LazyTables)
+            key = tuple(id for name in ("functions", "frames", "stacks") for id in _pieces(tables, name))
+            if key not in trees:
+                trees[key] = TreeColumns.of({name: tables.stored(name) for name in ("functions", "frames", "stacks")})
+            groups.setdefault(key, []).append((each, tables.stored("resources")))
+        except PerfError as error:
+            merged.problems.append(f"{where}: {error.message}")
+    for key, members in groups.items():
+        counts = []
+        for each, rows in members:
+            counts.append((_by_node(rows, each.parts), each.receipt.period))
+            merged.segments += 1
+        try:
+            merged.union.add(trees.pop(key), counts)
+        except FormatError as error:
+            merged.problems.append(error.message)
+    return merged
+
+
+def _pieces(tables: LazyTables, name: str) -> list[str]:
+    return list(tables._documents[name].pieces or ())
+
+
+def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:
+    """Samples by stack of some parts of a segment."""
+    counts: dict[int, int] = {}
+    stack = rows["stack"]
+    nodes = stack.data if stack.valid is None else [ROOT if node is None else node for node in stack]
+    if set(parts).issuperset(rows["part"].data):
+        pairs = zip(nodes, rows["samples"].data, strict=True)
+    else:
+        pairs = (
+            (node, amount)
+            for node, amount, part in zip(nodes, rows["samples"].data, rows["part"].data, strict=True)
+            if part in parts
+        )
+    get = counts.get
+    for node, amount in pairs:
+        counts[node] = get(node, 0) + amount
+    return counts
+
+
+class _LazyNames(Mapping[str, str]):
+    """The files of texts of dynamic code by the ids of their objects, which are read when they are asked for."""
+
+    def __init__(self, store: Store, ids: Collection[str]) -> None:
+        self._store = store
+        self._ids = ids
+        self._names: dict[str, str] = {}
+
+    def __getitem__(self, id: str) -> str:
+        if id not in self._names:
+            try:
+                self._names[id] = named_file(self._store.get(id, "code").content.decode("utf-8", "surrogatepass"))
+            except (NotFoundError, FormatError) as error:
+                raise KeyError(id) from error
+        return self._names[id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def profile_of(merged: Merged, query: Query, version: str, created: int, name: str, notes: Sequence[str] = ()) -> Profile:
+    """The sum as a profile. Profiles of one query over several versions are of one configuration."""
+    identity = f"fleet\0{name}\0{query.text}"
+    return Profile(
+        header=Header(type="sample", cmd="fleet", args=name or query.text),
+        created=created,
+        collector=Tool(name="fleet", params={"where": query.text}, sampling={"segments": merged.segments}),
+        config_id=hashlib.sha1(identity.encode("utf-8", "surrogatepass"), usedforsecurity=False).hexdigest(),
+        origin=version,
+        incomplete=bool(merged.problems),
+        notes=tuple(notes),
+        tables=merged.union.tables(),
+    )

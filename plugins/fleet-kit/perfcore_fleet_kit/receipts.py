@@ -1,0 +1,122 @@
+"""Receipts: what is stored of a segment, besides its profile. `docs/fleet.md` describes them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from perfcore.errors import FormatError
+from perfcore.hookspecs import Part, Section
+from perfcore.store import sets
+from perfcore_fleet_kit.glue import Piece
+
+FORMAT = 1
+MAX_PAYLOAD = 256 << 20  # bytes of a payload, unpacked
+WHOLE = 1 << 62  # added to the rank of a whole segment, so that it takes the place of any part of it
+
+
+class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """One segment of a stream. `shard` is the host that ingested it. `samples` are those of each part, `time` is in ns.
+    `codes` are ids of texts by number; `profile` is empty once the samples have expired."""
+
+    format: int = FORMAT
+    stream: str
+    number: int
+    source: str
+    shard: str
+    profile: str
+    digest: str
+    length: int
+    begin: int
+    end: int
+    clock: str = "file"
+    whole: bool = True
+    period: int = 0
+    labels: dict[str, str] = {}
+    parts: list[Part] = []
+    samples: list[int] = []
+    ended: list[Section] = []
+    opened: list[Section] = []
+    loose: tuple[tuple[str, str], ...] = ()
+    parent: tuple[str, int] | None = None
+    codes: dict[int, str] = {}
+    problem: str = ""
+
+    @property
+    def host(self) -> str:
+        return self.labels.get("host", "")
+
+    @property
+    def total(self) -> int:
+        return sum(self.samples)
+
+    def piece(self) -> Piece:
+        return Piece(self.number, self.parts, self.ended, self.opened, self.loose)
+
+    def rank(self) -> int:
+        return self.length + (WHOLE if self.whole else 0)
+
+
+class Pack(msgspec.Struct, frozen=True, kw_only=True):
+    """Receipts of one box in one record, by their names."""
+
+    format: int = FORMAT
+    receipts: dict[str, Receipt]
+
+
+class Tombstone(msgspec.Struct, frozen=True, kw_only=True):
+    """Segments that have expired: what later segments of their streams need of them, and what is kept for ever. `top`
+    are the functions with most samples (inclusive, exclusive) of each box."""
+
+    format: int = FORMAT
+    expired: dict[str, Receipt]
+    boxes: list[ExpiredBox]
+    time: int = 0
+
+
+class ExpiredBox(msgspec.Struct, frozen=True, kw_only=True):
+    """The totals of a box that has expired."""
+
+    begin: int
+    end: int
+    segments: int
+    hosts: list[str]
+    samples: int
+    time: int
+    top: list[tuple[str, int, int]]
+
+
+T = TypeVar("T", Receipt, Pack, Tombstone)
+
+
+def encode(value: Receipt | Pack | Tombstone, ids: Sequence[str], rank: int = 0) -> bytes:
+    """The record of a receipt, a pack or a tombstone."""
+    return sets.encode(sets.Record(rank, tuple(ids), zlib.compress(msgspec.json.encode(value), 6)))
+
+
+def decode(record: sets.Record, type: type[T], where: str) -> T:
+    """What a record holds. FormatError where it is damaged, or newer."""
+    inflater = zlib.decompressobj()
+    try:
+        data = inflater.decompress(record.payload, MAX_PAYLOAD)
+        if not inflater.eof or inflater.unconsumed_tail:
+            raise FormatError(f"{where} is damaged: it is cut short or too large")
+        value = msgspec.json.decode(data, type=type)
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"{where} is damaged: {error}") from error
+    if value.format != FORMAT:
+        raise FormatError(f"{where} is of format {value.format}", hint="upgrade perfcore")
+    return value
+
+
+def husk(receipt: Receipt) -> Receipt:
+    """A receipt without samples: enough for the sections and the dynamic code of other segments."""
+    return msgspec.structs.replace(receipt, profile="", parts=[], samples=[])
+
+
+def labels_of(receipt: Receipt, extra: Mapping[str, str] | None = None) -> tuple[tuple[str, str], ...]:
+    """The labels of all samples of a segment."""
+    return tuple({**receipt.labels, **(extra or {})}.items())
