@@ -53,7 +53,7 @@ class Committer:
         self._objects.clear()
         self._tables.clear()
         committed: list[Committed | None] = []
-        prepared: dict[int, tuple[Receipt, list[str]]] = {}
+        prepared: dict[int, Receipt] = {}
         for at, (segment, own) in enumerate(zip(segments, labels, strict=True)):
             known = self.state.find(segment.stream, segment.number)
             committed.append(None if known is None else self._compare(known, segment))
@@ -61,11 +61,11 @@ class Committer:
                 prepared[at] = self._prepare(segment, own)
         self.store.put_many_stored(self._objects.items())
         written: list[str] = []
-        for at, (receipt, ids) in prepared.items():
-            result = committed[at] = self._create(receipt, ids, segments[at])
+        for at, receipt in prepared.items():
+            result = committed[at] = self._create(receipt, segments[at])
             if result.outcome in ("new", "replaced"):
                 self.state.receipts[receipt_name(receipt.stream, receipt.number)] = receipt
-                written += ids
+                written += receipt.ids
         self._secure(dict.fromkeys(written))
         return [result for result in committed if result is not None]
 
@@ -83,8 +83,8 @@ class Committer:
             return Committed("known", known, "a shorter part of the same segment")
         return Committed("conflict", known, f"{segment.stream}.{segment.number} has other bytes than the segment stored")
 
-    def _prepare(self, segment: Segment, own: Mapping[str, str]) -> tuple[Receipt, list[str]]:
-        """(receipt, ids of the objects that it names), which wait to be put."""
+    def _prepare(self, segment: Segment, own: Mapping[str, str]) -> Receipt:
+        """The receipt; the objects that it names wait to be put."""
         codes = {number: self._add(_code(text)) for number, text in segment.codes.items()}
         profile, table_ids = self._add_profile(segment)
         rows = segment.profile.tables["resources"]
@@ -112,9 +112,10 @@ class Committer:
             loose=segment.loose,
             parent=segment.parent,
             codes=codes,
+            tables=table_ids,
             problem="; ".join(segment.profile.notes),
         )
-        return receipt, [profile, *table_ids, *codes.values()]
+        return receipt
 
     def _add(self, item: objects.Object) -> str:
         id, data = objects.encode(item)
@@ -145,10 +146,10 @@ class Committer:
         )
         return self._add(objects.Object("profile", profile.header.type, wire.to_json(document))), ids
 
-    def _create(self, receipt: Receipt, ids: Sequence[str], segment: Segment) -> Committed:
+    def _create(self, receipt: Receipt, segment: Segment) -> Committed:
         """The commit point."""
         key = version_prefix(self.version) + receipt_name(receipt.stream, receipt.number)
-        data = receipts.encode(receipt, ids, receipt.rank())
+        data = receipts.encode(receipt)
         storage = self.store.storage
         for _ in range(_TRIES):
             try:

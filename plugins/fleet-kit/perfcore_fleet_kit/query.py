@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
@@ -9,9 +10,11 @@ import attrs
 
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.model import Header, Profile, Tool
+from perfcore.profile import codec
 from perfcore.profile.codec import LazyTables
+from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
-from perfcore.store.store import Store
+from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore_fleet_kit.dynamic_code import named_file
 from perfcore_fleet_kit.glue import Labels, combined, glue
 from perfcore_fleet_kit.keys import receipt_name
@@ -91,19 +94,19 @@ def merge(store: Store, state: FleetState, selected: Collection[Selected], progr
     merged = Merged(Union(state.code_names(_LazyNames(store, codes))))
     groups: dict[tuple[str, ...], list[tuple[Selected, Table]]] = {}
     trees: dict[tuple[str, ...], TreeColumns] = {}
-    by_profile = {each.receipt.profile: each for each in selected}
-    loaded = dict(store.load_many(by_profile))
+    contents = _contents(store, {each.receipt.profile for each in selected})
     for each in sorted(selected, key=lambda each: (each.receipt.stream, each.receipt.number)):
         where = receipt_name(each.receipt.stream, each.receipt.number)
         try:
-            profile = loaded.get(each.receipt.profile)
-            if profile is None:
+            content = contents.get(each.receipt.profile)
+            if content is None:
                 raise FormatError(f"profile {each.receipt.profile} is missing or damaged")
-            tables = profile.tables
+            tables = store.decode_profile(content, where).tables
             assert isinstance(tables, LazyTables)
-            key = tuple(id for name in ("functions", "frames", "stacks") for id in _pieces(tables, name))
+            shared = codec.shared_pieces(content, where)
+            key = tuple(id for name in NAMES for id in shared[name])
             if key not in trees:
-                trees[key] = TreeColumns.of({name: tables.stored(name) for name in ("functions", "frames", "stacks")})
+                trees[key] = TreeColumns.of({name: tables.stored(name) for name in NAMES})
             groups.setdefault(key, []).append((each, tables.stored("resources")))
         except PerfError as error:
             merged.problems.append(f"{where}: {error.message}")
@@ -119,8 +122,14 @@ def merge(store: Store, state: FleetState, selected: Collection[Selected], progr
     return merged
 
 
-def _pieces(tables: LazyTables, name: str) -> list[str]:
-    return list(tables._documents[name].pieces or ())
+def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
+    """The JSON of profiles that are there and whole, by their ids."""
+    contents = {}
+    for key, data in store.read_many(map(object_key, ids)):
+        with contextlib.suppress(FormatError):
+            if not isinstance(data, PerfError):
+                contents[key_id(key)] = opened(key_id(key), data, "profile").content
+    return contents
 
 
 def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 import msgspec
@@ -20,7 +19,7 @@ WHOLE = 1 << 62  # added to the rank of a whole segment, so that it takes the pl
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One segment of a stream. `shard` is the host that ingested it. `samples` are those of each part, `time` is in ns.
-    `codes` are ids of texts by number; `profile` is empty once the samples have expired."""
+    `codes` are ids of texts by number, `tables` those of the tables of the profile; `profile` is empty once the samples have expired."""
 
     format: int = FORMAT
     stream: str
@@ -43,11 +42,17 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     loose: tuple[tuple[str, str], ...] = ()
     parent: tuple[str, int] | None = None
     codes: dict[int, str] = {}
+    tables: list[str] = []
     problem: str = ""
 
     @property
     def host(self) -> str:
         return self.labels.get("host", "")
+
+    @property
+    def ids(self) -> list[str]:
+        """The objects that it refers to."""
+        return [*filter(None, (self.profile,)), *self.tables, *self.codes.values()]
 
     @property
     def total(self) -> int:
@@ -92,8 +97,11 @@ class ExpiredBox(msgspec.Struct, frozen=True, kw_only=True):
 T = TypeVar("T", Receipt, Pack, Tombstone)
 
 
-def encode(value: Receipt | Pack | Tombstone, ids: Sequence[str], rank: int = 0) -> bytes:
+def encode(value: Receipt | Pack | Tombstone) -> bytes:
     """The record of a receipt, a pack or a tombstone."""
+    members = [value] if isinstance(value, Receipt) else _members(value)
+    rank = value.rank() if isinstance(value, Receipt) else 0
+    ids = dict.fromkeys(id for receipt in members for id in receipt.ids)
     return sets.encode(sets.Record(rank, tuple(ids), zlib.compress(msgspec.json.encode(value), 6)))
 
 
@@ -112,11 +120,10 @@ def decode(record: sets.Record, type: type[T], where: str) -> T:
     return value
 
 
+def _members(value: Pack | Tombstone) -> list[Receipt]:
+    return [*(value.receipts if isinstance(value, Pack) else value.expired).values()]
+
+
 def husk(receipt: Receipt) -> Receipt:
     """A receipt without samples: enough for the sections and the dynamic code of other segments."""
-    return msgspec.structs.replace(receipt, profile="", parts=[], samples=[])
-
-
-def labels_of(receipt: Receipt, extra: Mapping[str, str] | None = None) -> tuple[tuple[str, str], ...]:
-    """The labels of all samples of a segment."""
-    return tuple({**receipt.labels, **(extra or {})}.items())
+    return msgspec.structs.replace(receipt, profile="", parts=[], samples=[], tables=[])

@@ -24,12 +24,13 @@ class Row:
 
     key: str
     name: str
+    tag: str
     record: sets.Record
 
 
 @attrs.define
 class FleetState:
-    """All receipts by name. `packed` are the names that are in packs, `loose` the rows with keys of their own, `gone`
+    """All receipts by name. `loose` are the rows with keys of their own, `packs` (tag, pack) by key, `gone` is
     what has expired. `problems` says what is damaged."""
 
     version: str
@@ -37,7 +38,7 @@ class FleetState:
     gone: dict[str, Receipt] = attrs.field(factory=dict)
     tombstones: list[Tombstone] = attrs.field(factory=list)
     loose: dict[str, Row] = attrs.field(factory=dict)
-    packs: dict[str, frozenset[str]] = attrs.field(factory=dict)
+    packs: dict[str, tuple[str, Pack]] = attrs.field(factory=dict)
     problems: list[str] = attrs.field(factory=list)
 
     @classmethod
@@ -78,7 +79,7 @@ class FleetState:
     def _take(self, row: Row) -> None:
         if row.name.startswith(_PACK):
             pack = decode(row.record, Pack, row.key)
-            self.packs[row.key] = frozenset(pack.receipts)
+            self.packs[row.key] = (row.tag, pack)
             for name, receipt in pack.receipts.items():
                 self._add(name, receipt)
         elif row.name.startswith(_TOMBSTONE):
@@ -145,11 +146,11 @@ def _order(receipt: Receipt) -> tuple[int, str]:
 
 
 def _rows(store: Store, prefix: str, problems: list[str]) -> Iterator[Row]:
-    keys = [row.key for row in store.storage.list(prefix)]
-    for key, data in store.read_many(keys):
+    tags = {row.key: row.tag for row in store.storage.list(prefix)}
+    for key, data in store.read_many(tags):
         try:
             if isinstance(data, PerfError):
                 raise data
-            yield Row(key, key.removeprefix(prefix), sets.decode(data, key))
+            yield Row(key, key.removeprefix(prefix), tags[key], sets.decode(data, key))
         except PerfError as error:
             problems.append(error.message)

@@ -37,7 +37,7 @@ class StatprofilerSource:
     def sniff(self, head: bytes, name: str) -> bool:
         return head.startswith(MAGIC)
 
-    def read(self, paths: Iterable[Path], position: str = "") -> Iterator[Segment | Unreadable]:
+    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | Unreadable]:
         """The segment of each trace. A trace is read as a whole each time: there is no position."""
         batch = Batch(self._slow_ops)
         for path in paths:
