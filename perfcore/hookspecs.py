@@ -584,15 +584,15 @@ class Format(Protocol):
 
 
 class Section(NamedTuple):
-    """A stretch of a stream with a name, such as a request, and the labels that were written inside of it."""
+    """A stretch of a stream with a name, such as a request, and the labels written inside of it."""
 
     name: str
     labels: tuple[tuple[str, str], ...] = ()
 
 
 class Part(NamedTuple):
-    """The labels of some rows of a segment, those of sections that begin and end in it. Of `Segment.ended`, so many had
-    ended before the rows; the rows also lie in these of `Segment.opened`."""
+    """Labels of rows of a segment: those of sections that begin and end in it. Of `Segment.ended`, so many had ended
+    before the rows, which also lie in these of `Segment.opened`."""
 
     labels: tuple[tuple[str, str], ...] = ()
     ended: int = 0
@@ -600,14 +600,7 @@ class Part(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece of a stream of samples, known wherever it is read by `stream` and `number`, which counts from 1.
-
-    `profile.tables["resources"]` has the columns `stack`, `samples` and `part`, a row of `parts`. `digest` is the
-    SHA-1 of the `length` bytes it was read from; a segment that is not `whole` may come again, longer. `begin` and
-    `end` are ns since 1970 UTC by the `clock`: `samples`, `file` or `ingestion`. `ended` are the sections of earlier
-    segments that end in this one, in order, `opened` those that it leaves open, `loose` labels that were written
-    outside of these since. `parent` is the stream, and the number
-    of the segment, that forked this one. `codes` are texts of dynamic code by their numbers."""
+    """A piece of a stream of samples, named by `stream` and `number`, from 1. `docs/plugins/source.md` has all fields."""
 
     stream: str
     number: int
@@ -629,33 +622,22 @@ class Segment(NamedTuple):
     codes: Mapping[int, str] = {}
 
 
-class Unreadable(NamedTuple):
-    """A file that holds no segment."""
-
-    path: Path
-    error: FormatError
-
-
 @runtime_checkable
 class Source(Protocol):
     """Reads profiles that arrive by themselves, as segments of streams.
 
-    class Lines:
-        def sniff(self, head, name):
-            return name.endswith(".stacks")
-
+    class Laps:
         def read(self, paths, position):
-            for path in paths:
-                yield segment_of(path.read_bytes())
+            return map(segment_of, paths)
     """
 
     def sniff(self, head: bytes, name: str) -> bool:
         """Whether a file that begins with these bytes (up to 4,096) and has this name is of the source."""
         ...
 
-    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | Unreadable]:
-        """Every segment of these files behind a position, with the position after it. `position` is empty at first. One that is behind may be given again:
-        then the same segments come, and count once. Segments may share the tables of their profiles' stacks."""
+    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | tuple[Path, FormatError]]:
+        """Every segment of these files behind a position, empty at first; of a file without one, why. The same segment
+        may come again, and counts once. Segments may share the tables of their stacks."""
         ...
 
 

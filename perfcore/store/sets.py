@@ -1,7 +1,6 @@
-"""Sets: records by name, each of which refers to objects and is kept for its own sake, such as the receipts of a fleet.
+"""Sets: records by name that refer to objects and are kept for their own sake, such as the receipts of a fleet.
 
-Stores are joined by the union of their sets. Of two records of one name the one of the higher rank counts.
-`docs/formats.md` describes a record. What its payload says is the business of the plugin that wrote it.
+Stores are joined by the union of their sets; of two records of one name, the higher rank counts (`docs/formats.md`).
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from typing import NamedTuple
 
 from perfcore.errors import FormatError
 
-KEY_SPACES = ("receipts/",)
-"""The prefixes of all sets: what transfer, gc and fsck go through besides `objects/`."""
-VERSION = 1  # of the format; a newer one is refused
+KEY_SPACES = ("receipts/",)  # of all sets: what transfers, gc and fsck go through beside `objects/`
 _HEAD = struct.Struct("<4sIQI")
-_MAGIC = b"pset"
+_BEGINNING = (b"pset", 1)  # and the version of the format; a newer one is refused
 
 
 class Record(NamedTuple):
-    """`ids` are the objects that it refers to, all of them; `rank` decides between two of one name."""
+    """`ids` are all objects that it refers to. The payload is the business of the plugin that wrote it."""
 
     rank: int
     ids: tuple[str, ...]
@@ -28,22 +25,18 @@ class Record(NamedTuple):
 
 
 def encode(record: Record) -> bytes:
-    """The bytes of a record; equal records give equal bytes."""
     ids = sorted(set(record.ids))
-    head = _HEAD.pack(_MAGIC, VERSION, record.rank, len(ids))
-    data = head + b"".join(map(bytes.fromhex, ids)) + record.payload
+    data = _HEAD.pack(*_BEGINNING, record.rank, len(ids)) + bytes.fromhex("".join(ids)) + record.payload
     return data + hashlib.sha1(data, usedforsecurity=False).digest()
 
 
 def decode(data: bytes, where: str) -> Record:
-    """The record in these bytes; FormatError when a bit is off."""
+    """FormatError when a bit is off."""
     content, checksum = data[:-20], data[-20:]
     if len(content) < _HEAD.size or hashlib.sha1(content, usedforsecurity=False).digest() != checksum:
         raise FormatError(f"{where} is damaged: its checksum does not fit")
     magic, version, rank, count = _HEAD.unpack_from(content)
-    if magic != _MAGIC or version != VERSION:
-        raise FormatError(f"{where} is a record of version {version}", hint="upgrade perfcore")
     end = _HEAD.size + 20 * count
-    if end > len(content):
-        raise FormatError(f"{where} is damaged: it does not hold {count} ids")
+    if (magic, version) != _BEGINNING or end > len(content):
+        raise FormatError(f"{where} is a record of version {version}", hint="upgrade perfcore")
     return Record(rank, tuple(content[at : at + 20].hex() for at in range(_HEAD.size, end, 20)), content[end:])

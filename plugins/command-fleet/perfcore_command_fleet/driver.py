@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ class FleetCommand:
         `perfcore_command_fleet.library`, which gives the result."""
         from perfcore_command_fleet import library
 
-        actions = {
+        actions: Mapping[str, Callable[..., Any]] = {
             "ingest": library.ingest,
             "status": library.status,
             "labels": library.labels,

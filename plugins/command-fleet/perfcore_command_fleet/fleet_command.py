@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from perfcore_fleet_kit.query import Query
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, seconds
@@ -19,14 +20,11 @@ from perfcore_command_fleet.ingest import Ingested
 from perfcore_command_fleet.report import BY, FleetReport, report
 from perfcore_command_fleet.spool import Spool, watch
 from perfcore_command_fleet.status import FleetStatus
-from perfcore_fleet_kit.query import Query
 
 Revision = Annotated[
     str | None, typer.Argument(metavar="[REV]", help="The release; default: the head.", show_default=False)
 ]
-Where = Annotated[
-    str | None, typer.Option("--where", metavar="L=V[|V],...", help="Only samples with these labels.")
-]
+Where = Annotated[str | None, typer.Option("--where", metavar="L=V[|V],...", help="Only samples with these labels.")]
 Named = Annotated[str | None, typer.Option("--query", metavar="NAME", help="The conditions of a saved query.")]
 Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help="Only samples since 2h ago, or a date.")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Only samples up to a time.")]

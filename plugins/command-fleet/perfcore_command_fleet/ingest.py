@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from perfcore_fleet_kit.commit import Committed, Committer
+from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import PerfError, UsageError
-from perfcore.hookspecs import Segment, Unreadable
+from perfcore.hookspecs import Segment
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
 from perfcore.text import printable
 from perfcore_command_fleet.files import Candidate, Sources
-from perfcore_fleet_kit.commit import Committed, Committer
-from perfcore_fleet_kit.state import FleetState
 
 SCHEMA = 1
 
@@ -92,9 +92,7 @@ class Ingester:
                 paths.setdefault(source, []).append(file.path)
         yield from sorted(paths.items())
 
-    def _commit(
-        self, source: str, segments: Sequence[Segment], hosts: Mapping[Path, str], result: Ingested
-    ) -> None:
+    def _commit(self, source: str, segments: Sequence[Segment], hosts: Mapping[Path, str], result: Ingested) -> None:
         by_version: dict[str, list[Segment]] = {}
         for segment in segments:
             try:
@@ -132,13 +130,13 @@ class Ingester:
         return self._committers[key]
 
 
-def _batches(read: Iterable[Segment | Unreadable], result: Ingested) -> Iterator[list[Segment]]:
+def _batches(read: Iterable[Segment | tuple[Path, FormatError]], result: Ingested) -> Iterator[list[Segment]]:
     """Segments that are stored together: those that share their stacks."""
     batch: list[Segment] = []
     shared: object = None
     for segment in read:
-        if isinstance(segment, Unreadable):
-            result.problems.append((segment.path, segment.error.message))
+        if not isinstance(segment, Segment):
+            result.problems.append((segment[0], segment[1].message))
             continue
         stacks = segment.profile.tables.get("stacks")
         if batch and stacks is not shared:

@@ -8,6 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from perfcore_fleet_kit import retention
+from perfcore_fleet_kit.keys import SPACE, escaped
+from perfcore_fleet_kit.query import Condition, Merged, Query, Selected, merge, profile_of, select
+from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import FormatError, KeyMissingError, NotFoundError, UsageError
 from perfcore.model import Profile
@@ -17,13 +21,10 @@ from perfcore.store import sets
 from perfcore_command_fleet.files import Sources, candidates
 from perfcore_command_fleet.ingest import Ingested, Ingester
 from perfcore_command_fleet.status import FleetStatus, status_of
-from perfcore_fleet_kit import retention
-from perfcore_fleet_kit.keys import SPACE, escaped
-from perfcore_fleet_kit.query import Condition, Merged, Query, Selected, merge, profile_of, select
-from perfcore_fleet_kit.state import FleetState
 
 DAY = 86_400_000_000_000  # ns
 _CONDITION = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
+_ALL = Query()
 _QUERIES = f"{SPACE}@queries/"
 
 
@@ -73,7 +74,7 @@ def status(repository: Repository, revision: str | None = None, box: int = DAY) 
     return status_of(state(repository, revision), box)
 
 
-def labels(repository: Repository, revision: str | None = None, query: Query = Query()) -> dict[str, dict[str, int]]:
+def labels(repository: Repository, revision: str | None = None, query: Query = _ALL) -> dict[str, dict[str, int]]:
     """The samples of each value of each label."""
     totals: dict[str, dict[str, int]] = {}
     for selected in select(state(repository, revision), query):
@@ -112,7 +113,7 @@ def merged(
 def profile(
     repository: Repository,
     revision: str | None = None,
-    query: Query = Query(),
+    query: Query = _ALL,
     name: str = "",
     listener: Listener | None = None,
 ) -> Profile:
@@ -175,11 +176,7 @@ def expire(
 ) -> int:
     """Let the segments of boxes that ended before a time expire, but those with samples of `keep`; gives how many."""
     read = state(repository, revision)
-    names = {
-        name
-        for name, receipt in read.receipts.items()
-        if retention.box_of(receipt.end, box) + box <= before
-    }
+    names = {name for name, receipt in read.receipts.items() if retention.box_of(receipt.end, box) + box <= before}
     if keep:
         names -= retention.names_of(selected.receipt for selected in select(read, Query(tuple(keep))))
     if dry_run:

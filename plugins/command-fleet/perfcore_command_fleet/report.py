@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
-
 from perfcore_fleet_kit.counting import Counts, count
 from perfcore_fleet_kit.query import Merged
 

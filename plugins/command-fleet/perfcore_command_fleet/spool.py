@@ -35,11 +35,7 @@ class Spool:
 
     def turn(self, now: float) -> Ingested:
         """Ingest what has arrived. Files that are still being written are read again when they have grown."""
-        files = [
-            file
-            for file in candidates([self.folder])
-            if self._open.get(file.path) != (file.size, file.modified)
-        ]
+        files = [file for file in candidates([self.folder]) if self._open.get(file.path) != (file.size, file.modified)]
         self.ingester.forget()
         result = self.ingester.ingest(files)
         by_path = {file.path: file for file in files}
@@ -88,9 +84,7 @@ class Spool:
                 self.listener.note(f"removed the dead letter {printable(path.name)}: --limit")
 
 
-def watch(
-    spools: list[Spool], interval: float, tell: Callable[[Ingested], None], turns: int | None = None
-) -> None:
+def watch(spools: list[Spool], interval: float, tell: Callable[[Ingested], None], turns: int | None = None) -> None:
     """Ingest from all folders for ever, or so many times."""
     done = 0
     while turns is None or done < turns:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-
 from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.retention import box_of
 from perfcore_fleet_kit.state import FleetState

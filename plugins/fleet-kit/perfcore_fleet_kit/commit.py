@@ -81,7 +81,9 @@ class Committer:
         if not segment.whole and segment.length < known.length:
             # Without the bytes of the longer one this cannot be told apart from its beginning.
             return Committed("known", known, "a shorter part of the same segment")
-        return Committed("conflict", known, f"{segment.stream}.{segment.number} has other bytes than the segment stored")
+        return Committed(
+            "conflict", known, f"{segment.stream}.{segment.number} has other bytes than the segment stored"
+        )
 
     def _prepare(self, segment: Segment, own: Mapping[str, str]) -> Receipt:
         """The receipt; the objects that it names wait to be put."""
@@ -91,7 +93,7 @@ class Committer:
         samples = [0] * len(segment.parts)
         for part, amount in zip(rows["part"].data, rows["samples"].data, strict=True):
             samples[part] += amount
-        receipt = Receipt(
+        return Receipt(
             stream=segment.stream,
             number=segment.number,
             source=self.source,
@@ -115,7 +117,6 @@ class Committer:
             tables=table_ids,
             problem="; ".join(segment.profile.notes),
         )
-        return receipt
 
     def _add(self, item: objects.Object) -> str:
         id, data = objects.encode(item)
@@ -191,4 +192,3 @@ def _begins_with(segment: Segment, length: int, digest: str) -> bool:
     except OSError:
         return False
     return hashlib.sha1(beginning, usedforsecurity=False).hexdigest() == digest
-

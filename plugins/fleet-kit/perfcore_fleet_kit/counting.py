@@ -13,6 +13,7 @@ import attrs
 from perfcore_fleet_kit.stack_tree import ROOT, StackTree
 
 Line = tuple[str, int]
+_Item = str | Line | tuple[str, int, str, str] | tuple[str, int, str]
 CallSite = tuple[str, int, str, str]
 """The caller's file and line, caller, callee."""
 
@@ -91,8 +92,8 @@ def _walk(
         children.setdefault(parent, []).append(node)
         node_frames.append(frame)
     path: list[int] = []  # frames from the outermost one in
-    on_path: set[object] = set()
-    added: list[list[object]] = []
+    on_path: set[_Item] = set()
+    added: list[list[_Item]] = []
     todo = [(node, 0) for node in reversed(children.get(ROOT, ()))]
     while todo:
         node, depth = todo.pop()
@@ -103,7 +104,7 @@ def _walk(
         if not amount:
             continue
         frame = node_frames[node]
-        new: list[object] = []
+        new: list[_Item] = []
         for item in _items(frames, ids, path[-1] if path else None, frame):
             if item not in on_path:
                 new.append(item)
@@ -116,10 +117,10 @@ def _walk(
 
 def _items(
     frames: Sequence[tuple[str, str, int | None, int | None]], ids: Sequence[str], caller: int | None, frame: int
-) -> list[object]:
+) -> list[_Item]:
     """A text for the function, a pair for the line, four for the call site, three for the callee."""
     _, file, line, _ = frames[frame]
-    items: list[object] = [ids[frame]]
+    items: list[_Item] = [ids[frame]]
     if line is not None and line > 0:
         items.append((file, line))
     if caller is not None:
@@ -129,19 +130,19 @@ def _items(
     return items
 
 
-def _add(counts: Counts, frame: tuple[str, str, int | None, int | None], item: object, amount: int) -> None:
+def _add(counts: Counts, frame: tuple[str, str, int | None, int | None], item: _Item, amount: int) -> None:
     name, file, _, first = frame
     if isinstance(item, str):
         function = counts.functions.get(item)
         if function is None:
             function = counts.functions[item] = FunctionCounts(name, file, first or 0, kind_of(name, file))
         function.inclusive += amount
-    elif len(item) == 2:  # type: ignore[arg-type]
-        counts.lines.setdefault(item, [0, 0])[0] += amount  # type: ignore[arg-type]
-    elif len(item) == 4:  # type: ignore[arg-type]
-        counts.call_sites.setdefault(item, [0, 0])[0] += amount  # type: ignore[arg-type]
+    elif len(item) == 2:
+        counts.lines.setdefault(item, [0, 0])[0] += amount
+    elif len(item) == 4:
+        counts.call_sites.setdefault(item, [0, 0])[0] += amount
     else:
-        counts.callees[item] = counts.callees.get(item, 0) + amount  # type: ignore[arg-type,index,call-overload]
+        counts.callees[item] = counts.callees.get(item, 0) + amount
 
 
 def _count_innermost(

@@ -96,5 +96,7 @@ def combined(inner: Labels, outer: Labels) -> Labels:
 
 def matches(labels: Mapping[str, set[str]] | Labels, conditions: Sequence[tuple[str, frozenset[str]]]) -> bool:
     """Whether labels have one of the values of each condition."""
-    pairs = labels if isinstance(labels, tuple) else [(key, value) for key, values in labels.items() for value in values]
+    pairs = (
+        labels if isinstance(labels, tuple) else [(key, value) for key, values in labels.items() for value in values]
+    )
     return all(any(key == name and value in values for key, value in pairs) for name, values in conditions)

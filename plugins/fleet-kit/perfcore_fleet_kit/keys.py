@@ -12,7 +12,9 @@ _LONGEST = 100  # characters; storages take names of up to 150
 def escaped(text: str) -> str:
     """A name for a text. Upper-case letters are escaped too: some storages do not tell them apart. A name of a special
     record begins with `@`, which no escaped text does."""
-    plain = "".join(c if c in _PLAIN else "".join(f"+{byte:02x}" for byte in c.encode("utf-8", "surrogatepass")) for c in text)
+    plain = "".join(
+        c if c in _PLAIN else "".join(f"+{byte:02x}" for byte in c.encode("utf-8", "surrogatepass")) for c in text
+    )
     if plain.startswith("-"):
         plain = f"+2d{plain[1:]}"
     if len(plain) <= _LONGEST:

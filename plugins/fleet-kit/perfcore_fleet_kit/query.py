@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -88,7 +90,9 @@ class Merged:
     problems: list[str] = attrs.field(factory=list)
 
 
-def merge(store: Store, state: FleetState, selected: Collection[Selected], progress: Callable[[int], None] | None = None) -> Merged:
+def merge(
+    store: Store, state: FleetState, selected: Collection[Selected], progress: Callable[[int], None] | None = None
+) -> Merged:
     """Add up what was selected. Segments whose profiles share their stacks are added together."""
     codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
     merged = Merged(Union(state.code_names(_LazyNames(store, codes))))
@@ -136,15 +140,12 @@ def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:
     """Samples by stack of some parts of a segment."""
     counts: dict[int, int] = {}
     stack = rows["stack"]
-    nodes = stack.data if stack.valid is None else [ROOT if node is None else node for node in stack]
-    if set(parts).issuperset(rows["part"].data):
-        pairs = zip(nodes, rows["samples"].data, strict=True)
-    else:
-        pairs = (
-            (node, amount)
-            for node, amount, part in zip(nodes, rows["samples"].data, rows["part"].data, strict=True)
-            if part in parts
-        )
+    nodes: Sequence[Any] = stack.data if stack.valid is None else [ROOT if node is None else node for node in stack]
+    amounts: Sequence[Any] = rows["samples"].data
+    numbers: Sequence[Any] = rows["part"].data
+    pairs: Iterable[tuple[int, int]] = zip(nodes, amounts, strict=True)
+    if not set(parts).issuperset(numbers):
+        pairs = itertools.compress(pairs, [part in parts for part in numbers])
     get = counts.get
     for node, amount in pairs:
         counts[node] = get(node, 0) + amount
@@ -174,7 +175,9 @@ class _LazyNames(Mapping[str, str]):
         return len(self._ids)
 
 
-def profile_of(merged: Merged, query: Query, version: str, created: int, name: str, notes: Sequence[str] = ()) -> Profile:
+def profile_of(
+    merged: Merged, query: Query, version: str, created: int, name: str, notes: Sequence[str] = ()
+) -> Profile:
     """The sum as a profile. Profiles of one query over several versions are of one configuration."""
     identity = f"fleet\0{name}\0{query.text}"
     return Profile(

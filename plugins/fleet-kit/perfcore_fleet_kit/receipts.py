@@ -19,7 +19,8 @@ WHOLE = 1 << 62  # added to the rank of a whole segment, so that it takes the pl
 
 class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """One segment of a stream. `shard` is the host that ingested it. `samples` are those of each part, `time` is in ns.
-    `codes` are ids of texts by number, `tables` those of the tables of the profile; `profile` is empty once the samples have expired."""
+    `codes` are ids of texts by number, `tables` those of the tables of the profile; `profile` is empty once the samples
+    have expired."""
 
     format: int = FORMAT
     stream: str

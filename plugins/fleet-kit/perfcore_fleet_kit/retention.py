@@ -66,7 +66,7 @@ def _boxes(store: Store, state: FleetState, members: Mapping[str, Receipt], box:
     for receipt in members.values():
         groups.setdefault(box_of(receipt.end, box), []).append(receipt)
     for begin, group in sorted(groups.items()):
-        selected = [Selected(receipt, {part: () for part in range(len(receipt.parts))}) for receipt in group]
+        selected = [Selected(receipt, dict.fromkeys(range(len(receipt.parts)), ())) for receipt in group]
         merged = merge(store, state, selected)
         counts = count(merged.union.tree, merged.union.samples)
         top = sorted(counts.functions.items(), key=lambda item: (-item[1].inclusive, item[0]))[:TOP]

@@ -33,7 +33,10 @@ class TreeColumns:
             (str(name), str(file), int(first) if first is not None else None)
             for name, file, first in zip(names, files, firsts, strict=True)
         ]
-        frame_list = [(int(f or 0), int(o) if o is not None else None) for f, o in zip(frames["function"], frames["offset"], strict=True)]
+        frame_list = [
+            (int(f or 0), int(o) if o is not None else None)
+            for f, o in zip(frames["function"], frames["offset"], strict=True)
+        ]
         parent = stacks["parent"]
         parents = array("q", parent.data.tobytes())
         if parent.valid is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import attrs
 
 from perfcore.errors import FormatError
-from perfcore.hookspecs import Segment, Unreadable
+from perfcore.hookspecs import Segment
 from perfcore.settings import option
 from perfcore_source_statprofiler.packets import MAGIC
 from perfcore_source_statprofiler.segments import Batch
@@ -37,16 +37,16 @@ class StatprofilerSource:
     def sniff(self, head: bytes, name: str) -> bool:
         return head.startswith(MAGIC)
 
-    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | Unreadable]:
+    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | tuple[Path, FormatError]]:
         """The segment of each trace. A trace is read as a whole each time: there is no position."""
         batch = Batch(self._slow_ops)
         for path in paths:
             try:
                 batch.add(path)
             except FormatError as error:
-                yield Unreadable(path, error)
+                yield path, error
             except OSError as error:
-                yield Unreadable(path, FormatError(f"cannot be read: {error.strerror}"))
+                yield path, FormatError(f"cannot be read: {error.strerror}")
             if batch.is_full:
                 yield from batch.segments()
                 batch = Batch(self._slow_ops)

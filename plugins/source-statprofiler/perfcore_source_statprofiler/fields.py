@@ -15,7 +15,7 @@ _IDS = struct.Struct("<6I")
 _NO_PARENT = (0,) * 6
 
 
-class Incomplete(Exception):
+class IncompleteError(Exception):
     """The bytes end inside a record."""
 
 
@@ -24,7 +24,7 @@ def varint(data: bytes, at: int) -> tuple[int, int]:
     value = 0
     for end in range(at, at + 5):
         if end >= len(data):
-            raise Incomplete
+            raise IncompleteError
         value = value << 7 | data[end] & 0x7F
         if data[end] < 0x80:
             return value & 0xFFFFFFFF, end + 1
@@ -39,13 +39,13 @@ def signed(value: int) -> int:
 def text(data: bytes, at: int) -> tuple[str, int]:
     """(text, position behind): a byte of flags, a length, the bytes."""
     if at >= len(data):
-        raise Incomplete
+        raise IncompleteError
     length, start = varint(data, at + 1)
     if length > MAX_TEXT:
         raise FormatError(f"a text has {length:,} bytes")
     end = start + length
     if end > len(data):
-        raise Incomplete
+        raise IncompleteError
     if not data[at] & 1:
         return data[start:end].decode("latin-1"), end
     return data[start:end].decode("utf-8", "backslashreplace"), end
@@ -75,7 +75,7 @@ def header(data: bytes) -> tuple[TraceHeader, int]:
     result, at = TraceHeader(), 0
     while True:
         if at >= len(data):
-            raise Incomplete
+            raise IncompleteError
         tag, at = data[at], at + 1
         if tag == 201:
             numbers = []
@@ -107,7 +107,7 @@ def _genealogy(result: TraceHeader, data: bytes, at: int) -> int:
     result.number, at = varint(data, at)
     parent_number, at = varint(data, at)
     if at + 48 > len(data):
-        raise Incomplete
+        raise IncompleteError
     stream, parent = _IDS.unpack_from(data, at), _IDS.unpack_from(data, at + 24)
     result.stream = _words(stream)
     if parent != _NO_PARENT:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 
 import attrs
+from perfcore_fleet_kit.glue import Labels, combined
 
 from perfcore.hookspecs import Section
-from perfcore_fleet_kit.glue import Labels, combined
 
 Counts = defaultdict[int, int]
 MAX_PARTS = 4_096  # sets of labels of one segment; a label with a new value in each request would make as many profiles
@@ -98,5 +98,3 @@ class Sections:
                 for stack, weight in counts.items():
                     existing[stack] += weight
         return target
-
-

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import attrs
+from perfcore_fleet_kit.dynamic_code import named_file, unknown_file
+from perfcore_fleet_kit.stack_tree import rows_table, segment_profile
 
 from perfcore.hookspecs import Part, Section, Segment
 from perfcore.profile.table import Table
-from perfcore_fleet_kit.dynamic_code import named_file, unknown_file
-from perfcore_fleet_kit.stack_tree import rows_table, segment_profile
 from perfcore_source_statprofiler.sections import Counts, Sections
 from perfcore_source_statprofiler.trace import StackCache, Trace
 
@@ -92,9 +92,9 @@ def _segment(counted: _Counted, tables: Mapping[str, Table]) -> Segment:
     )
 
 
-def _resolved(frames: list[tuple[str, str | int, int | None, int | None]], trace: Trace) -> list[
-    tuple[str, str | int, int | None, int | None]
-]:
+def _resolved(
+    frames: list[tuple[str, str | int, int | None, int | None]], trace: Trace
+) -> list[tuple[str, str | int, int | None, int | None]]:
     """The frames with files in place of the numbers of dynamic code."""
     return [
         (name, _file(file, trace) if isinstance(file, int) else file, line, first) for name, file, line, first in frames
@@ -118,7 +118,9 @@ def _rows(sections: Sections, local: list[int]) -> tuple[list[Part], tuple[array
     stacks, samples, numbers = array("q"), array("q"), array("q")
     for number, part in enumerate(parts):
         counts = groups[part]
-        rows = sorted((local[-3 - stack] if stack < -1 else stack, weight) for stack, weight in counts.items() if weight)
+        rows = sorted(
+            (local[-3 - stack] if stack < -1 else stack, weight) for stack, weight in counts.items() if weight
+        )
         stacks.extend([stack for stack, _ in rows])
         samples.extend([weight for _, weight in rows])
         numbers.extend([number] * len(rows))

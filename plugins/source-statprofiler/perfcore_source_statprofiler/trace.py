@@ -11,11 +11,11 @@ import re
 from pathlib import Path
 
 import attrs
+from perfcore_fleet_kit.stack_tree import StackTree
 
 from perfcore.errors import FormatError
-from perfcore_fleet_kit.stack_tree import StackTree
 from perfcore_source_statprofiler import fields
-from perfcore_source_statprofiler.fields import Incomplete, TraceHeader
+from perfcore_source_statprofiler.fields import IncompleteError, TraceHeader
 from perfcore_source_statprofiler.packets import Packets
 from perfcore_source_statprofiler.sections import Sections
 
@@ -52,7 +52,7 @@ class StackCache:
         cached_frame, slack, length = self._frames.get, self._slack, len(data)
         while True:
             if position + 1 >= length:
-                raise Incomplete
+                raise IncompleteError
             tag, size = data[position], data[position + 1]
             if tag == 2:
                 _, end = fields.varint(data, position + 1)
@@ -167,7 +167,7 @@ class Trace:
             if not has_header:
                 try:
                     self.header, at = fields.header(data)
-                except Incomplete:
+                except IncompleteError:
                     if len(data) > fields.MAX_HEADER:
                         raise FormatError("the header does not end") from None
                     continue
@@ -221,7 +221,7 @@ class Trace:
                 counts[stack] += weight
             else:
                 start = at
-        except (Incomplete, IndexError):
+        except (IncompleteError, IndexError):
             pass
         finally:
             self.samples += samples
