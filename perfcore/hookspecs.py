@@ -600,7 +600,7 @@ class Part(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """A piece of a stream of samples, named by `stream` and `number`, from 1. `docs/plugins/source.md` has all fields."""
+    """A piece of a stream of samples, named by `stream` and `number`; see `docs/plugins/source.md`."""
 
     stream: str
     number: int

@@ -12,7 +12,7 @@ import attrs
 from perfcore_fleet_kit.commit import Committed, Committer
 from perfcore_fleet_kit.state import FleetState
 
-from perfcore.errors import PerfError, UsageError
+from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.hookspecs import Segment
 from perfcore.model.listener import Listener
 from perfcore.repository.repository import Repository
