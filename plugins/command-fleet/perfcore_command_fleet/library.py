@@ -126,7 +126,7 @@ def save_query(repository: Repository, name: str, where: str) -> None:
     """Keep conditions under a name. The newest counts, also of those that other stores have."""
     parse_where(where)
     payload = msgspec.json.encode({"format": 1, "name": name, "where": where})
-    data = sets.encode(sets.Record(time.time_ns(), (), payload))
+    data = sets.encode(sets.Record(time.time_ns(), "0" * 40, (), payload))
     storage = repository.store.storage
     key = _QUERIES + escaped(name)
     try:

@@ -23,7 +23,8 @@ class RecordChange:
 def plan_records(
     source: Store, target: Store, versions: Container[str] | None, problems: list[str]
 ) -> dict[str, RecordChange]:
-    """What the target lacks, by key. What is damaged on either side, or differs at equal rank, goes to `problems`."""
+    """What the target lacks, by key. What is damaged on either side, or has another source at equal rank, goes to
+    `problems`."""
     changes: dict[str, RecordChange] = {}
     for prefix in sets.KEY_SPACES:
         ours = {row.key for row in source.storage.list(prefix) if _is_chosen(row.key, versions)}
@@ -32,11 +33,10 @@ def plan_records(
         for key, (data, record) in _decoded(source, dict.fromkeys(sorted(ours)), problems):
             if key not in theirs:
                 changes[key] = RecordChange(data, record.ids, None)
-            elif key in common and common[key][0] != data:
-                if common[key][1].rank == record.rank:
-                    problems.append(f"{key} is another record on the other side, where it stays")
-                elif common[key][1].rank < record.rank:
-                    changes[key] = RecordChange(data, record.ids, theirs[key])
+            elif key in common and common[key][1].rank < record.rank:
+                changes[key] = RecordChange(data, record.ids, theirs[key])
+            elif key in common and common[key][1].rank == record.rank and common[key][1].of != record.of:
+                problems.append(f"{key} is another record on the other side, where it stays")
     return changes
 
 

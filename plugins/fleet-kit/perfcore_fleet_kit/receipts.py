@@ -103,7 +103,8 @@ def encode(value: Receipt | Pack | Tombstone) -> bytes:
     members = [value] if isinstance(value, Receipt) else _members(value)
     rank = value.rank() if isinstance(value, Receipt) else 0
     ids = dict.fromkeys(id for receipt in members for id in receipt.ids)
-    return sets.encode(sets.Record(rank, tuple(ids), zlib.compress(msgspec.json.encode(value), 6)))
+    of = value.digest if isinstance(value, Receipt) else "0" * 40
+    return sets.encode(sets.Record(rank, of, tuple(ids), zlib.compress(msgspec.json.encode(value), 6)))
 
 
 def decode(record: sets.Record, type: type[T], where: str) -> T:
