@@ -13,6 +13,7 @@ from pathlib import Path
 
 import attrs
 
+from perfcore import files
 from perfcore.model.listener import Listener
 from perfcore.text import printable
 from perfcore_command_fleet.files import DEAD_LETTERS, Candidate, candidates
@@ -35,10 +36,12 @@ class Spool:
 
     def turn(self, now: float) -> Ingested:
         """Ingest what has arrived. Files that are still being written are read again when they have grown."""
-        files = [file for file in candidates([self.folder]) if self._open.get(file.path) != (file.size, file.modified)]
+        arrived = [
+            file for file in candidates([self.folder]) if self._open.get(file.path) != (file.size, file.modified)
+        ]
         self.ingester.forget()
-        result = self.ingester.ingest(files)
-        by_path = {file.path: file for file in files}
+        result = self.ingester.ingest(arrived)
+        by_path = {file.path: file for file in arrived}
         for path in result.done:
             if self.keep:
                 self._open[path] = _stamp(by_path[path])
@@ -62,20 +65,20 @@ class Spool:
         """Move a file to the dead letters, with the reason beside it."""
         target = self.folder / DEAD_LETTERS / path.relative_to(self.folder)
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.with_name(target.name + _REASON).write_text(printable(text) + "\n", encoding="utf-8")
+        files.write_whole(target.with_name(target.name + _REASON), f"{printable(text)}\n".encode())
         with contextlib.suppress(FileNotFoundError):
-            os.replace(path, target)
+            os.replace(path, target)  # moved aside as it is: nothing is written
 
     def _shrink(self) -> None:
-        files = []
+        letters = []
         for root, _, names in os.walk(self.folder / DEAD_LETTERS):
             for name in names:
                 with contextlib.suppress(OSError):
                     path = Path(root, name)
                     status = path.stat(follow_symlinks=False)
-                    files.append((status.st_mtime_ns, status.st_size, path))
-        size = sum(file[1] for file in files)
-        for _, length, path in sorted(files):
+                    letters.append((status.st_mtime_ns, status.st_size, path))
+        size = sum(letter[1] for letter in letters)
+        for _, length, path in sorted(letters):
             if size <= self.limit:
                 return
             path.unlink(missing_ok=True)

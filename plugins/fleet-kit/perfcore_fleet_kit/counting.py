@@ -53,10 +53,11 @@ def kind_of(name: str, file: str) -> str:
 
 
 def function_id(name: str, file: str, first_line: int | None) -> str:
-    """`file:name:first_line`, without a line that is unknown; `(unknown):name` for a native function."""
+    """`file:name:first_line`, without a file or a line that is unknown; `(unknown):name` for a native function."""
     if file.startswith("xs:"):
         return f"(unknown):{name}"
-    return f"{file}:{name}:{first_line}" if first_line and first_line > 0 else f"{file}:{name}"
+    id = f"{file}:{name}" if file else name
+    return f"{id}:{first_line}" if first_line and first_line > 0 else id
 
 
 def count(tree: StackTree, amounts: Mapping[int, int]) -> Counts:
