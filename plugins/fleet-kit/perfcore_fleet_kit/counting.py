@@ -73,47 +73,76 @@ def count(tree: StackTree, amounts: Mapping[int, int]) -> Counts:
     for node in range(len(parents) - 1, -1, -1):  # children come behind their parents
         if parents[node] != ROOT:
             below[parents[node]] += below[node]
-    _walk(tree, frames, ids, below, counts)
+    for item, (frame, amount) in _inclusive(tree, frames, ids, below).items():
+        if amount:
+            _add(counts, frames[frame], item, amount)
     _count_innermost(tree, frames, ids, amounts, counts)
     return counts
 
 
-def _walk(
+def _inclusive(
     tree: StackTree,
     frames: Sequence[tuple[str, str, int | None, int | None]],
     ids: Sequence[str],
     below: Sequence[int],
-    counts: Counts,
-) -> None:
-    """The inclusive counts."""
-    # Items are numbered by kind, so that a path is a set of integers; `above` holds those of each path in use.
-    children: dict[int, list[int]] = {}
-    node_frames = []
-    for node, (parent, frame) in enumerate(tree.nodes()):
-        children.setdefault(parent, []).append(node)
+) -> dict[_Item, tuple[int, int]]:
+    """(a frame that has it, inclusive amount) of each item."""
+    # A stack has the items of its innermost frame and that one's caller. They are numbered once for each such pair, and
+    # the walk marks those of the path that it is on.
+    items: dict[_Item, int] = {}
+    item_frames: list[int] = []
+    pairs: dict[tuple[int, int], tuple[int, ...]] = {}
+    of_node: list[tuple[int, ...]] = []
+    node_frames: list[int] = []
+    depths: list[int] = []
+    for parent, frame in tree.nodes():
+        caller = ROOT if parent == ROOT else node_frames[parent]
         node_frames.append(frame)
-    path: list[int] = []  # frames from the outermost one in
-    on_path: set[_Item] = set()
-    added: list[list[_Item]] = []
-    todo = [(node, 0) for node in reversed(children.get(ROOT, ()))]
+        depths.append(0 if parent == ROOT else depths[parent] + 1)
+        numbers = pairs.get((caller, frame))
+        if numbers is None:
+            new = _items(frames, ids, None if caller == ROOT else caller, frame)
+            numbers = pairs[caller, frame] = tuple(items.setdefault(item, len(items)) for item in new)
+            item_frames += [frame] * (len(items) - len(item_frames))
+        of_node.append(numbers)
+    amounts = _walk(tree, depths, of_node, below, len(items))
+    return {item: (item_frames[number], amounts[number]) for item, number in items.items()}
+
+
+def _walk(
+    tree: StackTree, depths: Sequence[int], of_node: Sequence[tuple[int, ...]], below: Sequence[int], items: int
+) -> list[int]:
+    """The amount of each item: of the topmost stack of each path that has it."""
+    first, following = [ROOT] * len(depths), [ROOT] * len(depths)
+    top = ROOT
+    for node, (parent, _) in enumerate(tree.nodes()):
+        if parent == ROOT:
+            following[node], top = top, node
+        else:
+            following[node], first[parent] = first[parent], node
+    amounts, on_path = [0] * items, bytearray(items)
+    added: list[list[int]] = []
+    todo = [top] if top != ROOT else []
     while todo:
-        node, depth = todo.pop()
-        while len(path) > depth:
-            path.pop()
-            on_path.difference_update(added.pop())
+        node = todo.pop()
+        if following[node] != ROOT:
+            todo.append(following[node])
+        while len(added) > depths[node]:
+            for item in added.pop():
+                on_path[item] = 0
         amount = below[node]
         if not amount:
             continue
-        frame = node_frames[node]
-        new: list[_Item] = []
-        for item in _items(frames, ids, path[-1] if path else None, frame):
-            if item not in on_path:
+        new = []
+        for item in of_node[node]:
+            if not on_path[item]:
+                on_path[item] = 1
+                amounts[item] += amount
                 new.append(item)
-                _add(counts, frames[frame], item, amount)
-        on_path.update(new)
         added.append(new)
-        path.append(frame)
-        todo += [(child, depth + 1) for child in reversed(children.get(node, ()))]
+        if first[node] != ROOT:
+            todo.append(first[node])
+    return amounts
 
 
 def _items(

@@ -51,15 +51,20 @@ class StackTree:
             parent = node
         return parent
 
-    def child(self, parent: int, frame: int) -> int:
-        """The number of the stack of one more frame below `parent`."""
-        key = (parent + 1 << _SHIFT) + frame
-        node = self._nodes.get(key)
-        if node is None:
-            node = self._nodes[key] = len(self._nodes)
-            self._parents.append(parent)
-            self._node_frames.append(frame)
-        return node
+    def graft(self, stacks: Iterable[tuple[int, int, int]]) -> dict[int, int]:
+        """Add stacks of another tree, (number there, parent there, frame here), parents first. Gives their numbers here
+        by those there."""
+        nodes, grafted = self._nodes, {ROOT: ROOT}
+        for there, parent_there, frame in stacks:
+            parent = grafted[parent_there]
+            key = (parent + 1 << _SHIFT) + frame
+            node = nodes.get(key)
+            if node is None:
+                node = nodes[key] = len(nodes)
+                self._parents.append(parent)
+                self._node_frames.append(frame)
+            grafted[there] = node
+        return grafted
 
     def nodes(self) -> Iterator[tuple[int, int]]:
         """(parent, frame) of each stack, parents first."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -46,7 +48,7 @@ class TreeColumns:
                 if not is_present:
                     parents[row] = ROOT
         node_frames = array("q", stacks["frame"].data.tobytes())
-        if any(node >= row for row, node in enumerate(parents)) or (parents and min(parents) < ROOT):
+        if any(map(operator.ge, parents, range(len(parents)))) or (parents and min(parents) < ROOT):
             raise FormatError("a stack stands before its caller")
         if any(not 0 <= function < len(functions_list) for function, _ in frame_list) or (
             node_frames and not 0 <= min(node_frames) <= max(node_frames) < len(frame_list)
@@ -82,22 +84,15 @@ class Union:
         used.discard(ROOT)
         if used and not 0 <= min(used) <= max(used) < len(parents):
             raise FormatError("a sample has a stack that is not there")
-        needed = set(used)
+        needed = bytearray(len(parents))
         for node in used:
-            parent = parents[node]
-            while parent != ROOT and parent not in needed:
-                needed.add(parent)
-                parent = parents[parent]
-        frames: dict[int, int] = {}
-        nodes = {ROOT: ROOT}
-        child = self.tree.child
-        for node in sorted(needed):
-            frame = node_frames[node]
-            number = frames.get(frame)
-            if number is None:
-                number = frames[frame] = self._frame(tree, frame)
-            nodes[node] = child(nodes[parents[node]], number)
-        return nodes
+            needed[node] = 1
+        for node in range(len(parents) - 1, -1, -1):
+            if needed[node] and parents[node] != ROOT:
+                needed[parents[node]] = 1
+        chosen = list(itertools.compress(range(len(parents)), needed))
+        frames = {frame: self._frame(tree, frame) for frame in {node_frames[node] for node in chosen}}
+        return self.tree.graft((node, parents[node], frames[node_frames[node]]) for node in chosen)
 
     def _frame(self, tree: TreeColumns, frame: int) -> int:
         function, offset = tree.frames[frame]

@@ -14,14 +14,13 @@ from perfcore_command_store.garbage import collect_garbage
 from perfcore_fleet_kit import retention
 from perfcore_fleet_kit.keys import escaped, receipt_name, version_prefix
 from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.testing import HOUR, VERSION, commit, counts, functions, segment
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore.errors import FormatError, StorageError
 from perfcore.hookspecs import Part, Section
 from perfcore.model.listener import SilentListener
 from perfcore.store.store import Store
-
-from .fleets import HOUR, VERSION, commit, counts, functions, segment
 
 FOREVER = 1 << 62
 

@@ -6,9 +6,8 @@ from collections.abc import Callable
 
 from perfcore_fleet_kit.counting import Counts
 from perfcore_fleet_kit.dynamic_code import code_id
+from perfcore_source_statprofiler.testing import NAME
 from perfcore_source_statprofiler.writer import code, evaluated, main, sample, sub, xsub
-
-from .conftest import NAME
 
 Count = Callable[..., Counts]
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from perfcore_source_statprofiler import writer
+from perfcore_source_statprofiler.testing import STREAM, read, union
 from perfcore_source_statprofiler.writer import begin, end, label, main, sample
-
-from .conftest import STREAM, read, union
 
 
 def line(number: int, weight: int) -> bytes:

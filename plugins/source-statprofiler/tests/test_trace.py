@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from perfcore_source_statprofiler import StatprofilerSource, packets, writer
+from perfcore_source_statprofiler.testing import STREAM, read, union
 from perfcore_source_statprofiler.writer import begin, code, end, evaluated, label, main, sample, sub, xsub
 
 from perfcore.hookspecs import Segment
-
-from .conftest import STREAM, read, union
 
 HEAD = writer.header(STREAM, 1)
 _NAMES = ("a", "work", "Ünï", "x" * 300, "(eval 3)", "\x02\x00")
