@@ -1,7 +1,7 @@
 """Time, memory and space of a fleet: `python cost.py FOLDER` ingests the traces below FOLDER into a new repository.
 
-FOLDER has a folder of traces for each host. Times are CPU seconds, each beside the time that the same run needs to unpack
-and hash the traces, which any reader has to do.
+FOLDER has a folder of traces for each host. Times are CPU seconds, each beside the time that the same run needs to
+unpack and hash the traces, which any reader has to do.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Lists the receipts of a large fleet after packing: `python receipts.py [--hosts 1000] [--days 14]`.
 
-Each host has 24 boxes a day with a segment each. Prints the CPU time of `status` beside that of decoding the same bytes as
-plain JSON.
+Each host has 24 boxes a day with a segment each. Prints the CPU time of `status` beside that of decoding the same bytes
+as plain JSON.
 """
 
 from __future__ import annotations
