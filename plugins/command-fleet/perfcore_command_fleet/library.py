@@ -6,11 +6,14 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
+import attrs
 import msgspec
-from perfcore_fleet_kit import retention
+from perfcore_fleet_kit import retention, shares
 from perfcore_fleet_kit.keys import SPACE, escaped
 from perfcore_fleet_kit.query import Condition, Merged, Query, Selected, merge, profile_of, select
+from perfcore_fleet_kit.shares import ShareChange, sample_of
 from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import FormatError, KeyMissingError, NotFoundError, UsageError
@@ -26,6 +29,23 @@ DAY = 86_400_000_000_000  # ns
 _CONDITION = re.compile(r"\s*([^=,]+?)\s*=\s*([^,]*?)\s*")
 _ALL = Query()
 _QUERIES = f"{SPACE}@queries/"
+
+
+@attrs.frozen
+class ShareComparison:
+    """The functions of two releases with their shares; `cells` and `samples` are those before and after."""
+
+    old: str
+    new: str
+    where: str
+    cells: tuple[int, int]
+    samples: tuple[int, int]
+    changes: tuple[ShareChange, ...]
+    problems: tuple[str, ...] = ()
+
+    def as_json(self) -> dict[str, Any]:
+        """The form of `docs/schemas/fleet-compare.json`."""
+        return {"schema": 1, **attrs.asdict(self)}
 
 
 def ingester(
@@ -182,3 +202,32 @@ def expire(
     if dry_run:
         return len(names)
     return retention.expire(repository.store, read.version, read, names, box, time.time_ns())
+
+
+def compare(
+    repository: Repository,
+    old: str,
+    new: str | None = None,
+    query: Query = _ALL,
+    *,
+    box: int = DAY,
+    threshold: float = 0.01,
+) -> ShareComparison:
+    """The shares of functions in two releases."""
+    from perfcore_check_pair.inference import student_quantile
+
+    states = [state(repository, revision) for revision in (old, new)]
+    samples = [sample_of(repository.store, list(select(read, query)), box) for read in states]
+    for read, sample in zip(states, samples, strict=True):
+        if not sample.total:
+            raise NotFoundError(f"no sample of {read.version[:10]} fits the question")
+    changes = shares.compare(samples[0], samples[1], student_quantile, threshold=threshold)
+    return ShareComparison(
+        old=states[0].version,
+        new=states[1].version,
+        where=query.text,
+        cells=(len(samples[0].cells), len(samples[1].cells)),
+        samples=(samples[0].total, samples[1].total),
+        changes=tuple(changes),
+        problems=tuple(problem for sample in samples for problem in sample.problems),
+    )

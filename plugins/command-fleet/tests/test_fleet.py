@@ -252,3 +252,23 @@ def test_wrong_words_are_usage(release: Project) -> None:
     release.perf("fleet", "expire", code=2)
     release.perf("fleet", "ingest", "/nowhere", code=3)
     release.perf("fleet", "ingest", ".", "--label", "x", code=2)
+
+
+def test_two_releases_are_compared_by_the_shares_of_functions(release: Project, tmp_path: Path) -> None:
+    release.commit("next", source="2")
+    release.git("tag", "R2")
+    slow = sample(30, "add", [sub("App", "slow", "lib/App.pm", 9, 8), main("app.pl", 1)])
+    for host in range(6):
+        stream = (host, 2, 3, 4, 5, 6)
+        trace(tmp_path / f"old/web{host}/a", work(1000 + host), stream=stream)
+        trace(tmp_path / f"new/web{host}/a", work(1000 + host), *[slow] * 10, stream=(host, 9, 3, 4, 5, 6))
+    release.perf("fleet", "ingest", str(tmp_path / "old"), "--release", "R1")
+    release.perf("fleet", "ingest", str(tmp_path / "new"), "--release", "R2")
+    changes = release.perf("fleet", "compare", "R1", "R2", "--json").json["changes"]
+    assert {change["function"]: change["verdict"] for change in changes}["lib/App.pm:App::slow"] == "shift"
+    printed = release.perf("fleet", "compare", "R1").out
+    assert "lib/App.pm:App::slow" in printed
+    few = release.perf("fleet", "compare", "R1", "R2", "--where", "host=web1", "--json").json["changes"]
+    assert {change["verdict"] for change in few} == {"not enough samples"}
+    release.perf("fleet", "compare", "R1", "--threshold", "0", code=2)
+    release.perf("fleet", "compare", "R1", "R2", "--where", "host=nowhere", code=3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -90,12 +90,23 @@ class Merged:
     problems: list[str] = attrs.field(factory=list)
 
 
-def merge(
-    store: Store, state: FleetState, selected: Collection[Selected], progress: Callable[[int], None] | None = None
-) -> Merged:
+def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Merged:
     """Add up what was selected. Segments whose profiles share their stacks are added together."""
     codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
     merged = Merged(Union(state.code_names(_LazyNames(store, codes))))
+    for tree, members in read_samples(store, selected, merged.problems):
+        try:
+            merged.union.add(tree, [(by_node, each.receipt.period) for each, by_node in members])
+        except FormatError as error:
+            merged.problems.append(error.message)
+        merged.segments += len(members)
+    return merged
+
+
+def read_samples(
+    store: Store, selected: Collection[Selected], problems: list[str]
+) -> Iterator[tuple[TreeColumns, list[tuple[Selected, dict[int, int]]]]]:
+    """(stacks, samples by stack of each segment that shares them). What cannot be read goes to `problems`."""
     groups: dict[tuple[str, ...], list[tuple[Selected, Table]]] = {}
     trees: dict[tuple[str, ...], TreeColumns] = {}
     contents = _contents(store, {each.receipt.profile for each in selected})
@@ -113,17 +124,9 @@ def merge(
                 trees[key] = TreeColumns.of({name: tables.stored(name) for name in NAMES})
             groups.setdefault(key, []).append((each, tables.stored("resources")))
         except PerfError as error:
-            merged.problems.append(f"{where}: {error.message}")
+            problems.append(f"{where}: {error.message}")
     for key, members in groups.items():
-        counts = []
-        for each, rows in members:
-            counts.append((_by_node(rows, each.parts), each.receipt.period))
-            merged.segments += 1
-        try:
-            merged.union.add(trees.pop(key), counts)
-        except FormatError as error:
-            merged.problems.append(error.message)
-    return merged
+        yield trees.pop(key), [(each, _by_node(rows, each.parts)) for each, rows in members]
 
 
 def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
