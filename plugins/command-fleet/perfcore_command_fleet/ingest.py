@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 from perfcore_fleet_kit.commit import Committed, Committer
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.state import FleetIndex
 
 from perfcore.errors import FormatError, PerfError, UsageError
 from perfcore.hookspecs import Segment
@@ -58,7 +58,7 @@ class Ingester:
     host: str | None = None
     shard: str = attrs.field(factory=socket.gethostname)
     _committers: dict[tuple[str, str], Committer] = attrs.field(factory=dict)
-    _states: dict[str, FleetState] = attrs.field(factory=dict)
+    _indexes: dict[str, FleetIndex] = attrs.field(factory=dict)
     _versions: dict[str, str] = attrs.field(factory=dict)
 
     def ingest(self, files: Sequence[Candidate]) -> Ingested:
@@ -74,7 +74,7 @@ class Ingester:
     def forget(self) -> None:
         """Read the state again at the next ingestion: others write, too."""
         self._committers.clear()
-        self._states.clear()
+        self._indexes.clear()
 
     def _by_source(self, files: Sequence[Candidate], result: Ingested) -> Iterator[tuple[str, list[Path]]]:
         paths: dict[str, list[Path]] = {}
@@ -118,14 +118,14 @@ class Ingester:
         return self._versions[release]
 
     def _committer(self, version: str, source: str) -> Committer:
-        if version not in self._states:
-            self._states[version] = FleetState.read(self.repository.store, version)
-            for problem in self._states[version].problems:
+        if version not in self._indexes:
+            self._indexes[version] = FleetIndex.read(self.repository.store, version)
+            for problem in self._indexes[version].problems:
                 self.listener.note(problem)
         key = (version, source)
         if key not in self._committers:
             self._committers[key] = Committer(
-                self.repository.store, version, self._states[version], self.shard, source, self.labels
+                self.repository.store, version, self._indexes[version], self.shard, source, self.labels
             )
         return self._committers[key]
 
@@ -159,6 +159,7 @@ def _note(segment: Segment, committed: Committed, result: Ingested) -> None:
         result.done.append(segment.path)
     else:
         result.open.append(segment.path)
-        if committed.receipt.problem and committed.outcome == "new":
-            text = f"not whole, {committed.receipt.total:,} samples counted: {printable(committed.receipt.problem)}"
+        if segment.profile.notes and committed.outcome == "new":
+            problem = printable("; ".join(segment.profile.notes))
+            text = f"not whole, {committed.receipt.total:,} samples counted: {problem}"
             result.problems.append((segment.path, text))

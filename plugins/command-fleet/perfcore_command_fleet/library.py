@@ -14,7 +14,7 @@ from perfcore_fleet_kit import retention, shares
 from perfcore_fleet_kit.keys import SPACE, escaped
 from perfcore_fleet_kit.query import Condition, Merged, Query, Selected, merge, profile_of, select
 from perfcore_fleet_kit.shares import ShareChange, sample_of
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.state import FleetIndex, FleetState
 
 from perfcore.errors import FormatError, KeyMissingError, NotFoundError, UsageError
 from perfcore.model import Profile
@@ -80,18 +80,23 @@ def ingest(repository: Repository, paths: Sequence[str | Path], **options: objec
 
 def state(repository: Repository, revision: str | None = None) -> FleetState:
     """The receipts of a version. NotFoundError where there are none."""
-    version = repository.version(revision)
-    read = FleetState.read(repository.store, version)
+    read = FleetState.read(repository.store, repository.version(revision))
     if not read.receipts and not read.gone and not read.problems:
-        raise NotFoundError(
-            f"no samples of {version[:10]} are stored", hint="`perf fleet ingest PATH` brings some; REV names a version"
-        )
+        raise _nothing(read.version)
     return read
+
+
+def _nothing(version: str) -> NotFoundError:
+    hint = "`perf fleet ingest PATH` brings some; REV names a version"
+    return NotFoundError(f"no samples of {version[:10]} are stored", hint=hint)
 
 
 def status(repository: Repository, revision: str | None = None, box: int = DAY) -> FleetStatus:
     """Hosts, boxes and gaps of a version."""
-    return status_of(state(repository, revision), box)
+    index = FleetIndex.read(repository.store, repository.version(revision))
+    if not index.briefs and not index.problems:
+        raise _nothing(index.version)
+    return status_of(index, box)
 
 
 def labels(repository: Repository, revision: str | None = None, query: Query = _ALL) -> dict[str, dict[str, int]]:

@@ -20,6 +20,7 @@ from perfcore_command_fleet.files import DEAD_LETTERS, Candidate, candidates
 from perfcore_command_fleet.ingest import Ingested, Ingester
 
 _SETTLED = 2.0  # seconds without a write after which a file that no source reads is not one that is being written
+_FORGET = 600.0  # seconds after which what others stored is read; sooner, it is only seen at the commit point
 _REASON = ".reason"
 
 
@@ -33,13 +34,16 @@ class Spool:
     limit: int
     keep: bool = False
     _open: dict[Path, tuple[int, int]] = attrs.field(factory=dict)
+    _read: float = 0.0
 
     def turn(self, now: float) -> Ingested:
         """Ingest what has arrived. Files that are still being written are read again when they have grown."""
         arrived = [
             file for file in candidates([self.folder]) if self._open.get(file.path) != (file.size, file.modified)
         ]
-        self.ingester.forget()
+        if now - self._read >= _FORGET:
+            self._read = now
+            self.ingester.forget()
         result = self.ingester.ingest(arrived)
         by_path = {file.path: file for file in arrived}
         for path in result.done:

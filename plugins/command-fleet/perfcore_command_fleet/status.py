@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import attrs
-from perfcore_fleet_kit.receipts import Receipt
+from perfcore_fleet_kit.receipts import Brief
 from perfcore_fleet_kit.retention import box_of
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.state import FleetIndex
 
 SCHEMA = 1
 
@@ -69,35 +69,42 @@ class FleetStatus:
         }
 
 
-def status_of(state: FleetState, box: int) -> FleetStatus:
+def status_of(index: FleetIndex, box: int) -> FleetStatus:
     """The hosts and boxes of a version, boxes of so many ns."""
     boxes: dict[tuple[int, str], HostBox] = {}
-    for receipt in (*state.receipts.values(), *state.gone.values()):
-        key = (box_of(receipt.end, box), receipt.host)
-        row = boxes.setdefault(key, HostBox(receipt.host, key[0]))
-        if not receipt.profile:
+    streams: dict[str, list[Brief]] = {}
+    newest = living = 0
+    for brief in index.briefs.values():
+        streams.setdefault(brief.stream, []).append(brief)
+        key = (box_of(brief.end, box), brief.host)
+        row = boxes.get(key)
+        if row is None:
+            row = boxes[key] = HostBox(brief.host, key[0])
+        if brief.expired:
             row.expired += 1
             continue
+        living += 1
+        newest = max(newest, brief.end)
         row.segments += 1
-        row.streams.add(receipt.stream)
-        row.samples += receipt.total
-        row.time += receipt.total * receipt.period
-        row.partial += not receipt.whole
+        row.streams.add(brief.stream)
+        row.samples += brief.total
+        row.time += brief.total * brief.period
+        row.partial += not brief.whole
     return FleetStatus(
-        version=state.version,
+        version=index.version,
         boxes=tuple(boxes[key] for key in sorted(boxes)),
-        gaps=tuple(gap for receipts in state.streams().values() for gap in _gaps(receipts)),
-        newest=max((receipt.end for receipt in state.receipts.values()), default=0),
-        receipts=len(state.receipts),
-        packs=len(state.packs),
-        problems=tuple(state.problems),
+        gaps=tuple(gap for briefs in streams.values() for gap in _gaps(briefs)),
+        newest=newest,
+        receipts=living,
+        packs=index.packs,
+        problems=tuple(index.problems),
     )
 
 
-def _gaps(receipts: list[Receipt]) -> Iterator[Gap]:
-    """The gaps of one stream, whose receipts are in order. Segments count from 1."""
+def _gaps(briefs: list[Brief]) -> Iterator[Gap]:
+    """The gaps of one stream. Segments count from 1."""
     previous = 0
-    for receipt in receipts:
-        if receipt.number > previous + 1:
-            yield Gap(receipt.stream, receipt.host, previous + 1, receipt.number - 1)
-        previous = receipt.number
+    for number in sorted(brief.number for brief in briefs):
+        if number > previous + 1:
+            yield Gap(briefs[0].stream, briefs[0].host, previous + 1, number - 1)
+        previous = number

@@ -19,8 +19,8 @@ from perfcore.store import objects, sets
 from perfcore.store.store import Store, table_object
 from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.keys import receipt_name, version_prefix
-from perfcore_fleet_kit.receipts import Receipt
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.receipts import Brief, Receipt
+from perfcore_fleet_kit.state import FleetIndex
 
 _TRIES = 100  # writers that were faster at the same segment, or collections of garbage
 Outcome = Literal["new", "known", "replaced", "expired", "conflict"]
@@ -30,18 +30,18 @@ class Committed(NamedTuple):
     """What became of a segment; `reason` says of a conflict what differs."""
 
     outcome: Outcome
-    receipt: Receipt
+    receipt: Receipt | Brief
     reason: str = ""
 
 
 @attrs.define
 class Committer:
-    """Stores segments of one version. `state` is what was there when it was read; what others commit meanwhile is seen
+    """Stores segments of one version. `index` is what was there when it was read; what others commit meanwhile is seen
     at the commit point. Tables that several segments share are stored once."""
 
     store: Store
     version: str
-    state: FleetState
+    index: FleetIndex
     shard: str
     source: str
     labels: Mapping[str, str] = {}
@@ -55,7 +55,7 @@ class Committer:
         committed: list[Committed | None] = []
         prepared: dict[int, Receipt] = {}
         for at, (segment, own) in enumerate(zip(segments, labels, strict=True)):
-            known = self.state.find(segment.stream, segment.number)
+            known = self.index.briefs.get((segment.stream, segment.number))
             committed.append(None if known is None else self._compare(known, segment))
             if committed[-1] is None:
                 prepared[at] = self._prepare(segment, own)
@@ -64,14 +64,14 @@ class Committer:
         for at, receipt in prepared.items():
             result = committed[at] = self._create(receipt, segments[at])
             if result.outcome in ("new", "replaced"):
-                self.state.receipts[receipt_name(receipt.stream, receipt.number)] = receipt
+                self.index.briefs[receipt.stream, receipt.number] = receipt.brief()
                 written += receipt.ids
         self._secure(dict.fromkeys(written))
         return [result for result in committed if result is not None]
 
-    def _compare(self, known: Receipt, segment: Segment) -> Committed | None:
+    def _compare(self, known: Receipt | Brief, segment: Segment) -> Committed | None:
         """What a segment is beside the receipt that is there; None where it is to take its place."""
-        if not known.profile:
+        if isinstance(known, Brief) and known.expired:
             return Committed("expired", known)
         if known.digest == segment.digest and known.length == segment.length:
             # The same bytes: whether they are whole is in them.
@@ -155,8 +155,8 @@ class Committer:
         for _ in range(_TRIES):
             try:
                 storage.create(key, data)
-                name = receipt_name(receipt.stream, receipt.number)
-                return Committed("replaced" if name in self.state.receipts else "new", receipt)
+                is_new = (receipt.stream, receipt.number) not in self.index.briefs
+                return Committed("new" if is_new else "replaced", receipt)
             except KeyExistsError:
                 pass
             with contextlib.suppress(KeyMissingError, ConflictError):

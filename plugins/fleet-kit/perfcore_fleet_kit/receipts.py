@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import zlib
 from typing import TypeVar
 
@@ -13,6 +14,7 @@ from perfcore.store import sets
 from perfcore_fleet_kit.glue import Piece
 
 FORMAT = 1
+_LENGTH = struct.Struct("<I")  # in front of the beginnings of a pack's receipts
 MAX_PAYLOAD = 256 << 20  # bytes of a payload, unpacked
 WHOLE = 1 << 62  # added to the rank of a whole segment, so that it takes the place of any part of it
 
@@ -65,6 +67,41 @@ class Receipt(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     def rank(self) -> int:
         return self.length + (WHOLE if self.whole else 0)
 
+    def brief(self) -> Brief:
+        """What lists and ingestion need of it."""
+        return Brief(
+            stream=self.stream,
+            number=self.number,
+            host=self.host,
+            end=self.end,
+            total=self.total,
+            period=self.period,
+            whole=self.whole,
+            digest=self.digest,
+            length=self.length,
+            expired=not self.profile,
+        )
+
+
+class Brief(msgspec.Struct, frozen=True, array_like=True, kw_only=True, gc=False):
+    """The beginning of a receipt. A pack holds those of all its receipts in front, because a list of the segments of
+    1,000 hosts over two weeks would otherwise decode every label."""
+
+    stream: str
+    number: int
+    host: str
+    end: int
+    total: int
+    period: int
+    whole: bool
+    digest: str
+    length: int
+    expired: bool = False
+
+    def order(self) -> tuple[int, str]:
+        """Of two of one segment the greater one counts."""
+        return self.length + (WHOLE if self.whole else 0), self.digest
+
 
 class Pack(msgspec.Struct, frozen=True, kw_only=True):
     """Receipts of one box in one record, by their names."""
@@ -96,6 +133,7 @@ class ExpiredBox(msgspec.Struct, frozen=True, kw_only=True):
 
 
 T = TypeVar("T", Receipt, Pack, Tombstone)
+V = TypeVar("V")
 
 
 def encode(value: Receipt | Pack | Tombstone) -> bytes:
@@ -104,22 +142,46 @@ def encode(value: Receipt | Pack | Tombstone) -> bytes:
     rank = value.rank() if isinstance(value, Receipt) else 0
     ids = dict.fromkeys(id for receipt in members for id in receipt.ids)
     of = value.digest if isinstance(value, Receipt) else "0" * 40
-    return sets.encode(sets.Record(rank, of, tuple(ids), zlib.compress(msgspec.json.encode(value), 6)))
+    payload = zlib.compress(msgspec.json.encode(value), 6)
+    if isinstance(value, Pack):
+        briefs = zlib.compress(msgspec.json.encode([receipt.brief() for receipt in members]), 6)
+        payload = _LENGTH.pack(len(briefs)) + briefs + payload
+    return sets.encode(sets.Record(rank, of, tuple(ids), payload))
 
 
 def decode(record: sets.Record, type: type[T], where: str) -> T:
     """What a record holds. FormatError where it is damaged, or newer."""
-    inflater = zlib.decompressobj()
-    try:
-        data = inflater.decompress(record.payload, MAX_PAYLOAD)
-        if not inflater.eof or inflater.unconsumed_tail:
-            raise FormatError(f"{where} is damaged: it is cut short or too large")
-        value = msgspec.json.decode(data, type=type)
-    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-        raise FormatError(f"{where} is damaged: {error}") from error
+    payload = record.payload
+    if type is Pack:
+        payload = payload[_LENGTH.size + _briefs_length(payload, where) :]
+    value = _decoded(payload, type, where)
     if value.format != FORMAT:
         raise FormatError(f"{where} is of format {value.format}", hint="upgrade perfcore")
     return value
+
+
+def decode_briefs(record: sets.Record, where: str) -> list[Brief]:
+    """The beginnings of the receipts of a pack."""
+    payload = record.payload
+    length = _briefs_length(payload, where)
+    return _decoded(payload[_LENGTH.size : _LENGTH.size + length], list[Brief], where)
+
+
+def _briefs_length(payload: bytes, where: str) -> int:
+    if len(payload) < _LENGTH.size:
+        raise FormatError(f"{where} is damaged: it is cut short")
+    return int(_LENGTH.unpack_from(payload)[0])
+
+
+def _decoded(payload: bytes, type: type[V], where: str) -> V:
+    inflater = zlib.decompressobj()
+    try:
+        data = inflater.decompress(payload, MAX_PAYLOAD)
+        if not inflater.eof or inflater.unconsumed_tail:
+            raise FormatError(f"{where} is damaged: it is cut short or too large")
+        return msgspec.json.decode(data, type=type)
+    except (zlib.error, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise FormatError(f"{where} is damaged: {error}") from error
 
 
 def _members(value: Pack | Tombstone) -> list[Receipt]:

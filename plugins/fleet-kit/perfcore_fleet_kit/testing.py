@@ -13,7 +13,7 @@ from perfcore_fleet_kit.commit import Committed, Committer
 from perfcore_fleet_kit.counting import Counts, count
 from perfcore_fleet_kit.query import Query, merge, select
 from perfcore_fleet_kit.stack_tree import StackTree, rows_table, segment_profile
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.state import FleetIndex, FleetState
 
 VERSION = "1" * 40
 HOUR = 3_600_000_000_000
@@ -70,7 +70,7 @@ def segment(
 
 def commit(store: Store, *segments: Segment, shard: str = "one") -> list[Committed]:
     """Ingest segments, as a process of its own does."""
-    committer = Committer(store, VERSION, FleetState.read(store, VERSION), shard, "made-up")
+    committer = Committer(store, VERSION, FleetIndex.read(store, VERSION), shard, "made-up")
     return committer.commit(segments, [{}] * len(segments))
 
 
