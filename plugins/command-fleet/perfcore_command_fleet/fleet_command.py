@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -12,13 +13,14 @@ from perfcore_fleet_kit.shares import ShareChange
 
 from perfcore.cli.console import Console
 from perfcore.cli.options import AsJson, seconds
-from perfcore.errors import FormatError, UsageError
+from perfcore.errors import CommandFailedError, FormatError, UsageError
 from perfcore.repository.imports import make_format
 from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_fleet import library, times
 from perfcore_command_fleet.files import candidates
 from perfcore_command_fleet.ingest import Ingested
 from perfcore_command_fleet.report import BY, FleetReport, report
+from perfcore_command_fleet.sampling import sampled_environment
 from perfcore_command_fleet.spool import Spool, watch
 from perfcore_command_fleet.status import FleetStatus
 
@@ -37,6 +39,7 @@ def new_app() -> typer.Typer:
     """A new Typer app with the commands."""
     app = typer.Typer(rich_markup_mode=None, add_completion=False, pretty_exceptions_enable=False, no_args_is_help=True)
     app.callback()(fleet)
+    app.command(context_settings={"allow_interspersed_args": False})(run)
     for command in (ingest, status, labels, show_report, compare, save, queries, export, pack, expire):
         app.command(name="report" if command is show_report else None)(command)
     return app
@@ -101,6 +104,38 @@ def ingest(
         _tell(console, result)
     if any(path not in set(result.open) for path, _ in result.problems):
         raise FormatError(f"{plural(len(result.problems), 'file')} left out or not whole")
+
+
+def run(
+    ctx: typer.Context,
+    command: Annotated[list[str], typer.Argument(metavar="-- CMD...", help="The command.", show_default=False)],
+    spool: Annotated[
+        Path, typer.Option("--spool", metavar="DIR", help="The folder for samples, which `ingest` reads.")
+    ] = Path("spool"),
+    release: Annotated[
+        str | None, typer.Option("--release", metavar="REV", help="The version of the command; default: the head.")
+    ] = None,
+    label: Annotated[
+        list[str] | None, typer.Option("--label", metavar="L=V", help="A label of all samples. Repeatable.")
+    ] = None,
+    rate: Annotated[float, typer.Option("--rate", metavar="HZ", help="Samples a second.", min=0.1, max=1000)] = 97.0,
+    interval: Annotated[str, typer.Option("--interval", metavar="TIME", help="The time of a file.")] = "1m",
+) -> None:
+    """Run a command and sample every Python process below it.
+
+    It takes the place of this process, and needs perfcore-fleet-sampler here; the service needs nothing.
+    """
+    console: Console = ctx.obj
+    environment = sampled_environment(
+        spool,
+        rate=rate,
+        interval=seconds("--interval", interval) or 60.0,
+        labels={"release": console.repository.version(release), **dict(map(_label, label or ()))},
+    )
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        raise CommandFailedError(f"cannot run {printable(command[0])}: {error.strerror}") from error
 
 
 def status(ctx: typer.Context, revision: Revision = None, box: Box = "1d", as_json: AsJson = False) -> None:

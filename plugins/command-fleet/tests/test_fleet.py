@@ -272,3 +272,31 @@ def test_two_releases_are_compared_by_the_shares_of_functions(release: Project, 
     assert {change["verdict"] for change in few} == {"not enough samples"}
     release.perf("fleet", "compare", "R1", "--threshold", "0", code=2)
     release.perf("fleet", "compare", "R1", "R2", "--where", "host=nowhere", code=3)
+
+
+@pytest.mark.process
+def test_a_forking_service_is_sampled(release: Project, tmp_path: Path) -> None:
+    """Its label names the release; a section of the child is a label; the exit status is the service's."""
+    service = """
+import os, sys, time
+from perfcore_fleet_sampler import section
+def serve(until=1.0):
+    end = time.monotonic() + until
+    while time.monotonic() < end:
+        sum(range(500))
+pid = os.fork()
+with section("request", action="child" if pid == 0 else "parent"):
+    serve()
+if pid:
+    os.waitpid(pid, 0)
+sys.exit(7 if pid else 0)
+"""
+    spool = tmp_path / "spool"
+    words = ("--spool", str(spool), "--label", "service=shop", "--rate", "199", "--", sys.executable, "-c", service)
+    release.perf("fleet", "run", *words, code=7)
+    done = release.perf("fleet", "ingest", str(spool), "--json").json
+    assert (done["new"], done["problems"]) == (2, [])
+    labels = release.perf("fleet", "labels", "R1", "--json").json["labels"]
+    assert min(labels["action"]["child"], labels["action"]["parent"]) > 60
+    assert "<string>::serve" in release.perf("fleet", "report", "--where", "action=child").out
+    release.perf("fleet", "run", "--", "/no/such/program", code=6)
