@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from types import CodeType, FrameType
 
 from perfcore_fleet_sampler import sections, trace_file
 from perfcore_fleet_sampler.sections import OpenSection, Stack
@@ -33,7 +34,8 @@ class Sampler:
         self.stream: Words = struct.unpack("<6I", os.urandom(24))
         self.number = 1
         self.parent: tuple[Words, int] = (NO_PARENT, 0)
-        self._counts: dict[tuple[Labels, Stack], int] = {}
+        self._counts: dict[Stack, int] = {}
+        self._codes: dict[int, CodeType] = {}
         self._lock = threading.Lock()
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="perf fleet sampler", daemon=True)
@@ -71,45 +73,50 @@ class Sampler:
         for thread, frame in sys._current_frames().items():
             if thread == own:
                 continue
-            stack = []
-            current = frame
-            while current is not None and len(stack) < _DEPTH:
-                stack.append((current.f_code, current.f_lineno or 0))
-                current = current.f_back  # type: ignore[assignment]
+            stack: list[int] = []
+            current: FrameType | None = frame
+            while current is not None and len(stack) < 2 * _DEPTH:
+                stack += (id(current.f_code), current.f_lasti)
+                current = current.f_back
             key = tuple(stack)
             opened = sections.open_sections.get(thread)
-            if opened is None:
-                self._counts[(), key] = self._counts.get(((), key), 0) + ticks
-            else:
-                opened.counts[key] = opened.counts.get(key, 0) + ticks
+            counts = self._counts if opened is None else opened.counts
+            if key not in counts:
+                self._note_codes(frame)
+                counts[key] = 0
+            counts[key] += ticks
+
+    def _note_codes(self, frame: FrameType) -> None:
+        """Keep the code objects of a stack: their ids are numbers of a stack, because hashing them takes long."""
+        current: FrameType | None = frame
+        while current is not None:
+            self._codes[id(current.f_code)] = current.f_code
+            current = current.f_back
 
     def write(self, *, is_last: bool) -> None:
         """Write what was counted as a file, which appears whole."""
         with self._lock:
+            collected: dict[Labels, dict[Stack, int]] = {}
             while sections.finished:
-                self._collect(sections.finished.popleft())
+                _collect(collected, sections.finished.popleft())
             for opened in list(sections.open_sections.values()):
                 inner: OpenSection | None = opened
                 while inner is not None:
-                    self._collect(inner)
+                    _collect(collected, inner)
                     inner = inner.outer
-            counts, self._counts = self._counts, {}
-            if not counts and not is_last:
+            collected[()], self._counts = self._counts, {}
+            if not any(collected.values()) and not is_last:
                 return
             tick = max(1, round(1e6 / self.rate))
             labels = {"host": socket.gethostname(), **self.labels}
-            data = trace_file.encode(self.stream, self.number, self.parent, tick, labels, counts, is_last=is_last)
+            data = trace_file.encode(
+                self.stream, self.number, self.parent, tick, labels, collected, self._codes, is_last=is_last
+            )
             name = f"{''.join(f'{word:08x}' for word in self.stream)}.{self.number}.statprof"
             temporary = self.spool / f".{name}"
             temporary.write_bytes(data)
             temporary.rename(self.spool / name)
             self.number += 1
-
-    def _collect(self, section: OpenSection) -> None:
-        counts, section.counts = section.counts, {}
-        labels = _labels_of(section)
-        for stack, ticks in counts.items():
-            self._counts[labels, stack] = self._counts.get((labels, stack), 0) + ticks
 
     def forked(self) -> Sampler:
         """The sampler of a child of this process."""
@@ -150,6 +157,13 @@ def _after_fork() -> None:
         sections.finished.clear()
         _running = _running.forked()
         _running.start()
+
+
+def _collect(collected: dict[Labels, dict[Stack, int]], section: OpenSection) -> None:
+    counts, section.counts = section.counts, {}
+    target = collected.setdefault(_labels_of(section), {})
+    for stack, ticks in counts.items():
+        target[stack] = target.get(stack, 0) + ticks
 
 
 def _labels_of(section: OpenSection) -> Labels:

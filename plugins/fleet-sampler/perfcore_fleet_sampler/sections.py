@@ -7,8 +7,8 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 
-Stack = tuple[tuple[object, int], ...]
-"""(code object, line) of each frame, innermost first."""
+Stack = tuple[int, ...]
+"""The id of the code object and the position in it, of each frame, innermost first."""
 
 
 class OpenSection:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import struct
 from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType
@@ -19,7 +20,8 @@ def encode(
     parent: tuple[Words, int],
     tick: int,
     labels: Mapping[str, str],
-    counts: Mapping[tuple[Labels, Sequence[tuple[object, int]]], int],
+    counts: Mapping[Labels, Mapping[tuple[int, ...], int]],
+    codes: Mapping[int, CodeType],
     *,
     is_last: bool,
 ) -> bytes:
@@ -27,10 +29,12 @@ def encode(
     genealogy = _varint(number) + _varint(parent[1]) + _PARTS.pack(*stream) + _PARTS.pack(*parent[0])
     head = b"\xca" + _varint(tick) + b"\xcb" + _varint(0) + b"\xcd" + genealogy
     head += b"".join(_label(*pair) for pair in labels.items()) + b"\xfe"
-    by_labels: dict[Labels, list[bytes]] = {}
-    for (own, stack), weight in counts.items():
-        by_labels.setdefault(own, []).append(_sample(weight, stack))
-    body = [_section(own, samples) for own, samples in by_labels.items()]
+    frames = _Frames(codes)
+    body = [
+        _section(own, [_sample(weight, frames.of(stack)) for stack, weight in stacks.items()])
+        for own, stacks in counts.items()
+        if stacks
+    ]
     end = bytes([197 if is_last else 196, 0])
     return b"=statprofiler\x01" + b"".join(_packets(b"".join((head, *body, end))))
 
@@ -55,9 +59,35 @@ def _section(labels: Labels, samples: Sequence[bytes]) -> bytes:
     return begins + b"".join(samples) + pairs + ends
 
 
-def _sample(weight: int, stack: Sequence[tuple[object, int]]) -> bytes:
-    frames = b"".join(_frame(code, line) for code, line in stack if isinstance(code, CodeType))
+def _sample(weight: int, frames: bytes) -> bytes:
     return _record(1, _varint(weight) + _text("")) + frames + b"\x02\x00"
+
+
+class _Frames:
+    """Frames as bytes, each made once. `codes` are code objects by their ids."""
+
+    def __init__(self, codes: Mapping[int, CodeType]) -> None:
+        self._codes = codes
+        self._lines: dict[int, list[tuple[int, int]]] = {}
+        self._frames: dict[tuple[int, int], bytes] = {}
+
+    def of(self, stack: Sequence[int]) -> bytes:
+        """The frames of a stack, innermost first. Those whose code is gone are left out."""
+        pairs = zip(stack[::2], stack[1::2], strict=True)
+        return b"".join(self._frame(id, position) for id, position in pairs if id in self._codes)
+
+    def _frame(self, id: int, position: int) -> bytes:
+        if (id, position) not in self._frames:
+            code = self._codes[id]
+            self._frames[id, position] = _frame(code, self._line(id, code, position))
+        return self._frames[id, position]
+
+    def _line(self, id: int, code: CodeType, position: int) -> int:
+        if id not in self._lines:
+            self._lines[id] = [(start, line or code.co_firstlineno) for start, _, line in code.co_lines()]
+        lines = self._lines[id]
+        at = bisect.bisect_right(lines, position, key=lambda pair: pair[0]) - 1
+        return lines[at][1] if at >= 0 else code.co_firstlineno
 
 
 def _frame(code: CodeType, line: int) -> bytes:
