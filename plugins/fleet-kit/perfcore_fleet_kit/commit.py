@@ -16,7 +16,7 @@ from perfcore.profile import pieces, wire
 from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
 from perfcore.store import objects, sets
-from perfcore.store.store import Store, table_object
+from perfcore.store.store import Store, key_id, object_key, table_object
 from perfcore_fleet_kit import receipts
 from perfcore_fleet_kit.keys import receipt_name, version_prefix
 from perfcore_fleet_kit.receipts import Brief, Receipt
@@ -59,7 +59,7 @@ class Committer:
             committed.append(None if known is None else self._compare(known, segment))
             if committed[-1] is None:
                 prepared[at] = self._prepare(segment, own)
-        self.store.put_many_stored(self._objects.items())
+        self._put()
         written: list[str] = []
         for at, receipt in prepared.items():
             result = committed[at] = self._create(receipt, segments[at])
@@ -117,6 +117,15 @@ class Committer:
             tables=table_ids,
             problem="; ".join(segment.profile.notes),
         )
+
+    def _put(self) -> None:
+        """Store the objects of the segments, together where the storage can: waiting for the disk takes longest."""
+        waiting = list(self._objects)
+        if hasattr(self.store.storage, "create_many"):
+            there = self.store.storage.create_many((object_key(id), data) for id, data in self._objects.items())
+            waiting = [key_id(key) for key in there]
+        for id in waiting:
+            self.store.put_stored(id, self._objects[id])
 
     def _add(self, item: objects.Object) -> str:
         id, data = objects.encode(item)
@@ -176,7 +185,7 @@ class Committer:
                 self.store.touch(ids)
                 return
             except KeyMissingError:
-                self.store.put_many_stored(self._objects.items())
+                self._put()
         raise StorageError("objects disappear as soon as they are written: is `perf gc` running in a loop?")
 
 
