@@ -21,6 +21,7 @@ HERE = Path(__file__).resolve().parent
 CORPUS, FOUND = HERE / "corpus", HERE / "found"
 SECONDS = 60
 _PACKAGES = ("perfcore", "perfcore_check_changepoint", "perfcore_collect_papi", "perfcore_collect_sample")
+_FLEETS = ("perfcore_fleet_kit", "perfcore_source_statprofiler")
 _MORE = (
     "perfcore_format_benchmarks",
     "perfcore_format_firefox",
@@ -141,7 +142,7 @@ def _run_child(script: str, name: str, arguments: Sequence[str]) -> None:
     import atheris
 
     sys.path.insert(0, str(HERE))
-    with atheris.instrument_imports(include=[*_PACKAGES, *_MORE], enable_loader_override=False):
+    with atheris.instrument_imports(include=[*_PACKAGES, *_FLEETS, *_MORE], enable_loader_override=False):
         import targets
 
     tried = list(targets.TARGETS.values())

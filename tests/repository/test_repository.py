@@ -336,7 +336,7 @@ def test_a_profile_continues_the_stacks_of_an_ancestor_whatever_its_file_is_call
             profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()}
         )
 
-    _, earlier = repository.register(_pending(repository, sampled("monday", 5_000)))
+    repository.register(_pending(repository, sampled("monday", 5_000)))
     project.commit("another")
     if is_fresh:
         shutil.rmtree(project.path / ".perf" / "cache")

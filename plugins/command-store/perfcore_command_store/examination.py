@@ -10,7 +10,7 @@ import attrs
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending
+from perfcore.store import notes, objects, pending, sets
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:
@@ -75,6 +75,7 @@ def examine(store: Store) -> Iterator[Finding]:
         content = store.read_key(waiting.key)
         if content is not None:
             references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
+    yield from _examine_sets(store, present)
     held = {id for id, _, by in references if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(references):
         # Others may be writing: what seems to be missing is looked for once more, and so is the reference to it.
@@ -86,6 +87,20 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="error", text=wrong)
         else:  # as after a collection of garbage that was killed half way
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
+
+
+def _examine_sets(store: Store, present: Mapping[str, str]) -> Iterator[Finding]:
+    """What is wrong with the records of sets."""
+    for prefix in sets.KEY_SPACES:
+        for key, data in store.read_many(row.key for row in store.storage.list(prefix)):
+            try:
+                if isinstance(data, PerfError):
+                    raise data
+                for id in sets.decode(data, key).ids:
+                    if id not in present and _kind_now(store, id) is None and store.read_key(key) == data:
+                        yield Finding(key=key, level="error", text=f"object {id} is missing or damaged")
+            except PerfError as error:
+                yield Finding(key=key, level="error", text=error.message)
 
 
 def _readable(store: Store, refused: list[Finding], is_damaged: bool) -> Iterator[str]:
