@@ -255,7 +255,7 @@ class Store:
             return None
         if indexes.is_index(data):
             return indexes.decode(data, where=f"index {row.key}")
-        raise FormatError(f"{row.key} is no object, index or list of notes, and may have been any of them")
+        raise FormatError(not_stored(row.key))
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""
@@ -358,6 +358,11 @@ class Store:
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
+
+
+def not_stored(key: str) -> str:
+    """What to say of a key with bytes that begin as nothing does that is written there."""
+    return f"{key} is no object, index or list of notes, and may have been any of them"
 
 
 def too_large(row: Listed) -> str:
