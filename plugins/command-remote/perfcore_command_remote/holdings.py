@@ -10,7 +10,7 @@ import attrs
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects
+from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, not_stored, object_key, too_large
 

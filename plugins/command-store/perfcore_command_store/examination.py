@@ -172,13 +172,16 @@ def _references(key: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _kind_now(store: Store, id: str) -> str | None:
-    data = store.read_key(object_key(id))
     try:
+        data = store.read_key(object_key(id))
         return None if data is None else _kind(object_key(id), data)
     except FormatError:
         return None
 
 
 def _still_refers(store: Store, key: str, id: str) -> bool:
-    data = store.read_key(key)
+    try:
+        data = store.read_key(key)
+    except FormatError:  # which is said of this key itself
+        return False
     return data is not None and any(target == id for target, _ in _references(key, data))

@@ -12,7 +12,6 @@ other bytes appear by renaming one over the old file. Readers take no lock and w
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from contextlib import ExitStack, suppress

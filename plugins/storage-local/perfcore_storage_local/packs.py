@@ -33,8 +33,8 @@ VERSION = 2  # that is written; of version 1, which has no checksums of rows, pa
 HEADER = struct.Struct("<4sI16s")  # magic, version, random bytes: no two packs have one name
 FOOTER = struct.Struct("<II20s")  # rows, blocks, SHA-1 of everything before it
 FAN_OUT = struct.Struct("<256I")  # rows whose id begins with this byte or a lesser one
-# CRC-32 of the rows whose id begins with this byte: a reader looks at a 256th of the rows, and hashing a whole pack for
-# one key would take a thousand times as long. With a wrong bit in its id, a key would not be there and nobody would say.
+# CRC-32 of the rows whose id begins with this byte: a key with a wrong bit in its id would be missing without a word.
+# A reader looks at a 256th of the rows; to hash the whole pack for one key would take a thousand times as long.
 CHECKS = struct.Struct("<256I")
 # Where the content begins in the joined content of all blocks; its bytes; the bytes of the key; seconds since 1970
 # UTC; how the key's bytes come from the content: 0 as they are, else compressed by zlib at this level.
@@ -127,13 +127,13 @@ class Pack:
         """The rows whose id begins with this byte. FormatError where one is not as it was written."""
         rows = range(self._fan_out[first - 1] if first else 0, self._fan_out[first])
         if self._checks is not None and first not in self._checked:
-            if self._crc(rows) != self._checks[first]:
+            if self._crc(rows.start, rows.stop) != self._checks[first]:
                 raise self.damage("the checksum of its rows is another one")
             self._checked.add(first)
         return rows
 
-    def _crc(self, rows: range) -> int:
-        return zlib.crc32(self._data[self._rows_at + rows.start * ROW.size : self._rows_at + rows.stop * ROW.size])
+    def _crc(self, start: int, stop: int) -> int:
+        return zlib.crc32(self._data[self._rows_at + start * ROW.size : self._rows_at + stop * ROW.size])
 
     def find(self, id: bytes) -> PackedRow | None:
         """The row of this id, gone or not."""
