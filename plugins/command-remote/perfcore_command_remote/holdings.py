@@ -12,7 +12,17 @@ from perfcore.hookspecs import Listed
 from perfcore.store import index as indexes
 from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, not_stored, object_key, too_large
+from perfcore.store.store import (
+    OBJECTS,
+    Store,
+    folder_in_place,
+    hidden_key,
+    is_object_key,
+    key_id,
+    not_stored,
+    object_key,
+    too_large,
+)
 
 
 @attrs.frozen
@@ -26,8 +36,10 @@ class Holdings:
 
     @classmethod
     def of(cls, store: Store) -> Holdings:
-        rows = {row.key: row for row in store.storage.list(OBJECTS) if is_object_key(row.key)}
+        listed = list(store.storage.list(OBJECTS))
+        rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
+        refused |= {key: folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
         return cls(store, {key: row for key, row in rows.items() if key not in refused}, tuple(refused.values()))
 
     def has(self, id: str) -> bool:

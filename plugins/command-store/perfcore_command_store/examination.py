@@ -11,7 +11,7 @@ from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -127,7 +127,7 @@ def is_damage(key: str) -> bool:
 
 def _foreign(key: str) -> Finding:
     """What is said of a key that is no object's."""
-    if is_object_key("/".join(key.split("/")[:3])):  # a folder in the place of an object hides that object
+    if hidden_key(key):
         return Finding(key=key, level="error", text="a folder stands where an object should be")
     return Finding(key=key, level="note", text="this is no object; it is left alone")
 
