@@ -17,9 +17,10 @@ from perfcore import __version__
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
+from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
-from perfcore.store.store import OBJECTS, Store, folder_in_place, hidden_key, is_object_key
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key
 
 _SPACE = "indexes"
 _LAYOUT = 4  # of the rows; another one makes all of them unread
@@ -163,7 +164,7 @@ class Catalog:
                 continue
             try:
                 if hidden:
-                    raise FormatError(folder_in_place(hidden))
+                    raise FormatError(objects.folder_in_place(hidden))
                 index = self._store.index_at(row)
             except FormatError as error:
                 yield name, error

@@ -246,7 +246,7 @@ class Store:
         for listed in self.storage.list(OBJECTS):
             if not is_object_key(listed.key):
                 if hidden := hidden_key(listed.key):
-                    yield hidden, FormatError(folder_in_place(hidden))
+                    yield hidden, FormatError(objects.folder_in_place(hidden))
                 continue
             try:
                 index = self.index_at(listed)
@@ -263,7 +263,7 @@ class Store:
             return None
         if indexes.is_index(data):
             return indexes.decode(data, where=f"index {row.key}", version=key_id(row.key))  # which version 1 leaves out
-        raise FormatError(not_stored(row.key))
+        raise FormatError(objects.not_stored(row.key))
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""
@@ -366,16 +366,6 @@ class Store:
     @staticmethod
     def _index_key(vcs: str, version: str) -> str:
         return object_key(indexes.key_name(vcs, version))
-
-
-def folder_in_place(key: str) -> str:
-    """What to say of a key whose place a folder has taken."""
-    return f"a folder stands where {key} should be"
-
-
-def not_stored(key: str) -> str:
-    """What to say of a key with bytes that begin as nothing does that is written there."""
-    return f"{key} is no object, index or list of notes, and may have been any of them"
 
 
 def too_large(row: Listed) -> str:

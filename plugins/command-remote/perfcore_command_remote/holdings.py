@@ -15,11 +15,9 @@ from perfcore.store.index import Index
 from perfcore.store.store import (
     OBJECTS,
     Store,
-    folder_in_place,
     hidden_key,
     is_object_key,
     key_id,
-    not_stored,
     object_key,
     too_large,
 )
@@ -39,7 +37,7 @@ class Holdings:
         listed = list(store.storage.list(OBJECTS))
         rows = {row.key: row for row in listed if is_object_key(row.key)}
         refused = {key: text for key, row in rows.items() if (text := too_large(row))}
-        refused |= {key: folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
+        refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
         return cls(store, {key: row for key, row in rows.items() if key not in refused}, tuple(refused.values()))
 
     def has(self, id: str) -> bool:
@@ -67,7 +65,7 @@ class Holdings:
 def decode_index(key: str, data: bytes) -> Index:
     """The index under a key. FormatError where it is damaged, belongs under another key, or is none."""
     if not indexes.is_index(data):
-        raise FormatError(not_stored(key))
+        raise FormatError(objects.not_stored(key))
     index = indexes.decode(data, where=f"the index {key}")
     if not index.version:
         raise FormatError(f"the index {key} is of a format that does not say its version", hint="perf import perun DIR")
