@@ -1,5 +1,6 @@
 """Runs a program of this folder with a real PMU: in Debian for ARM, on a Cortex-A57 that QEMU emulates to the
-instruction. Needs apt-get, dpkg-deb, cpio, qemu-system-aarch64 and uv on Debian or Ubuntu, no root, and 4 GB of memory.
+instruction. Needs apt-get, dpkg-deb, cpio, qemu-system-aarch64, aarch64-linux-gnu-gcc, make and uv on Debian or Ubuntu,
+no root, and 4 GB of memory.
 
     python benchmarks/arm_guest.py                      # real_pmu.py
     python benchmarks/arm_guest.py overhead.py --pairs 20
@@ -16,7 +17,6 @@ thread: counts are exact, times are those of no machine.
 from __future__ import annotations
 
 import argparse
-import base64
 import shutil
 import subprocess
 import sys
@@ -28,25 +28,27 @@ PROJECT = PLUGIN.parents[1]
 SUITE = "bookworm"  # whose Python is 3.11
 MIRROR = "http://deb.debian.org/debian"
 KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-PACKAGES = ("linux-image-arm64", "python3", "python3-dev", "gcc", "libc6-dev", "make", "libffi-dev", "busybox-static")
+PACKAGES = ("linux-image-arm64", "python3", "python3-dev", "gcc", "libc6-dev", "busybox-static")
 THIRD_PARTY = ("attrs", "msgspec", "platformdirs", "pluggy", "ruamel.yaml", "stevedore", "typer<0.29", "pytest")
 OWN = (".", *(f"plugins/{name}" for name in ("command-kit", "collect-time", "collect-papi", "table-kit", "testing")))
 PAPI = "6.0.0.2"
-SITE, SOURCE = "opt/site", f"opt/python_papi-{PAPI}"
+SITE = "opt/site"
 UNUSED = ("usr/share/doc", "usr/share/man", "usr/share/locale", "usr/share/javascript", "lib/modules")
 BEGIN, END = "=== output", "=== end"
 SETUP = f"""#!/bin/busybox sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/busy HOME=/root PYTHONPATH=/{SITE} PYTHONDONTWRITEBYTECODE=1
 busybox mkdir -p /busy /proc /sys /dev /tmp
+for fs in proc:proc sysfs:sys devtmpfs:dev tmpfs:tmp; do busybox mount -t ${{fs%:*}} none /${{fs#*:}}; done
 busybox --install -s /busy
-mount -t proc proc /proc; mount -t sysfs sysfs /sys; mount -t devtmpfs dev /dev; mount -t tmpfs tmp /tmp
 ln -sf gcc /usr/bin/cc; ln -sf bash /bin/sh
 """
-BUILD = f"""cd /{SOURCE}
-export MAKEFLAGS=-j2 CFLAGS="-O1 -w" PAPI_COMPONENTS=
-python3 setup.py -q build_py build_ext --inplace >/tmp/log 2>&1 || tail -5 /tmp/log
-echo {BEGIN}; base64 pypapi/_papi*.so; echo {END}
-"""
+# What PAPI's configure would find out by running programs; of python_papi's own build this is all that is needed.
+CONFIGURE = (
+    *("--host=aarch64-linux-gnu", "--with-arch=aarch64", "--with-CPU=arm", "--with-ffsll", "--with-tls=__thread"),
+    *("--with-walltimer=gettimeofday", "--with-virtualtimer=clock_thread_cputime_id", "--with-perf-events"),
+    "--with-components=",
+)
+CROSS = "aarch64-linux-gnu-"
 RUN = f"""cd /opt/benchmarks
 echo {BEGIN}; python3 WORDS; echo "exit code $?"; echo {END}
 """
@@ -57,13 +59,13 @@ def main() -> int:
     parser.add_argument("--folder", type=Path, default=Path.home() / ".cache/perfcore-ci/arm64")
     parser.add_argument("words", nargs=argparse.REMAINDER, metavar="PROGRAM [ARG]...")
     options = parser.parse_args()
-    for tool in ("apt-get", "dpkg-deb", "cpio", "qemu-system-aarch64", "uv"):
+    for tool in ("apt-get", "dpkg-deb", "cpio", "qemu-system-aarch64", f"{CROSS}gcc", "make", "uv"):
         if shutil.which(tool) is None:
             parser.error(f"there is no {tool}")
     guest = Guest(options.folder.resolve())
     guest.prepare()
     code = 1
-    for line in guest.run(RUN.replace("WORDS", " ".join(options.words or ["real_pmu.py"])), icount=True):
+    for line in guest.run(RUN.replace("WORDS", " ".join(options.words or ["real_pmu.py"]))):
         print(line, flush=True)
         code = 0 if line == "exit code 0" else code
     return code
@@ -83,13 +85,13 @@ class Guest:
         site = self.root / SITE
         platform = ("--python-platform", "aarch64-manylinux_2_28", "--python-version", "3.11", "--target", str(site))
         if not (site / "cffi").exists():
-            _call("uv", "pip", "install", *platform, "--only-binary", ":all:", *THIRD_PARTY, "cffi", "setuptools<75")
+            _call("uv", "pip", "install", *platform, "--only-binary", ":all:", *THIRD_PARTY, "cffi")
         _call("uv", "pip", "install", *platform, "--reinstall", "--no-deps", "--no-sources", *OWN, cwd=PROJECT)
         shutil.copytree(PLUGIN / "benchmarks", self.root / "opt/benchmarks", dirs_exist_ok=True)
         if not list(site.glob("pypapi/*.so")):
             self._build_papi(site)
 
-    def run(self, script: str, *, icount: bool) -> Iterator[str]:
+    def run(self, script: str) -> Iterator[str]:
         """The lines that a script prints in the guest between the two marks."""
         init = self.root / "init"
         init.write_text(f"{SETUP}{script}busybox poweroff -f\n")
@@ -100,8 +102,18 @@ class Guest:
             subprocess.run(["cpio", "-o", "-H", "newc", "--quiet"], cwd=self.root, input=files, stdout=file, check=True)
         (kernel,) = (self.root / "boot").glob("vmlinuz-*")
         words = ["qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a57", "-smp", "2", "-m", "4000"]
-        words += ["-icount", "shift=0,sleep=off"] if icount else ["-accel", "tcg,thread=multi"]
-        words += ["-nographic", "-nic", "none", "-no-reboot", "-kernel", str(kernel), "-initrd", str(image)]
+        words += [
+            "-icount",
+            "shift=0,sleep=off",
+            "-nographic",
+            "-nic",
+            "none",
+            "-no-reboot",
+            "-kernel",
+            str(kernel),
+            "-initrd",
+            str(image),
+        ]
         words += ["-append", "console=ttyAMA0 quiet rdinit=/init panic=-1"]
         with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as process:
             assert process.stdout is not None
@@ -148,13 +160,22 @@ class Guest:
         words = ("--quiet", "--no-deps", "--no-binary", ":all:", "--dest", str(self.folder))
         _call("uv", "tool", "run", "pip", "download", *words, f"python_papi=={PAPI}")
         shutil.unpack_archive(self.folder / f"python_papi-{PAPI}.tar.gz", self.root / "opt", filter="data")
-        print("building python_papi in the guest, which takes some minutes", file=sys.stderr)
-        library = base64.b64decode("".join(self.run(BUILD, icount=False)))
-        if not library.startswith(b"\x7fELF"):
-            raise SystemExit("python_papi could not be built")
-        shutil.copytree(self.root / SOURCE / "pypapi", site / "pypapi", dirs_exist_ok=True)
-        (site / "pypapi/_papi.abi3.so").write_bytes(library)
-        shutil.rmtree(self.root / SOURCE)
+        source = self.folder / f"python_papi-{PAPI}"
+        shutil.unpack_archive(f"{source}.tar.gz", self.folder, filter="data")
+        tools = [f"{name}={CROSS}{tool}" for name, tool in (("CC", "gcc"), ("AR", "ar"), ("RANLIB", "ranlib"))]
+        papi, bindings = source / "papi/src", source / "pypapi"
+        _call("env", *tools, "CFLAGS=-fPIC -O1 -w", "./configure", *CONFIGURE, cwd=papi)
+        _call("make", "-j2", *tools, "ARCH=aarch64", "libpapi.a", cwd=papi)
+        emit = "from papi_build import ffibuilder; ffibuilder.emit_c_code('_papi.c')"
+        _call("uv", "run", "--no-project", "--with", "cffi,setuptools", "python", "-c", emit, cwd=bindings)
+        include = self.root / "usr/include"
+        folders = [f"-I{bindings}", f"-I{include}/python3.11", f"-I{include}/aarch64-linux-gnu/python3.11"]
+        _call(
+            *(f"{CROSS}gcc", "-shared", "-fPIC", "-O1", "-w", *folders, "-idirafter", str(include)),
+            *("_papi.c", str(papi / "libpapi.a"), "-o", "_papi.abi3.so"),
+            cwd=bindings,
+        )
+        shutil.copytree(bindings, site / "pypapi", dirs_exist_ok=True)
 
 
 def _call(*words: str, cwd: Path | None = None) -> None:
