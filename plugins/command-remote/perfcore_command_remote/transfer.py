@@ -158,7 +158,7 @@ def _once(
 def _planned(
     ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None, translation: Translation
 ) -> _Plan:
-    plan = _Plan()
+    plan = _Plan(problems=[*ours.refused])
     for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
         plan.joinable.add(key)
         if data is None:

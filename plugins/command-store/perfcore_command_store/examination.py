@@ -11,7 +11,7 @@ from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
 from perfcore.store import notes, objects, pending, sets
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -142,7 +142,7 @@ def is_damage(key: str) -> bool:
 
 def _foreign(key: str) -> Finding:
     """What is said of a key that is no object's."""
-    if is_object_key("/".join(key.split("/")[:3])):  # a folder in the place of an object hides that object
+    if hidden_key(key):
         return Finding(key=key, level="error", text="a folder stands where an object should be")
     return Finding(key=key, level="note", text="this is no object; it is left alone")
 
@@ -187,13 +187,16 @@ def _references(key: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _kind_now(store: Store, id: str) -> str | None:
-    data = store.read_key(object_key(id))
     try:
+        data = store.read_key(object_key(id))
         return None if data is None else _kind(object_key(id), data)
     except FormatError:
         return None
 
 
 def _still_refers(store: Store, key: str, id: str) -> bool:
-    data = store.read_key(key)
+    try:
+        data = store.read_key(key)
+    except FormatError:  # which is said of this key itself
+        return False
     return data is not None and any(target == id for target, _ in _references(key, data))
