@@ -115,7 +115,7 @@ class Sampler:
             name = f"{''.join(f'{word:08x}' for word in self.stream)}.{self.number}.statprof"
             temporary = self.spool / f".{name}"
             temporary.write_bytes(data)
-            temporary.rename(self.spool / name)
+            temporary.rename(self.spool / name)  # a service has no perfcore, whose helper this would be
             self.number += 1
 
     def forked(self) -> Sampler:

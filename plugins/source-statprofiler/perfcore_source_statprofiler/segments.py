@@ -16,7 +16,7 @@ from perfcore_source_statprofiler.sections import Counts, Sections
 from perfcore_source_statprofiler.trace import StackCache, Trace
 
 _NODES = 150_000  # of a tree: larger ones take more memory, smaller ones store more nodes again
-_ROWS = 400_000  # of all segments of a tree
+_ROWS = 300_000  # of all segments of a tree
 _SOURCE = "statprofiler"
 
 
