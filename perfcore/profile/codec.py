@@ -78,6 +78,27 @@ class LazyTables(Mapping[str, Table]):
             self._stored[name] = table
         return self._stored[name]
 
+    def rows(self, name: str) -> int:
+        """How many rows a table has, as the profile says."""
+        return self._documents[name].rows
+
+    def parts(self, name: str) -> Iterator[Table]:
+        """The table in parts that follow one another, each decoded when it is asked for; in one, where it is here
+        already or shares its stacks."""
+        document = self._documents[name]
+        if name in self._ready or not document.pieces or document.beside or self._are_shared():
+            yield self[name]
+            return
+        from perfcore.profile import pieces
+
+        title, rows, before = f"table {name!r}", 0, ""
+        for id in document.pieces:
+            piece, base = pieces.decode(self._get(id), f"{title}, object {id}")
+            if base is not None and (base.rows, base.id) != (rows, before):
+                raise FormatError(f"{title}: piece {id} continues another table")
+            rows, before = rows + piece.rows, id
+            yield attrs.evolve(piece, name=name)
+
     def check(self) -> None:
         """Read every table, of those in pieces one after the other and nothing is kept. FormatError or NotFoundError
         for the first that is damaged or missing."""

@@ -115,6 +115,15 @@ class _Tables(Mapping[str, "Table"]):
     def __iter__(self) -> Iterator[str]:
         return iter(self._decoded)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._decoded  # without a look at the table
+
+    def __getattr__(self, name: str) -> Any:
+        """What else the tables of a stored profile can: `rows`, `parts`."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self._decoded, name)
+
     def __len__(self) -> int:
         return len(self._decoded)
 

@@ -10,7 +10,8 @@ from perfcore_table_kit.expression import matching, parse
 
 from perfcore.errors import UsageError, nearest
 from perfcore.profile import bitmap
-from perfcore.profile.table import Table
+from perfcore.profile.stacks import has_stacks
+from perfcore.profile.table import Table, concat
 from perfcore.text import printable
 from perfcore_view_table.functions import with_functions
 
@@ -39,18 +40,52 @@ class Selection:
 
 def select(profile: Profile, name: str, settings: TableSettings, most: int | None) -> Selection:
     """The selection that the settings ask for; at most the first `most` rows where they do not say."""
-    table = with_functions(_with_units(profile.tables[settings.table], profile), profile)
+    first = most if settings.head is None else settings.head
+    if settings.tail is None and first is not None and _has_parts(profile):
+        table, matched = _first_rows(profile, settings, first)
+        rows = _matching_rows(settings, table)
+    else:
+        table = with_functions(_with_units(profile.tables[settings.table], profile), profile)
+        rows = _matching_rows(settings, table)
+        matched = len(rows)
+    bounded = settings.head is None and settings.tail is None and most is not None
+    head = most if bounded else settings.head
+    visible_rows = rows[:head] if settings.tail is None else rows[max(0, len(rows) - settings.tail) :]
+    columns = list(_columns(table, settings.columns)) if settings.columns else list(table.columns)
+    return Selection(name, Table(table.name, tuple(columns), table.rows), visible_rows, matched, bounded)
+
+
+def _has_parts(profile: Profile) -> bool:
+    """Whether tables are read part by part. Stacks are needed as a whole."""
+    return hasattr(profile.tables, "parts") and not has_stacks(profile.tables)
+
+
+def _first_rows(profile: Profile, settings: TableSettings, count: int) -> tuple[Table, int]:
+    """(the rows among which the first `count` are, in their order; how many match), of a table that is read part by
+    part: of each only the first are kept."""
+    tables: Any = profile.tables
+    kept: list[Table] = []
+    matched = 0
+    for part in tables.parts(settings.table):
+        table = _with_units(part, profile)
+        rows = _matching_rows(settings, table)
+        matched += len(rows)
+        if len(rows) or not kept:  # a table of no row is another thing than one of which none matches
+            kept.append(table.take(sorted(rows[:count])) if len(rows) else table.slice(0, 1))
+        if settings.filter is None and not settings.sort and matched >= count:
+            return concat(kept), tables.rows(settings.table)
+    return concat(kept), matched
+
+
+def _matching_rows(settings: TableSettings, table: Table) -> Sequence[int]:
+    """The rows that the filter lets through, in the order that is asked for."""
     rows: Sequence[int] = range(table.rows)
     if settings.filter is not None:
         rows = matching(parse(settings.filter), table)
     # The least important first: sorting is stable, so the last one decides.
     for column, descending in reversed(list(_sort_keys(table, settings.sort))):
         rows = _ordered(column, rows, descending)
-    bounded = settings.head is None and settings.tail is None and most is not None
-    head = most if bounded else settings.head
-    visible_rows = rows[:head] if settings.tail is None else rows[max(0, len(rows) - settings.tail) :]
-    columns = list(_columns(table, settings.columns)) if settings.columns else list(table.columns)
-    return Selection(name, Table(table.name, tuple(columns), table.rows), visible_rows, len(rows), bounded)
+    return rows
 
 
 def _with_units(table: Table, profile: Profile) -> Table:
