@@ -584,6 +584,64 @@ class Format(Protocol):
         """Write one file, whole or not at all."""
 
 
+class Section(NamedTuple):
+    """A stretch of a stream with a name, such as a request, and the labels written inside of it."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+class Part(NamedTuple):
+    """Labels of rows of a segment: those of sections that begin and end in it. Of `Segment.ended`, so many had ended
+    before the rows, which also lie in these of `Segment.opened`."""
+
+    labels: tuple[tuple[str, str], ...] = ()
+    ended: int = 0
+    opened: tuple[int, ...] = ()
+
+
+class Segment(NamedTuple):
+    """A piece of a stream of samples, named by `stream` and `number`; see `docs/plugins/source.md`."""
+
+    stream: str
+    number: int
+    profile: Profile
+    parts: Sequence[Part]
+    path: Path
+    digest: str
+    length: int
+    begin: int
+    end: int
+    clock: str = "file"
+    whole: bool = True
+    position: str = ""
+    labels: Mapping[str, str] = {}
+    ended: Sequence[Section] = ()
+    opened: Sequence[Section] = ()
+    loose: tuple[tuple[str, str], ...] = ()
+    parent: tuple[str, int] | None = None
+    codes: Mapping[int, str] = {}
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Reads profiles that arrive by themselves, as segments of streams.
+
+    class Laps:
+        def read(self, paths, position):
+            return map(segment_of, paths)
+    """
+
+    def sniff(self, head: bytes, name: str) -> bool:
+        """Whether a file that begins with these bytes (up to 4,096) and has this name is of the source."""
+        ...
+
+    def read(self, paths: Iterable[Path], position: str) -> Iterator[Segment | tuple[Path, FormatError]]:
+        """Every segment of these files behind a position, empty at first; of a file without one, why. The same segment
+        may come again, and counts once. Segments may share the tables of their stacks."""
+        ...
+
+
 @runtime_checkable
 class Workload(Protocol):
     """Makes inputs of growing size for the commands of a job matrix that names it in `workloads`."""
@@ -814,6 +872,7 @@ CHECK = Kind("check", Check, ("compare", "scan", "scan_many", "judge"))
 DIFF = Kind("diff", Diff)
 AGGREGATE = Kind("aggregate", Aggregate)
 FORMAT = Kind("format", Format)
+SOURCE = Kind("source", Source)
 ENVIRONMENT = Kind("environment", Environment)
 WORKLOAD = Kind("workload", Workload)
 EXECUTOR = Kind("executor", Executor, shortened=("submit",))

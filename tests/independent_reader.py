@@ -40,11 +40,14 @@ def stored_keys(perf: Path) -> dict[str, Callable[[], bytes]]:
 def packed_keys(path: Path) -> Iterator[tuple[str, Callable[[], bytes]]]:
     data = path.read_bytes()
     rows, blocks, digest = struct.unpack("<II20s", data[-28:])
-    check(data[:8] == b"ppck\1\0\0\0" and hashlib.sha1(data[:-20]).digest() == digest, "pack")
+    check(data[:8] == b"ppck\2\0\0\0" and hashlib.sha1(data[:-20]).digest() == digest, "pack")
     check(digest.hex() == path.stem, "name of a pack")
     table = [struct.unpack_from("<QQ", data, len(data) - 28 - 16 * (blocks + 1 - n)) for n in range(blocks + 1)]
     first_row = len(data) - 28 - 16 * (blocks + 1) - 41 * rows
-    fan_out = struct.unpack_from("<256I", data, first_row - 1024)
+    fan_out = struct.unpack_from("<256I", data, first_row - 2048)
+    for first, crc in enumerate(struct.unpack_from("<256I", data, first_row - 1024)):
+        first_of, end = (fan_out[first - 1] if first else 0), fan_out[first]
+        check(zlib.crc32(data[first_row + 41 * first_of : first_row + 41 * end]) == crc, "rows of a pack")
     gone = path.with_suffix(".gone").read_bytes() if path.with_suffix(".gone").exists() else bytes(rows)
 
     def read(position: int, length: int, level: int) -> bytes:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from perfcore.model.measurements import Attempt, Build, Job, Measured, Plan, Requirement, Source, Step
     from perfcore.model.profiles import Header, Profile, Tool
     from perfcore.model.versions import Entry, MajorVersion, MinorVersion, is_tag
-    from perfcore.model.views import Subject, ViewData
+    from perfcore.model.views import PairSide, Subject, ViewData
 
 PROFILE_FORMAT = 1  # a greater one is refused; fields that old readers may ignore come without a new one
 EMPTY: Mapping[str, Any] = {}
@@ -29,7 +29,7 @@ _PARTS = {
     "measurements": ("Attempt", "Build", "Job", "Measured", "Plan", "Requirement", "Source", "Step"),
     "profiles": ("Header", "Profile", "Tool"),
     "versions": ("Entry", "MajorVersion", "MinorVersion", "is_tag"),
-    "views": ("Subject", "ViewData"),
+    "views": ("PairSide", "Subject", "ViewData"),
 }
 
 if not TYPE_CHECKING:  # or else every name would have a type
@@ -60,6 +60,7 @@ __all__ = [
     "Measured",
     "MetricHistory",
     "MinorVersion",
+    "PairSide",
     "Pairing",
     "Plan",
     "Point",

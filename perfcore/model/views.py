@@ -24,20 +24,31 @@ CONTENTS = ("profiles", "pair", "series", "changes")
 DEFAULT_ACCEPTS = ("profiles",)
 
 
+@attrs.frozen(kw_only=True)
+class PairSide:
+    """What else is known of a side of `pair`: the id of its version, all profiles of its configuration at this version,
+    and the names that files had in the version, where the profile has newer ones."""
+
+    version: str | None = None
+    replicates: tuple[Profile, ...] = attrs.field(default=(), repr=False)
+    paths: Mapping[str, str] = EMPTY
+
+
 # Without slots, because `functools.cached_property` needs the `__dict__` of the instance.
 @attrs.frozen(kw_only=True, slots=False, eq=False)
 class ViewData:
     """Input of one view. Each argument is the data, or a function that loads them at the first access.
 
     `names[i]` is the name under which the user asked for `profiles[i]`, `versions[i]` its version. `pair` is
-    (baseline, target). `series` are metrics over the versions of a branch, `changes` the verdicts of checks.
-    `source(version, path)` gives the bytes of a file, or None. `accepted` has the reason for each change (by its id)
-    that somebody accepted, `releases` the tags of versions (by their full ids)."""
+    (baseline, target), and `sides` is what else is known of them. `series` are metrics over the versions of a branch,
+    `changes` the verdicts of checks. `source(version, path)` gives the bytes of a file, or None. `accepted` has the
+    reason for each change (by its id) that somebody accepted, `releases` the tags of versions (by their full ids)."""
 
     _profiles: Lazy[tuple[Profile, ...]] = attrs.field(default=(), repr=False)
     names: tuple[str, ...] = ()
     _versions: Lazy[tuple[MinorVersion | None, ...]] = attrs.field(default=(), repr=False)
     _pair: Lazy[tuple[Profile, Profile]] | None = attrs.field(default=None, repr=False)
+    _sides: Lazy[tuple[PairSide, PairSide]] = attrs.field(default=(PairSide(), PairSide()), repr=False)
     _series: Lazy[tuple[MetricHistory, ...]] = attrs.field(default=(), repr=False)
     _changes: Lazy[tuple[Change, ...]] = attrs.field(default=(), repr=False)
     source: Callable[[str, str], bytes | None] | None = attrs.field(default=None, repr=False)
@@ -55,6 +66,10 @@ class ViewData:
     @functools.cached_property
     def pair(self) -> tuple[Profile, Profile] | None:
         return None if self._pair is None else _loaded(self._pair)
+
+    @functools.cached_property
+    def sides(self) -> tuple[PairSide, PairSide]:
+        return _loaded(self._sides)
 
     @functools.cached_property
     def series(self) -> tuple[MetricHistory, ...]:

@@ -63,7 +63,7 @@ def everywhere(repository: Repository) -> list[tuple[str, Entry]]:
             if isinstance(row, FormatError):
                 repository.leave_out(row)
             else:
-                entries += [(row[0], entry) for entry in row[1]]
+                entries += [(row[0], entry if entry.type else completed(repository, entry)) for entry in row[1]]
     return entries
 
 

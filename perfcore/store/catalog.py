@@ -17,9 +17,10 @@ from perfcore import __version__
 from perfcore.errors import FormatError
 from perfcore.model import Entry
 from perfcore.store import index as indexes
+from perfcore.store import objects
 from perfcore.store.index import Index
 from perfcore.store.read_model import ReadModel
-from perfcore.store.store import OBJECTS, Store, is_object_key
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key
 
 _SPACE = "indexes"
 _LAYOUT = 4  # of the rows; another one makes all of them unread
@@ -137,7 +138,8 @@ class Catalog:
 
     def _names(self, prefix: str) -> set[str]:
         rows = self._store.storage.list(prefix)
-        return {row.key.removeprefix(prefix) for row in rows if is_object_key(row.key)}
+        keys = ((hidden_key(row.key) or row.key) for row in rows)
+        return {key.removeprefix(prefix) for key in keys if is_object_key(key)}
 
     def _all_of(self, name: str) -> Iterator[Row | FormatError]:
         folder = self._folders.get(name) or self._open(name)
@@ -156,10 +158,13 @@ class Catalog:
     def _read_unread(self, prefix: str, folder: _Folder) -> Iterator[tuple[str, Row | FormatError]]:
         """Read the files that nobody has read; gives the indexes among them by name."""
         for row in self._store.storage.list(prefix):
-            name = row.key.removeprefix(prefix)
+            hidden = hidden_key(row.key)
+            name = (hidden or row.key).removeprefix(prefix)
             if name not in folder.unread:
                 continue
             try:
+                if hidden:
+                    raise FormatError(objects.folder_in_place(hidden))
                 index = self._store.index_at(row)
             except FormatError as error:
                 yield name, error

@@ -120,3 +120,13 @@ def inflate(data: bytes, name: str) -> Object:
 
 def _header(item: Object) -> bytes:
     return b"%s %s %d\0" % (item.kind.encode(), item.type.encode(), len(item.content))
+
+
+def folder_in_place(key: str) -> str:
+    """What to say of a key whose place a folder has taken."""
+    return f"a folder stands where {key} should be"
+
+
+def not_stored(key: str) -> str:
+    """What to say of a key with bytes that begin as nothing does that is written there."""
+    return f"{key} is no object, index or list of notes, and may have been any of them"

@@ -52,6 +52,12 @@ def is_object_key(key: str) -> bool:
     return _KEY.fullmatch(key) is not None
 
 
+def hidden_key(key: str) -> str | None:
+    """The key of an object whose place a folder has taken that holds this key."""
+    hidden = "/".join(key.split("/")[:3])
+    return hidden if hidden != key and is_object_key(hidden) else None
+
+
 def key_id(key: str) -> str:
     """The id in a key of an object."""
     return key.removeprefix(OBJECTS).replace("/", "")
@@ -239,6 +245,8 @@ class Store:
         """Every index there is by its key; a damaged one is given as the error."""
         for listed in self.storage.list(OBJECTS):
             if not is_object_key(listed.key):
+                if hidden := hidden_key(listed.key):
+                    yield hidden, FormatError(objects.folder_in_place(hidden))
                 continue
             try:
                 index = self.index_at(listed)
@@ -254,8 +262,8 @@ class Store:
         if data is None or objects.is_compressed(data) or data.startswith(NOTE_LIST):
             return None
         if indexes.is_index(data):
-            return indexes.decode(data, where=f"index {row.key}")
-        raise FormatError(f"{row.key} is no object, index or list of notes, and may have been any of them")
+            return indexes.decode(data, where=f"index {row.key}", version=key_id(row.key))  # which version 1 leaves out
+        raise FormatError(objects.not_stored(row.key))
 
     def read_key(self, key: str) -> bytes | None:
         """Bytes under a listed key, None where it has gone since."""

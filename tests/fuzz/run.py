@@ -21,7 +21,18 @@ HERE = Path(__file__).resolve().parent
 CORPUS, FOUND = HERE / "corpus", HERE / "found"
 SECONDS = 60
 _PACKAGES = ("perfcore", "perfcore_check_changepoint", "perfcore_collect_papi", "perfcore_collect_sample")
-_MORE = ("perfcore_format_benchmarks", "perfcore_format_folded", "perfcore_vcs_git", "perfcore_vcs_tagit", "ruamel")
+_FLEETS = ("perfcore_fleet_kit", "perfcore_source_statprofiler")
+_MORE = (
+    "perfcore_format_benchmarks",
+    "perfcore_format_firefox",
+    "perfcore_format_folded",
+    "perfcore_format_pprof",
+    "perfcore_format_speedscope",
+    "perfcore_sample_kit",
+    "perfcore_vcs_git",
+    "perfcore_vcs_tagit",
+    "ruamel",
+)
 # A decoder has a second for what it is given, and a hundredth of the memory that a small machine has.
 _BOUNDS = ("-timeout=10", "-rss_limit_mb=1024", "-malloc_limit_mb=600", "-use_value_profile=1")
 _KEPT_FILES, _KEPT_BYTES, _LARGEST = 150, 60_000, 4096
@@ -131,7 +142,7 @@ def _run_child(script: str, name: str, arguments: Sequence[str]) -> None:
     import atheris
 
     sys.path.insert(0, str(HERE))
-    with atheris.instrument_imports(include=[*_PACKAGES, *_MORE], enable_loader_override=False):
+    with atheris.instrument_imports(include=[*_PACKAGES, *_FLEETS, *_MORE], enable_loader_override=False):
         import targets
 
     tried = list(targets.TARGETS.values())

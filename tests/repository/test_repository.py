@@ -21,10 +21,14 @@ from perfcore.profile import codec
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
+from perfcore.repository.entries import unreachable
 from perfcore.repository.registration import register_many
 from perfcore.repository.repository import UserPlaces, load_config
+from perfcore.store import index as indexes
+from perfcore.store.index import Index
 from perfcore.store.lookup import Ref
 from perfcore.store.objects import Object
+from perfcore.store.store import object_key
 
 
 @pytest.fixture
@@ -101,6 +105,31 @@ def test_an_entry_says_what_listings_need_without_the_profile(repository: Reposi
     assert repository.entries(version) == (entry,)
     assert (entry.type, entry.collector, entry.cmd) == ("trace", "trace", "./gzip")
     assert (entry.config_id, entry.environment_id) == ("c0" * 20, "e0" * 20)
+
+
+def test_an_index_of_version_1_is_listed_everywhere_under_its_version(repository: Repository) -> None:
+    version, entry = repository.register(_pending(repository))
+    key = object_key(version)
+    old = indexes.encode(Index(vcs="git", version=version, entries=(entry,)), version=1)
+    repository.store.storage.replace(key, old, repository.store.storage.read(key).tag)
+    ((listed, completed),) = repository.everywhere()
+    assert (listed, completed.profile, completed.type, completed.cmd) == (version, entry.profile, entry.type, entry.cmd)
+    assert list(unreachable(repository)) == []
+
+
+@pytest.mark.parametrize("cached", [True, False])
+def test_a_folder_in_the_place_of_an_index_is_not_no_profiles(repository: Repository, cached: bool) -> None:
+    version, _ = repository.register(_pending(repository))
+    path = repository.perf / object_key(version)
+    if cached:
+        repository.everywhere()
+    path.unlink()
+    path.mkdir()
+    (path / "x").touch()
+    assert repository.everywhere() == []
+    assert any(object_key(version) in str(error) for error in repository.left_out)
+    with pytest.raises(FormatError, match="a folder stands where"):
+        repository.entries(version)
 
 
 def test_only_a_clean_profile_of_the_version_is_registered(project: Project, repository: Repository) -> None:
@@ -336,7 +365,7 @@ def test_a_profile_continues_the_stacks_of_an_ancestor_whatever_its_file_is_call
             profiles.timed(), header=header, config_id=name, tables={"resources": rows, **builder.tables()}
         )
 
-    _, earlier = repository.register(_pending(repository, sampled("monday", 5_000)))
+    repository.register(_pending(repository, sampled("monday", 5_000)))
     project.commit("another")
     if is_fresh:
         shutil.rmtree(project.path / ".perf" / "cache")

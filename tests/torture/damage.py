@@ -3,12 +3,13 @@
     python damage.py [STRIDE [NUMBER]]
 
 The files are an object of each kind, indexes of versions 1 and 3, a list of notes, and pending profiles, as commands
-wrote them.
-After every damage `fsck` has to name the file, and everything that reads (the functions that `status`, `log`, `show`,
-`add` and `export` call) gives either what was there before or a PerfError. Bits of a zlib stream that carry nothing
-are let pass if every reader gives what was there before. With a STRIDE only every so many-th damage is tried. Then the
+wrote them; and the same store again in a pack, with its marks. After every damage `fsck` has to name the file, and
+everything that reads (the functions that `status`, `log`, `show`, `add` and `export` call) gives either what was there
+before or a PerfError. Bits of a zlib stream that carry nothing are let pass if every reader gives what was there
+before. With a STRIDE only every so many-th damage is tried, of a pack, which is larger, a twentieth of these. Then the
 commands themselves run on a NUMBER of damages of each file, chosen with a seed: one that ends with code 0 has to print
-what it printed before. Prints the numbers of damages, as JSON.
+what it printed before. On damaged caches every command prints what it printed before; on files without a checksum,
+which people may edit, none fails in a way it should not. Prints the numbers of damages, as JSON.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ import shutil
 import sys
 import tempfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from perfcore_command_store.examination import examine
+from perfcore_command_store.examination import Finding, examine
+from perfcore_storage_local import LocalStorage
 from world import World, profile, warm
 
 from perfcore.errors import PerfError
@@ -37,13 +39,16 @@ from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.lookup import Ref, refs_of
 from perfcore.store.pending import Pending
-from perfcore.store.store import object_key
+from perfcore.store.store import OBJECTS, object_key
 
 COMMANDS = (
     ("status",),
     ("status", "--json"),
     ("log", "--json"),
+    ("log", "--changes"),
+    ("log", "--unreachable"),
     ("show", "0@i"),
+    ("diff", "HEAD~1:0@i", "0@i"),
     ("show", "0@p"),
     ("export", "HEAD~1:0@i", "-o", os.devnull, "--force"),
     ("tag",),
@@ -52,6 +57,22 @@ COMMANDS = (
     ("gc", "--grace", "0s", "--dry-run"),
 )
 FAILURES = range(3, 64)
+ENTRY = "- {command: work, metric: wall, limit: 0.1, why: meant, author: me, date: 2026-01-01}\n"
+# Files that people may edit or that are of one command, below the top of the tree, and what reads each.
+UNSEALED = {
+    ".perf/bisect.json": b'{"format":1,"versions":["%s","%s"],"command":{"argv":["true"],"cmd":"true"}}'
+    % (b"a" * 40, b"b" * 40),
+    ".perf/redacted": b"{}",
+    ".perf-accepted.yml": ENTRY.encode(),
+    ".perfcore.yml": b"schedule: {repeat: 3}\ncheck: {thresholds: {wall: 0.1}}\n",
+}
+READERS = {
+    ".perf/bisect.json": (("bisect",), ("status",)),
+    ".perf/redacted": (("push", "--dry-run", "../shared"), ("status",)),
+    ".perf-accepted.yml": (("check", "all", "--no-store"), ("check", "ack")),
+    ".perfcore.yml": (("status",), ("config", "--help"), ("collect", "time", "--dry-run", "--", "true")),
+    ".perf/local.yml": (("status",), ("log",)),
+}
 SUBJECT = "torture"
 
 
@@ -74,11 +95,24 @@ def prepare(world: World) -> dict[str, Path]:
         "profile": world.perf / object_key(entry.profile),
         "table": world.perf / object_key(entry.tables[0]),
         "list of notes": world.perf / notes.key(SUBJECT),
+        "note": world.perf / object_key(_notes(world)[0]),
     }
     for waiting in repository.pending():
         assert waiting.profile is not None
         files["pending " + waiting.profile.header.cmd] = world.perf / waiting.key
     return files
+
+
+def pack(world: World) -> dict[str, Path]:
+    """Put everything into a pack, of which a key does not count any more."""
+    storage = world.repository.store.storage
+    assert isinstance(storage, LocalStorage)
+    stale = object_key("ab" * 20)
+    storage.create(stale, b"xstale")
+    assert storage.pack(OBJECTS, least=1) > 5
+    storage.delete(stale, storage.read(stale).tag)
+    (path,) = (world.perf / "packs/objects").glob("*.pack")
+    return {"pack": path, "marks of a pack": path.with_suffix(".gone")}
 
 
 def read_everything(repository: Repository, versions: Sequence[str]) -> dict[str, Any]:
@@ -128,15 +162,18 @@ def torture(world: World, path: Path, stride: int) -> dict[str, int]:
             continue
         tried += 1
         path.write_bytes(damaged)
+        if key.startswith("packs/"):  # one that is open stays what it was
+            repository = world.repository
+            repository.plugins = Plugins(warn=lambda text: None)
         found = read_everything(repository, versions)
         wrong = {name: value for name, value in found.items() if not _is_right(value, whole.get(name))}
         assert not wrong, (key, what, wrong)
-        if not any(finding.level == "error" and finding.key == key for finding in examine(repository.store)):
+        if not _is_named(key, examine(repository.store)):
             assert found == whole, (key, what, "fsck says nothing")
             assert _same_stream(damaged, data), (key, what, "fsck says nothing")
             silent += 1
     path.write_bytes(data)
-    assert read_everything(repository, versions) == whole
+    assert read_everything(world.repository, versions) == whole
     return {"tried": tried, "carry nothing": silent}
 
 
@@ -170,6 +207,60 @@ def command(world: World, path: Path, number: int) -> int:
         assert done.code == 0, (key, damaged, done)
     assert world.tree() == before
     return ran
+
+
+def cache(world: World, number: int) -> int:
+    """The commands with damaged caches, each of which is whole again afterwards or gone."""
+    for words in COMMANDS:
+        world.run(*words)
+    whole = {words: (ended := world.run(*words)).out + ended.err for words in COMMANDS}
+    paths = sorted(path for path in (world.perf / "cache").rglob("*") if path.is_file())
+    kept = {path: path.read_bytes() for path in paths}
+    draw, ran = random.Random(number), 0
+    for round in range(number):
+        for path, data in kept.items():
+            what = (b"", data[: draw.randrange(len(data) + 1)], _flipped(data, draw.randrange(8 * len(data) or 1)))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(what[round % 3] if data else b"x")
+        for words in COMMANDS:
+            done = world.run(*words)
+            assert done.out + done.err == whole[words], (round, words, done, whole[words])
+            ran += 1
+    return ran
+
+
+def unsealed(world: World, number: int) -> int:
+    """The commands on damaged files that have no checksum, and what reads each of them."""
+    for name, content in UNSEALED.items():
+        (world.path / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.path / name).write_bytes(content)
+    ran = 0
+    for name, commands in READERS.items():
+        path = world.path / name
+        data = path.read_bytes()
+        some = random.Random(name).sample(list(damages(data)), number)
+        for damaged in (b"", b"\xff\xfe\0", b"[" * 5000, *(damaged for _, damaged in some)):
+            path.write_bytes(damaged)
+            for words in commands:
+                done = world.run(*words)
+                assert done.code in (0, 2, *FAILURES), (name, damaged, done)
+                assert "Traceback" not in done.err + done.out, (name, damaged, done)
+                assert done.code == 0 or done.err, (name, damaged, done)
+                ran += 1
+        path.write_bytes(data)
+    return ran
+
+
+def _is_named(key: str, findings: Iterable[Finding]) -> bool:
+    """Whether an error of `fsck` names the file. That of a pack is in the text."""
+    return any(
+        finding.level == "error" and key in (finding.key, finding.text.partition("/.perf/")[2].partition(" ")[0])
+        for finding in findings
+    )
+
+
+def _notes(world: World) -> tuple[str, ...]:
+    return notes.decode((world.perf / notes.key(SUBJECT)).read_bytes(), SUBJECT)
 
 
 def _flipped(data: bytes, bit: int) -> bytes:
@@ -236,11 +327,13 @@ def main() -> None:
         world = World.make(Path(folder))
         files = prepare(world)
         swept = {name: torture(world, path, stride) for name, path in files.items()}
-        print(
-            json.dumps(
-                {"swept": swept, "commands": {name: command(world, path, number) for name, path in files.items()}}
-            )
-        )
+        ran = {name: command(world, path, number) for name, path in files.items()}
+        packed = pack(world)
+        swept["pack"] = torture(world, packed["pack"], stride if stride == 1 else 20 * stride)
+        swept["marks of a pack"] = torture(world, packed["marks of a pack"], stride)
+        ran |= {name: command(world, path, number) for name, path in packed.items()}
+        ran |= {"caches": cache(world, 3 * number), "files without a checksum": unsealed(world, 2 * number)}
+        print(json.dumps({"swept": swept, "commands": ran}))
 
 
 if __name__ == "__main__":

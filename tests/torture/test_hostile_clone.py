@@ -14,9 +14,11 @@ import pytest
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
+from perfcore.analysis import note_keys
 from perfcore.model import Header
 from perfcore.repository import Repository
 from perfcore.repository.repository import UserPlaces
+from perfcore.store import notes
 from perfcore.store.lookup import Ref
 
 READING = (
@@ -26,6 +28,11 @@ READING = (
     ("fsck",),
     ("gc", "--grace", "0s"),
     ("plugins", "list"),
+    ("log", "--changes"),
+    ("log", "--unreachable"),
+    ("doctor",),
+    ("papi", "doctor"),
+    ("check", "ack"),
 )
 RUNNING = (
     ("run", "matrix"),
@@ -33,7 +40,14 @@ RUNNING = (
     ("collect", "time", "--repeat", "1", "--version", "HEAD", "--", "true"),
     ("check",),
     ("add", "--all"),
+    ("run", "job", "--dry-run", "--command", "true"),
+    ("aggregate", "sum", "0@i"),
+    ("postprocess", "0@i", "normalizer"),
+    ("import", "--add", "perf", "out.perf"),
+    ("rm", "0@p"),
 )
+# What begins a repository of its own, and what asks for a word of its user.
+OUTSIDE = {"init", "demo"}
 
 
 @pytest.fixture
@@ -138,10 +152,11 @@ LOOKING = (
     ("compare", "HEAD~1:0@i", "HEAD:0@i"),
     ("export", "0@i", "--force", "-o", "out.perf"),
     ("tag",),
-    ("config", "list"),
+    ("config", "show"),
 )
 SHARING = (
     ("remote",),
+    ("fetch", "origin"),
     *(
         (verb, name, *options)
         for name in ("folder", "origin", "shell", "far")
@@ -207,6 +222,34 @@ def in_the_configuration(project: Project, bait: Path) -> None:
     local.with_name("local.yml.draft").write_text(text)
 
 
+def in_the_notes(project: Project, bait: Path) -> None:
+    """The bait in every note that a command reads: results of checks, acceptances, calibrations; and in the files of
+    acceptances and of redactions."""
+    places = UserPlaces(project.home / "config.yml", project.home / "list", project.home / "trees")
+    store = Repository.open(project.path, places=places).store
+    text = str(bait)
+    said = {"command": text, "argv": [text], "cmd": "true", "notify": [text], "check": text, "method": text, "id": text}
+    row = json.dumps({"format": 1, **said, "changes": [said], "accepted": [said], "rows": [said], "why": text})
+    ids = [project.git("rev-parse", revision).out.strip() for revision in ("HEAD~1", "HEAD")]
+    subjects = (note_keys.CALIBRATION, note_keys.ACCEPTED, *(note_keys.of_bucket(id[:2]) for id in ids))
+    for subject in subjects:
+        for kind in ("result", "acceptance", "calibration", "check"):
+            notes.add(store, subject, kind, row.encode())
+    (project.path / note_keys.ACCEPTED_FILE).write_text(f"- {row}\n")
+    (project.path / ".perf/redacted").write_text(row)
+
+
+def in_the_caches(project: Project, bait: Path) -> None:
+    """The bait wherever commands keep something for the next one, and in what a killed one left."""
+    perf = project.path / ".perf"
+    for words in (("log",), ("check", "all"), ("history",), ("status",)):
+        project.perf(*words, code=None)
+    cached = [path for path in (perf / "cache").rglob("*") if path.is_file()]
+    for path in (*cached, *(perf / name for name in ("tmp/hook", "locks/hook", "jobs/x.perf", "jobs/x.sh", "logs/x"))):
+        path.parent.mkdir(exist_ok=True)
+        shutil.copy(bait, path)
+
+
 def in_git(project: Project, bait: Path) -> None:
     """The bait in git's configuration and hooks."""
     for key in GIT_KEYS:
@@ -224,7 +267,9 @@ def in_git(project: Project, bait: Path) -> None:
     (project.path / "data.txt").touch()
 
 
-@pytest.mark.parametrize("plant", [in_a_profile, in_a_journal, in_the_configuration, in_git])
+@pytest.mark.parametrize(
+    "plant", [in_a_profile, in_a_journal, in_the_configuration, in_the_notes, in_the_caches, in_git]
+)
 def test_what_is_stored_runs_nothing(measured: Project, bait: Path, plant: Callable[[Project, Path], None]) -> None:
     bait.with_suffix(".canary").unlink(missing_ok=True)
     plant(measured, bait)
@@ -234,3 +279,12 @@ def test_what_is_stored_runs_nothing(measured: Project, bait: Path, plant: Calla
         assert not sang(bait), done
         assert done.code != 70, done
         assert "Traceback" not in done.err, done
+
+
+def test_every_verb_is_tried(empty_project: Project) -> None:
+    """One that is added is added above, too."""
+    tried = {words[0] for words in (*LOOKING, *MEASURING_AGAIN, *READING, *RUNNING, *SHARING)}
+    shown = empty_project.perf("--help").out.partition("Begin:")[2]
+    verbs = {line.split()[0] for line in shown.splitlines() if line.startswith("  ") and line[2:3].isalpha()}
+    assert {"check", "push", "papi"} <= verbs
+    assert verbs - tried - OUTSIDE == set()

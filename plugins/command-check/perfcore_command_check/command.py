@@ -7,10 +7,11 @@ from typing import Annotated, Any
 
 import attrs
 import typer
+from perfcore_command_kit import report_text
 from perfcore_command_kit.options import Benchmarks
 from typer.core import TyperCommand
 
-from perfcore.analysis import checks, report_text, target
+from perfcore.analysis import checks, target
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import NOT_COMPARED, parse_thresholds

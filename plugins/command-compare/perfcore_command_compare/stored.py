@@ -11,8 +11,9 @@ from typing import Any
 
 import attrs
 from perfcore_command_check import selection
+from perfcore_command_kit import report_text
 
-from perfcore.analysis import checks, report_text, verdict_text
+from perfcore.analysis import checks, verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.checks import CheckOptions
 from perfcore.analysis.fail_on import EMPTY_CHECK, FailRule, parse_rules

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from perfcore_command_check import companions
+from perfcore_command_kit import report_text
 
-from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.verdict_text import CHANGED
 from perfcore.model import Change

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
@@ -10,14 +11,15 @@ import attrs
 import typer
 from perfcore_command_kit.options import Force, Output
 from perfcore_command_kit.plugin_options import HANDS_ON, run_plugin_command, split_plugin
+from perfcore_command_kit.sources import VersionSources
 from perfcore_command_show import views
 
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
-from perfcore.model import ViewData
+from perfcore.model import PairSide, ViewData
 from perfcore.store.lookup import Ref
 from perfcore.text import align, clip, percent, plural, printable, quantity
-from perfcore_command_diff import engine
+from perfcore_command_diff import engine, matching, selection
 from perfcore_command_diff.engine import DiffResult, DiffRow
 from perfcore_command_diff.scaling import Scale
 
@@ -82,7 +84,7 @@ def diff(
     ) -> None:
         repository = console.history.repository
         # A range such as `0@p-1@p` is one word with two profiles.
-        refs = [ref for word in profiles or () for ref in console.find(word)]
+        refs = selection.find(console, profiles or ())
         if len(refs) != 2:
             raise UsageError(
                 f"a difference is between two profiles, and {len(refs)} are named", hint="perf diff BASELINE TARGET"
@@ -102,7 +104,9 @@ def diff(
             profiles=(result.profile,),
             names=(f"{refs[0].name} -> {refs[1].name}",),
             versions=(None,),
-            pair=(baseline, target),
+            pair=result.matched.profiles if result.matched is not None else (baseline, target),
+            sides=functools.partial(_sides, console, result),
+            source=VersionSources(repository).read,
         )
         chosen = views.make(console, in_view, data) if in_view is not None else None
         lines = [] if chosen is not None else list(_lines(result, refs, rows))  # refused before any file is made
@@ -117,6 +121,13 @@ def diff(
             console.write("".join(f"{line}\n" for line in lines))
 
     run_plugin_command(console.plugins, "diff", name, options, compare, f"perf diff {name}")
+
+
+def _sides(console: Console, result: DiffResult) -> tuple[PairSide, PairSide]:
+    if result.matched is None:
+        return PairSide(), PairSide()
+    versions = result.sides[0].version, result.sides[1].version
+    return matching.sides(console.history.repository, result.matched, versions)
 
 
 def _save(console: Console, result: DiffResult) -> None:

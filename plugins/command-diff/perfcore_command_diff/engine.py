@@ -21,7 +21,8 @@ from perfcore.profile.table import Column, ColumnSpec, Table
 from perfcore.repository.repository import Repository
 from perfcore.store.lookup import Ref, sources
 from perfcore.text import plural, quantity
-from perfcore_command_diff import build_folders, scaling
+from perfcore_command_diff import matching, scaling
+from perfcore_command_diff.matching import MatchedPair
 from perfcore_command_diff.scaling import Scale
 from perfcore_command_diff.suite import reduced
 
@@ -108,6 +109,7 @@ class DiffResult:
     profile: Profile = attrs.field(repr=False)
     sides: tuple[DiffSide, DiffSide]
     scale: Scale
+    matched: MatchedPair | None = attrs.field(default=None, repr=False)
 
     @functools.cached_property
     def table(self) -> DiffTable:
@@ -153,13 +155,15 @@ def diff(
     if unlike := pairing.configuration_difference(baseline, target):
         (listener or SilentListener()).note(f"the two profiles differ in configuration: {unlike}")
     sides = DiffSide.of(baseline, refs[0]), DiffSide.of(target, refs[1])
-    baseline, target, scale = _comparable(baseline, target, scale, listener or SilentListener())
+    matched = matching.match(repository, baseline, target, (sides[0].version, sides[1].version))
+    baseline, target, scale = _comparable(*matched.profiles, scale, listener or SilentListener())
     plugin, driver = repository.plugins.make(DIFF, method, {**repository.plugin_options("diff", method), **options})
     with guard(plugin, "diff"):
         difference = driver.diff(baseline, target)
         notes = (*difference.notes, *_NOTES.get(scale, ()))
         ids = sources([ref for ref in refs if ref is not None])
-        return DiffResult(profile=attrs.evolve(difference, sources=ids, notes=notes), sides=sides, scale=scale)
+        profile = attrs.evolve(difference, sources=ids, notes=notes)
+        return DiffResult(profile=profile, sides=sides, scale=scale, matched=matched)
 
 
 def table_of(profile: Profile) -> DiffTable:
@@ -187,7 +191,7 @@ def _comparable(baseline: Profile, target: Profile, scale: Scale, listener: List
         baseline, target = rates
     elif scale is Scale.RUN:
         scale = Scale.SUM
-    baseline, target = build_folders.without_build_folders(reduced(baseline), reduced(target))
+    baseline, target = reduced(baseline), reduced(target)
     if scale is Scale.TOTAL:
         baseline, target = scaling.to_one_total(baseline, target)
     return baseline, target, scale

@@ -10,22 +10,35 @@ import attrs
 from perfcore.errors import FormatError, PerfError
 from perfcore.hookspecs import Listed
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects
+from perfcore.store import objects
 from perfcore.store.index import Index
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
+from perfcore.store.store import (
+    OBJECTS,
+    Store,
+    hidden_key,
+    is_object_key,
+    key_id,
+    object_key,
+    too_large,
+)
 
 
 @attrs.frozen
 class Holdings:
-    """A store with its keys as they were listed."""
+    """A store with its keys as they were listed. `refused` says of each key that was left out why nothing can be kept
+    there."""
 
     store: Store
     rows: Mapping[str, Listed]
+    refused: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, store: Store) -> Holdings:
-        rows = {row.key: row for row in store.storage.list(OBJECTS) if is_object_key(row.key) and not too_large(row)}
-        return cls(store, rows)
+        listed = list(store.storage.list(OBJECTS))
+        rows = {row.key: row for row in listed if is_object_key(row.key)}
+        refused = {key: text for key, row in rows.items() if (text := too_large(row))}
+        refused |= {key: objects.folder_in_place(key) for row in listed if (key := hidden_key(row.key))}
+        return cls(store, {key: row for key, row in rows.items() if key not in refused}, tuple(refused.values()))
 
     def has(self, id: str) -> bool:
         """Whether there is an object of this id."""
@@ -37,19 +50,22 @@ class Holdings:
         return None if row is None else row.tag
 
     def joinable(self, known: Collection[str], joined: Callable[[str], bool]) -> Iterator[tuple[str, bytes | None]]:
-        """The indexes and lists of notes with their bytes, in the order of their keys. `known` are keys of objects,
-        which never change and need not be read; what is `joined` already has no bytes."""
+        """The indexes and lists of notes with their bytes, in the order of their keys, and what is not even an object
+        and so may have been one of them. `known` are keys of objects, which never change and need not be read; what is
+        `joined` already has no bytes."""
         for key, row in self.rows.items():
             if joined(key):
                 yield key, None
                 continue
             data = None if key in known else self.store.read_beginning(row)
-            if data is not None and (indexes.is_index(data) or notes.is_list(data)):
+            if data is not None and not objects.is_compressed(data):
                 yield key, data
 
 
 def decode_index(key: str, data: bytes) -> Index:
-    """The index under a key. FormatError where it is damaged or belongs under another key."""
+    """The index under a key. FormatError where it is damaged, belongs under another key, or is none."""
+    if not indexes.is_index(data):
+        raise FormatError(objects.not_stored(key))
     index = indexes.decode(data, where=f"the index {key}")
     if not index.version:
         raise FormatError(f"the index {key} is of a format that does not say its version", hint="perf import perun DIR")

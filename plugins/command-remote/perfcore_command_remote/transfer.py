@@ -23,7 +23,8 @@ from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.memory import Memory
-from perfcore_command_remote.redaction import AsItIs, Translation
+from perfcore_command_remote.records import RecordChange, plan_records
+from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
 from perfcore_command_remote.writer import Writer
 
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
@@ -40,6 +41,7 @@ class Transferred:
     tagged: int = 0
     removed: int = 0
     notes: int = 0
+    records: int = 0
     objects: int = 0
     bytes: int = 0
     problems: tuple[str, ...] = ()
@@ -73,6 +75,7 @@ class _Plan:
 
     indexes: dict[str, _IndexChange] = attrs.field(factory=dict)
     notes: dict[str, _NotesChange] = attrs.field(factory=dict)
+    records: dict[str, RecordChange] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
 
@@ -85,6 +88,8 @@ class _Plan:
                 ids[entry.profile] = None
         for notes_change in self.notes.values():
             ids |= dict.fromkeys(notes_change.ids)
+        for record in self.records.values():
+            ids |= dict.fromkeys(record.ids)
         return ids
 
 
@@ -120,6 +125,10 @@ def _once(
     listener.progress(0, 0, "comparing")
     ours, theirs = Holdings.of(source), Holdings.of(target)
     plan = _planned(ours, theirs, memory, versions, translation)
+    if isinstance(translation, Redacting):  # names of hosts and labels are what the rules are to keep here
+        listener.note("records of fleets are not sent while sharing.omit or sharing.replace is set")
+    else:
+        plan.records = plan_records(source, target, versions, plan.problems)
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]
@@ -138,6 +147,7 @@ def _once(
         tagged=tagged,
         removed=removed,
         notes=sum(len(change.ids) for change in plan.notes.values()),
+        records=len(plan.records),
         objects=len(missing) - len(lost),
         bytes=size,
         problems=tuple(plan.problems),
@@ -148,7 +158,7 @@ def _once(
 def _planned(
     ours: Holdings, theirs: Holdings, memory: Memory, versions: Container[str] | None, translation: Translation
 ) -> _Plan:
-    plan = _Plan()
+    plan = _Plan(problems=[*ours.refused])
     for key, data in ours.joinable(memory.objects, lambda key: memory.is_joined(key, ours, theirs)):
         plan.joinable.add(key)
         if data is None:
@@ -257,6 +267,7 @@ def _without(plan: _Plan, lost: set[str]) -> tuple[list[tuple[str, Entry]], int,
         removed += len(known - {entry.profile for entry in after.live})
     for key, notes_change in plan.notes.items():
         plan.notes[key] = attrs.evolve(notes_change, ids=tuple(id for id in notes_change.ids if id not in lost))
+    plan.records = {key: record for key, record in plan.records.items() if not lost.intersection(record.ids)}
     return profiles, tagged, removed
 
 
@@ -266,6 +277,8 @@ def _join(plan: _Plan, theirs: Holdings, writer: Writer) -> None:
         writer.join_index(key, change.incoming, change.current, theirs.tag(key))
     for key, notes_change in plan.notes.items():
         writer.join_notes(key, notes_change.ids, notes_change.current, theirs.tag(key))
+    for key, record in plan.records.items():
+        writer.put_record(key, record.data, record.tag)
     writer.flush()
     if not writer.together:
         _secure(plan, theirs.store)

@@ -156,6 +156,8 @@ def _conclusion(result: Transferred, verb: str, where: str) -> str:
         parts.append(f"{plural(result.removed, 'removal')}")
     if result.notes:
         parts.append(plural(result.notes, "note"))
+    if result.records:
+        parts.append(plural(result.records, "record"))
     if not parts and not result.objects:
         return f"nothing to be {verb} {where}: it is all there"
     what = ", ".join(parts) or "parts of profiles"

@@ -66,6 +66,13 @@ class Writer:
                 continue
         raise StorageError(f"the list of notes {key} keeps changing: {_TRIES} tries to update it failed")
 
+    def put_record(self, key: str, data: bytes, tag: str | None) -> None:
+        """Write a record of a set in the place of the one with this tag. ConflictError where that has changed."""
+        if self.together:
+            self._wait(key, data, tag)
+        else:
+            self.store.storage.replace(key, data, tag)
+
     def flush(self) -> None:
         """Write what waits."""
         if self.waiting and self.together:

@@ -156,6 +156,18 @@ def test_what_is_damaged_is_left_out_and_named_and_the_rest_comes(here: Store, t
     assert list(examine(there)) == []
 
 
+@pytest.mark.parametrize("content", [b"", b"x", b"\0" * 100, b"hello\n"])
+def test_a_key_that_may_have_been_an_index_is_named(here: Store, there: Store, content: bytes) -> None:
+    good = register(here, 1, 100)
+    register(here, 2, 200)
+    assert isinstance(here.storage, MemoryStorage)
+    here.storage.damage(object_key(version(2)), content)
+    for dry_run in (True, False, False):
+        done = bring(here, there, dry_run=dry_run)
+        assert [object_key(version(2)) in problem for problem in done.problems] == [True]
+    assert entries(there) == {version(1): {good}}
+
+
 def test_an_index_under_the_key_of_another_version_is_refused(here: Store, there: Store) -> None:
     register(here, 1, 100)
     data = here.storage.read(object_key(version(1))).data

@@ -101,7 +101,7 @@ def _data(console: Console, refs: Sequence[Ref]) -> ViewData:
         pair=(lambda: (load()[0], load()[1])) if len(refs) == 2 else None,
         series=lambda: _series(console, refs, load()),
         changes=lambda: _changes(repository, refs, load()),
-        source=VersionSources(repository).read_one,
+        source=VersionSources(repository).read,
         accepted=lambda: context.accepted(repository, (*data.changes, *(c for s in data.series for c in s.changes))),
         releases=lambda: context.releases(repository),
     )

@@ -10,8 +10,8 @@ import attrs
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.profile import codec, pieces
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending
-from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, too_large
+from perfcore.store import notes, objects, pending, sets
+from perfcore.store.store import OBJECTS, Store, hidden_key, is_object_key, key_id, object_key, too_large
 
 if TYPE_CHECKING:
     from perfcore.hookspecs import Listed
@@ -75,6 +75,7 @@ def examine(store: Store) -> Iterator[Finding]:
         content = store.read_key(waiting.key)
         if content is not None:
             references += [(id, kind, waiting.key) for id, kind in _references(waiting.key, content)]
+    yield from _examine_sets(store, present)
     held = {id for id, _, by in references if _is_root(by, present)}
     for id, kind, by in dict.fromkeys(references):
         # Others may be writing: what seems to be missing is looked for once more, and so is the reference to it.
@@ -86,6 +87,20 @@ def examine(store: Store) -> Iterator[Finding]:
             yield Finding(key=by, level="error", text=wrong)
         else:  # as after a collection of garbage that was killed half way
             yield Finding(key=by, level="note", text=f"{wrong}; nothing refers to this either: `perf gc` removes it")
+
+
+def _examine_sets(store: Store, present: Mapping[str, str]) -> Iterator[Finding]:
+    """What is wrong with the records of sets."""
+    for prefix in sets.KEY_SPACES:
+        for key, data in store.read_many(row.key for row in store.storage.list(prefix)):
+            try:
+                if isinstance(data, PerfError):
+                    raise data
+                for id in sets.decode(data, key).ids:
+                    if id not in present and _kind_now(store, id) is None and store.read_key(key) == data:
+                        yield Finding(key=key, level="error", text=f"object {id} is missing or damaged")
+            except PerfError as error:
+                yield Finding(key=key, level="error", text=error.message)
 
 
 def _readable(store: Store, refused: list[Finding], is_damaged: bool) -> Iterator[str]:
@@ -127,7 +142,7 @@ def is_damage(key: str) -> bool:
 
 def _foreign(key: str) -> Finding:
     """What is said of a key that is no object's."""
-    if is_object_key("/".join(key.split("/")[:3])):  # a folder in the place of an object hides that object
+    if hidden_key(key):
         return Finding(key=key, level="error", text="a folder stands where an object should be")
     return Finding(key=key, level="note", text="this is no object; it is left alone")
 
@@ -172,13 +187,16 @@ def _references(key: str, data: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _kind_now(store: Store, id: str) -> str | None:
-    data = store.read_key(object_key(id))
     try:
+        data = store.read_key(object_key(id))
         return None if data is None else _kind(object_key(id), data)
     except FormatError:
         return None
 
 
 def _still_refers(store: Store, key: str, id: str) -> bool:
-    data = store.read_key(key)
+    try:
+        data = store.read_key(key)
+    except FormatError:  # which is said of this key itself
+        return False
     return data is not None and any(target == id for target, _ in _references(key, data))

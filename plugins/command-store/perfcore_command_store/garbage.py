@@ -12,7 +12,7 @@ import attrs
 from perfcore.errors import ConflictError, FormatError, KeyMissingError, PerfError
 from perfcore.profile import codec
 from perfcore.store import index as indexes
-from perfcore.store import notes, objects, pending
+from perfcore.store import notes, objects, pending, sets
 from perfcore.store.store import OBJECTS, Store, is_object_key, key_id, object_key, opened, table_object
 from perfcore_command_store.examination import is_damage
 
@@ -130,6 +130,11 @@ def _reachable(store: Store) -> tuple[set[str], set[str]]:
         with contextlib.suppress(KeyMissingError):  # somebody registered or removed it meanwhile
             reachable.update(_held_by(store, waiting))
             profiles.update(waiting.profile.sources)
+    for prefix in sets.KEY_SPACES:
+        for key, stored in store.read_many(row.key for row in store.storage.list(prefix)):
+            if isinstance(stored, PerfError):
+                raise stored
+            reachable.update(sets.decode(stored, key).ids)
     for key, stored in store.read_many(map(object_key, profiles)):
         if isinstance(stored, PerfError):
             raise stored

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import attrs
 from perfcore_command_check import companions
+from perfcore_command_kit import report_text
 
-from perfcore.analysis import report_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.model import Change
 from perfcore.text import printable

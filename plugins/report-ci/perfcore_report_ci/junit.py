@@ -14,8 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 
 import attrs
 from perfcore_command_check import companions
+from perfcore_command_kit import report_text
 
-from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change

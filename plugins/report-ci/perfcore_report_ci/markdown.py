@@ -11,8 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perfcore_command_check import companions
+from perfcore_command_kit import report_text
 
-from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.accepted_file import Entry
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.note_keys import ACCEPTED_FILE

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import quote
 
 from perfcore_command_check import companions
+from perfcore_command_kit import report_text
 
 from perfcore import __version__
-from perfcore.analysis import report_text, verdict_text
+from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change

@@ -12,7 +12,6 @@ other bytes appear by renaming one over the old file. Readers take no lock and w
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from contextlib import ExitStack, suppress
@@ -20,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError, PerfError, StorageError
+from perfcore.errors import ConflictError, FormatError, KeyExistsError, KeyMissingError, PerfError, StorageError
 from perfcore.files import sync_path
 from perfcore.hookspecs import Stored
 from perfcore.text import printable
@@ -40,8 +39,6 @@ _PART_KEYS, _PART_BYTES = 1_000, 32 << 20  # written before the disk is waited f
 _SORTED = 4_096  # keys that are sorted before they are read
 FEWEST = 64  # keys for a pack of their own: fewer stay in their files
 _MANY_LOOSE = 10_000  # keys with files of their own, before they are packed by themselves
-# What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
-_NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 
 
 class LocalStorage:
@@ -222,8 +219,11 @@ class LocalStorage:
                     row = self._packed(key)
                     if row is not None:
                         return row.read()[offset : None if length is None else offset + max(0, length)]
-                    if not self._is_file(path):  # it may have got a file of its own again meanwhile
-                        raise self._missing(key) from error
+                    if self._is_file(path):  # it may have got a file of its own again meanwhile
+                        continue
+                    if keys.is_packable(key) and os.path.isdir(path):  # no key has one of these and a slash in front
+                        raise FormatError(f"a folder stands where {key} should be", hint="move it away") from error
+                    raise self._missing(key) from error
 
     def _swap(self, key: str, data: bytes, tag: str) -> str:
         keys.check_writable(key)
@@ -274,7 +274,7 @@ class LocalStorage:
             except FileExistsError as error:
                 raise self._exists(key) from error
             except OSError as error:
-                if error.errno not in _NO_LINKS:
+                if error.errno not in files.NO_LINKS:
                     raise
                 self._links = False
         if not self._links:

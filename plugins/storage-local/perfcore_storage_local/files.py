@@ -33,6 +33,8 @@ _TEMPORARY = re.compile(r"write-[0-9]+-[0-9a-f]{16}")
 _JUNCTION = 0xA0000003  # IO_REPARSE_TAG_MOUNT_POINT of Windows
 # Virus scanners and indexers of Windows hold new files open for moments; longer, and somebody else has it.
 _BUSY_SECONDS = 2.0
+# What file systems say that have no hard links: link(2) has EPERM, FUSE and network file systems the others.
+NO_LINKS = (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM)
 _MANY = 50  # files: waiting for a file system takes about as long as for some dozens of them
 # Objects have at most half of it. A larger file came from elsewhere, and reading it could take all memory.
 LIMIT = 1 << 29
@@ -152,6 +154,26 @@ def _sync_file_system(root: str) -> bool:
 def is_temporary(name: str) -> bool:
     """Whether a file of this name was made by `temporary`."""
     return _TEMPORARY.fullmatch(name) is not None
+
+
+def create_whole(path: str, data: bytes) -> None:
+    """Make a file that has these bytes from its first moment on. One that somebody made meanwhile stays."""
+    temporary = _temporary_path(os.path.dirname(path))
+    try:
+        with open(os.open(temporary, _WRITE, 0o666), "wb") as file:
+            file.write(data)
+        try:
+            os.link(temporary, path)
+        except FileExistsError:
+            return
+        except OSError as error:
+            if error.errno not in NO_LINKS:
+                raise
+            with suppress(FileExistsError), open(path, "xb", buffering=0) as file:
+                file.write(data)
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
 
 
 def rename(source: str, target: str) -> None:

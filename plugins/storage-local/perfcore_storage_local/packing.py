@@ -20,6 +20,7 @@ from perfcore.files import sync, sync_path
 from perfcore_storage_local import files, keys
 from perfcore_storage_local.packs import (
     BLOCK,
+    CHECKS,
     FAN_OUT,
     FOOTER,
     GONE,
@@ -160,12 +161,14 @@ class PackWriter:
             self._close(kind)
         blocks = [*self._blocks, (self._position, self._offset)]
         self._rows.sort()
-        counts = [0] * 256
+        counts, checks = [0] * 256, [0] * 256
         for row in self._rows:
             counts[row[0]] += 1
+            checks[row[0]] = zlib.crc32(row, checks[row[0]])
         for first in range(1, 256):
             counts[first] += counts[first - 1]
         self._write(FAN_OUT.pack(*counts))
+        self._write(CHECKS.pack(*checks))
         for row in self._rows:
             self._write(row)
         for block in blocks:
@@ -279,7 +282,9 @@ def _gone(pack: Pack) -> list[int]:
 
 
 def _copy(pack: Pack, writer: PackWriter, ids: set[bytes]) -> None:
-    """The rows of a pack that count and are not there yet, whole blocks as they are."""
+    """The rows of a pack that count and are not there yet, whole blocks as they are. FormatError for a damaged pack:
+    the new one would have the damage under a checksum that fits."""
+    pack.verify()
     gone = set(_gone(pack))
     rows_of: dict[int, list[PackedRow]] = {}
     for number in range(len(pack)):

@@ -29,10 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 MAGIC = b"ppck"
-VERSION = 1
+VERSION = 2  # that is written; of version 1, which has no checksums of rows, packs are still read
 HEADER = struct.Struct("<4sI16s")  # magic, version, random bytes: no two packs have one name
 FOOTER = struct.Struct("<II20s")  # rows, blocks, SHA-1 of everything before it
 FAN_OUT = struct.Struct("<256I")  # rows whose id begins with this byte or a lesser one
+# CRC-32 of the rows whose id begins with this byte: a key with a wrong bit in its id would be missing without a word.
+# A reader looks at a 256th of the rows; to hash the whole pack for one key would take a thousand times as long.
+CHECKS = struct.Struct("<256I")
 # Where the content begins in the joined content of all blocks; its bytes; the bytes of the key; seconds since 1970
 # UTC; how the key's bytes come from the content: 0 as they are, else compressed by zlib at this level.
 ROW = struct.Struct("<20sQIIIB")
@@ -71,7 +74,7 @@ class PackedRow(NamedTuple):
 
     @property
     def is_gone(self) -> bool:
-        return self.pack.marks()[self.number] == GONE
+        return self.pack.is_gone(self.number)
 
     def listed(self, key: str) -> Listed:
         return Listed(key, self.size, self.modified * 1_000_000_000, self.tag)
@@ -100,17 +103,20 @@ class Pack:
         magic, version, _ = HEADER.unpack_from(self._data)
         if magic != MAGIC:
             raise self.damage("it does not begin as a pack does")
-        if version != VERSION:
+        if version not in (1, VERSION):
             raise FormatError(f"{printable(self.path)} is a pack of version {version}", hint="use a newer perfcore")
+        checks_size = CHECKS.size if version > 1 else 0
         self.rows, self.blocks, self.digest = FOOTER.unpack_from(self._data, size - FOOTER.size)
         self._blocks_at = size - FOOTER.size - (self.blocks + 1) * BLOCK.size
         self._rows_at = self._blocks_at - self.rows * ROW.size
-        self._fan_out_at = self._rows_at - FAN_OUT.size
+        self._fan_out_at = self._rows_at - checks_size - FAN_OUT.size
         if self._fan_out_at < HEADER.size:
             raise self.damage("it is cut short")
         self._fan_out = FAN_OUT.unpack_from(self._data, self._fan_out_at)
         if self._fan_out[-1] != self.rows or list(self._fan_out) != sorted(self._fan_out):
             raise self.damage("its table of ids contradicts itself")
+        self._checks = CHECKS.unpack_from(self._data, self._rows_at - checks_size) if checks_size else None
+        self._checked: set[int] = set()
         self._kept: dict[int, bytes] = {}
         self._kept_bytes = 0
 
@@ -118,8 +124,16 @@ class Pack:
         return int(self.rows)
 
     def range(self, first: int) -> range:
-        """The rows whose id begins with this byte."""
-        return range(self._fan_out[first - 1] if first else 0, self._fan_out[first])
+        """The rows whose id begins with this byte. FormatError where one is not as it was written."""
+        rows = range(self._fan_out[first - 1] if first else 0, self._fan_out[first])
+        if self._checks is not None and first not in self._checked:
+            if self._crc(rows.start, rows.stop) != self._checks[first]:
+                raise self.damage("the checksum of its rows is another one")
+            self._checked.add(first)
+        return rows
+
+    def _crc(self, start: int, stop: int) -> int:
+        return zlib.crc32(self._data[self._rows_at + start * ROW.size : self._rows_at + stop * ROW.size])
 
     def find(self, id: bytes) -> PackedRow | None:
         """The row of this id, gone or not."""
@@ -141,22 +155,29 @@ class Pack:
             try:
                 marks = _mapped(self._marks_path)
             except FileNotFoundError:
-                marks = b""
-            if not marks:  # as it is for an instant when it is made
                 return bytes(self.rows)
             if len(marks) != self.rows:
-                raise FormatError(f"{printable(self._marks_path)} is damaged: it has not one byte for each row")
+                raise self._damaged_marks("it has not one byte for each row")
             if isinstance(marks, bytes):  # a copy, which shows no changes
                 return marks
             self._marks = marks
         return self._marks
 
+    def is_gone(self, number: int) -> bool:
+        """Whether a row does not count. FormatError where its mark is neither of the two there are."""
+        mark = self.marks()[number]
+        if mark not in (0, GONE):
+            raise self._damaged_marks(f"the mark of a row is {mark}")
+        return mark == GONE
+
     def mark(self, numbers: Sequence[int]) -> None:
         """Let rows count no more. The caller has the locks of their keys."""
-        fd = os.open(self._marks_path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        if not os.path.lexists(self._marks_path):
+            files.create_whole(self._marks_path, bytes(self.rows))
+        fd = os.open(self._marks_path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
         with open(fd, "r+b", buffering=0) as file:
             if file.seek(0, os.SEEK_END) != self.rows:
-                file.truncate(self.rows)
+                raise self._damaged_marks("it has not one byte for each row")
             if isinstance(numbers, range):
                 file.seek(numbers.start)
                 file.write(bytes((GONE,)) * len(numbers))
@@ -193,7 +214,7 @@ class Pack:
         return found
 
     def verify(self) -> None:
-        """FormatError unless every bit is as it was written."""
+        """FormatError unless every bit is as it was written, and each row is marked as gone or not."""
         import hashlib
 
         # Tags tell damage and protect nothing; OpenSSL in FIPS mode forbids SHA-1 that is used for security.
@@ -201,11 +222,16 @@ class Pack:
         end = len(self._data) - _ID_BYTES
         for start in range(0, end, 1 << 20):
             digest.update(self._data[start : min(end, start + (1 << 20))])
-        if digest.digest() != self.digest:
+        if digest.digest() != self.digest or self.name != self.digest.hex():
             raise self.damage("its checksum is another one")
+        if wrong := set(bytes(self.marks())) - {0, GONE}:
+            raise self._damaged_marks(f"the mark of a row is {min(wrong)}")
 
     def damage(self, what: str) -> FormatError:
         return FormatError(f"{printable(self.path)} is damaged: {what}", hint="bring the file back from a copy")
+
+    def _damaged_marks(self, what: str) -> FormatError:
+        return FormatError(f"{printable(self._marks_path)} is damaged: {what}", hint="bring the file back from a copy")
 
     def forget_marks(self) -> None:
         self._marks = None
@@ -303,22 +329,22 @@ class Packs:
             found = {
                 pack.id(number).hex()[2:]: pack.row(number)
                 for pack in packs
-                for marks in (pack.marks(),)
                 for number in pack.range(int(rest[:2], 16))
-                if marks[number] != GONE
+                if not pack.is_gone(number)
             }
             if self.of(space) == packs:
                 break
         return found
 
     def orphans(self) -> list[str]:
-        """The paths of marks whose packs are no more."""
+        """The paths of marks whose packs are no more, and of files that a killed process left unfinished."""
         found = []
         for space in self.spaces():
             folder = self.folder(space)
             names = set(os.listdir(folder))
             marks = (name for name in sorted(names) if name.endswith(MARKS))
-            found += [os.path.join(folder, name) for name in marks if name.removesuffix(MARKS) + PACK not in names]
+            orphans = [name for name in marks if name.removesuffix(MARKS) + PACK not in names]
+            found += [os.path.join(folder, name) for name in (*orphans, *filter(files.is_temporary, names))]
         return found
 
     def stamp(self, space: str) -> str | None:

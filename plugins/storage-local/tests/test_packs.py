@@ -7,8 +7,10 @@ import multiprocessing
 import os
 import random
 import signal
+import struct
 import time
 import zlib
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -213,6 +215,105 @@ def test_every_flipped_byte_of_a_pack_is_found(tmp_path: Path) -> None:
         assert found.keys() != expected.keys() or len(found) == len(expected)
     path.write_bytes(whole)
     assert not LocalStorage(storage.place).damaged(SPACE)
+
+
+def packed(place: Path, count: int = 40) -> tuple[dict[str, bytes], Path]:
+    """What a place holds in a pack, a part of it deleted; and the pack."""
+    storage = LocalStorage(place)
+    storage.create_many((key_of(number), bytes_of(number)) for number in range(count))
+    storage.pack(SPACE, least=1)
+    for number in range(0, count, 7):
+        storage.delete(key_of(number), storage.read(key_of(number)).tag)
+    (path,) = (storage.place / "packs" / "objects").glob("*.pack")
+    return contents(LocalStorage(place)), path
+
+
+def answers(place: Path, expected: dict[str, bytes], absent: list[str]) -> None:
+    """Fails where a reader gives other keys than there are without an error. Other bytes of a key are seen by whoever
+    verifies them: contents have ids, indexes and lists checksums."""
+    with suppress(PerfError):
+        assert {row.key for row in LocalStorage(place).list(SPACE)} == set(expected)
+    storage = LocalStorage(place)
+    for key in expected:
+        try:
+            storage.read(key)
+        except KeyMissingError:
+            raise AssertionError(key) from None
+        except PerfError:
+            continue
+    for key in absent:
+        with pytest.raises(PerfError):
+            storage.read(key)
+    with suppress(PerfError):
+        assert set(storage.missing([*expected, *absent])) == set(absent)
+
+
+def test_no_wrong_bit_of_a_table_hides_a_key_or_brings_one_back(tmp_path: Path) -> None:
+    expected, path = packed(tmp_path / "place")
+    absent = [key_of(number) for number in range(0, 40, 7)]
+    marks = path.with_suffix(".gone")
+    table = 1024 + 1024 + 40 * 41 + 28 + 16 * 8  # from the fan-out on, and some bytes of blocks
+    for file, start in ((path, len(path.read_bytes()) - table), (marks, 0)):
+        whole = file.read_bytes()
+        for place in range(start, len(whole), 3):
+            damaged = whole[:place] + bytes((whole[place] ^ 1 << place % 8,)) + whole[place + 1 :]
+            file.write_bytes(damaged)
+            answers(tmp_path / "place", expected, absent)
+            assert LocalStorage(tmp_path / "place").damaged(SPACE), (file, place)
+        file.write_bytes(whole)
+    assert contents(LocalStorage(tmp_path / "place")) == expected
+
+
+def test_marks_that_are_cut_short_bring_nothing_back(tmp_path: Path) -> None:
+    expected, path = packed(tmp_path / "place")
+    marks = path.with_suffix(".gone")
+    whole = marks.read_bytes()
+    for length in range(len(whole)):
+        marks.write_bytes(whole[:length])
+        answers(tmp_path / "place", expected, [key_of(0)])
+        assert LocalStorage(tmp_path / "place").damaged(SPACE)
+
+
+def test_a_damaged_pack_is_not_written_anew_under_a_checksum_that_fits(tmp_path: Path) -> None:
+    expected, path = packed(tmp_path / "place")
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100] + bytes((whole[100] ^ 4,)) + whole[101:])
+    storage = LocalStorage(tmp_path / "place")
+    storage.create_many((key_of(number), bytes_of(number)) for number in range(100, 140))
+    with pytest.raises(FormatError, match="checksum"):
+        storage.pack(SPACE, least=1)
+    path.write_bytes(whole)
+    assert storage.pack(SPACE, least=1) == 40
+    assert expected.items() <= contents(LocalStorage(tmp_path / "place")).items()
+
+
+def test_a_pack_of_version_1_is_read_and_written_anew(tmp_path: Path) -> None:
+    """It had no checksums of its rows."""
+    expected, path = packed(tmp_path / "place")
+    data = path.read_bytes()
+    rows, blocks = struct.unpack_from("<II", data, len(data) - 28)
+    end = len(data) - 28 - 16 * (blocks + 1) - 41 * rows
+    old = data[:4] + struct.pack("<I", 1) + data[8 : end - 1024] + data[end:-20]
+    digest = hashlib.sha1(old, usedforsecurity=False).digest()
+    older = path.with_name(f"{digest.hex()}.pack")
+    older.write_bytes(old + digest)
+    path.with_suffix(".gone").rename(older.with_suffix(".gone"))
+    path.unlink()
+    storage = LocalStorage(tmp_path / "place")
+    assert contents(storage) == expected
+    assert not storage.damaged(SPACE)
+    storage.create_many((key_of(number), bytes_of(number)) for number in range(100, 200))
+    assert storage.pack(SPACE) == 100
+    (newer,) = path.parent.glob("*.pack")
+    assert newer.read_bytes()[4] == 2
+    assert expected.items() <= contents(LocalStorage(tmp_path / "place")).items()
+
+
+def test_a_folder_in_the_place_of_a_key_is_no_missing_key(storage: LocalStorage) -> None:
+    (storage.place / key_of(1)).unlink()
+    (storage.place / key_of(1)).mkdir()
+    with pytest.raises(FormatError, match="a folder stands where"):
+        storage.read(key_of(1))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a link to a folder needs rights on Windows")

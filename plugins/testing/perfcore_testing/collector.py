@@ -45,6 +45,13 @@ ECHO = (
     "import json, os, sys; words = [os.fsencode(word).decode('latin-1') for word in sys.argv[1:]]; "
     "json.dump([words, os.getcwd(), dict(os.environ)], open('told', 'w'))"
 )
+LOOK = (
+    "import json, os; links = []\n"
+    "for name in os.listdir('/proc/self/fd'):\n"
+    "    try: links.append(os.readlink('/proc/self/fd/' + name))\n"
+    "    except OSError: pass\n"
+    "json.dump({'status': open('/proc/self/status').read(), 'files': links}, open('told', 'w'))"
+)
 # A code that neither shells nor Python use for anything.
 FAIL = "raise SystemExit(41)"
 SECOND_FAILS = "import os, sys; os.path.exists('once') and sys.exit(41); open('once', 'w').close()"
@@ -272,23 +279,38 @@ class CollectorContract:
         assert set(variables) - python == (inherited | set(replaced)) - python
 
     @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="signals and files are looked up in /proc")
+    def test_what_is_measured_inherits_nothing_of_the_caller(self, driver: Collector, tmp_path: Path) -> None:
+        """Python as well: no file that the caller has open, no signal that it blocks or ignores but for those two
+        that every Python ignores."""
+        with (
+            _unusual_process(tmp_path, altered=self.resets_signals),
+            Measuring(driver, self.job(tmp_path, LOOK)) as measuring,
+        ):
+            measuring.run()
+        told = json.loads((tmp_path / "told").read_text())
+        ours = set() if self.resets_signals else set(signal.valid_signals())
+        pythons = {int(signal.SIGPIPE), int(signal.SIGXFSZ), 32, 33}
+        for name in ("SigIgn", "SigBlk"):
+            assert _signals(told["status"], name) - ours - (pythons if name == "SigIgn" else set()) == set()
+        assert str(tmp_path) not in told["files"]
+
+    @pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="signals and files are looked up in /proc")
     def test_the_command_inherits_no_signals_and_files(self, driver: Collector, tmp_path: Path) -> None:
         """It starts as from a plain shell, whatever Python ignores and has open: else a program would behave
         differently when it is measured, as one whose SIGPIPE is ignored."""
         if not self.runs_shells:
-            pytest.skip("the collector runs no shell, and Python changes signals itself")
+            pytest.skip("the collector runs no shell")
         # Builtins of the shell, which open nothing while they look.
         script = 'while read -r line; do echo "$line"; done < /proc/self/status > status; echo /proc/self/fd/* > files'
         job = Job(argv=(script,), cmd="look", shell=True, cwd=tmp_path)
         with _unusual_process(tmp_path, altered=self.resets_signals), Measuring(driver, job) as measuring:
             assert measuring.run().exitcode == 0
-        status = dict(line.split(":", 1) for line in (tmp_path / "status").read_text().splitlines() if ":" in line)
+        status = (tmp_path / "status").read_text()
         # glibc's posix_spawn leaves the two signals ignored that it keeps for itself. What the caller of this test
         # ignores or blocks is inherited, unless signals are reset.
         ours = set() if self.resets_signals else set(signal.valid_signals()) - {signal.SIGPIPE, signal.SIGXFSZ}
         for name in ("SigIgn", "SigBlk"):
-            signals = {number for number in range(1, 65) if int(status[name], 16) >> number - 1 & 1}
-            assert signals - {32, 33} - ours == set()
+            assert _signals(status, name) - {32, 33} - ours == set()
         numbers = {int(path.rpartition("/")[2]) for path in (tmp_path / "files").read_text().split()}
         assert numbers - {_SHELL_FD, 3} <= {0, 1, 2}  # 3 is the folder that the shell lists
 
@@ -399,6 +421,12 @@ class CollectorContract:
             measuring.run()
         words, cwd, variables = json.loads((job.cwd / "told").read_text())
         return words, cwd, variables
+
+
+def _signals(status: str, name: str) -> set[int]:
+    """The signals of a set in the text of /proc/PID/status."""
+    (digits,) = (line.partition(":")[2] for line in status.splitlines() if line.startswith(f"{name}:"))
+    return {number for number in range(1, 65) if int(digits, 16) >> number - 1 & 1}
 
 
 def _surroundings() -> dict[str, Any]:

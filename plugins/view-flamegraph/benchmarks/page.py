@@ -4,7 +4,8 @@ same tree by d3-flame-graph, which comes from npm.
     python benchmarks/page.py [--stacks 20000]
 
 A page counts as drawn two frames after its boxes are there, by the clock of Chromium, the best of three times.
-d3-flame-graph draws what is at least one pixel wide, its remedy for large profiles.
+d3-flame-graph draws what is at least one pixel wide, its remedy for large profiles. Then the wheel zooms in and out for
+three seconds, and thirty versions of the profile become one page.
 """
 
 from __future__ import annotations
@@ -37,6 +38,19 @@ WATCH = """
   const look = () => requestAnimationFrame(there() ? () => requestAnimationFrame(drawn) : look);
   look();
 """
+ZOOM = """(async () => {
+  const canvas = document.getElementById("canvas"), { left, top, width } = canvas.getBoundingClientRect();
+  const frame = () => new Promise((done) => requestAnimationFrame(done));
+  const at = { ctrlKey: true, clientX: left + 0.4 * width, clientY: top + 40, bubbles: true, cancelable: true };
+  const start = performance.now();
+  let count = 0;
+  for (; performance.now() - start < 3000; count++) {
+    canvas.dispatchEvent(new WheelEvent("wheel", { ...at, deltaY: Math.floor(count / 40) % 2 ? 30 : -30 }));
+    await frame();
+  }
+  return (1000 * count) / (performance.now() - start);
+})()"""
+VERSIONS = 30
 PEER_PAGE = """<!DOCTYPE html><meta charset="utf-8"><style>{style}</style><div id="chart"></div>
 <script>{d3}</script><script>{chart}</script><script>
 d3.select("#chart").datum({data}).call(flamegraph.default().width(1160).minFrameSize(1));
@@ -61,9 +75,20 @@ def million(count: int) -> Profile:
     return profile
 
 
-def ours(profile: Profile) -> bytes:
+def versions(count: int) -> list[Profile]:
+    """Versions of the same program, each with a hundredth of its stacks replaced."""
+    stacks = module("stacks", STACKS)
+    program = stacks.Program(count)
+    made = []
+    for number in range(VERSIONS):
+        program.version()
+        made.append(stacks.profile(program, number))
+    return made
+
+
+def ours(*several: Profile) -> bytes:
     output = FakeOutput()
-    FlamegraphView().render(profiles.subject(profile), output)
+    FlamegraphView().render(profiles.subject(*several), output)
     return output.data
 
 
@@ -100,7 +125,7 @@ def peer(folder: Path) -> Callable[[Profile], bytes]:
     return made
 
 
-def spent(make: Callable[[Profile], bytes], profile: Profile) -> tuple[bytes, float]:
+def spent(make: Callable[..., bytes], profile: Profile) -> tuple[bytes, float]:
     """What it gives, and the CPU time it took."""
     start = time.process_time()
     output = make(profile)
@@ -121,7 +146,8 @@ def opening(window: Any, path: Path) -> float:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--stacks", type=int, default=20_000)
-    large = million(arguments.parse_args().stacks)
+    count = arguments.parse_args().stacks
+    large = million(count)
     print(f"{large.tables['stacks'].rows:,} nodes in the profile, {len(graph(large)):,} boxes in the picture")
     results = {}
     with tempfile.TemporaryDirectory() as name, browser.window(Path(name, "chromium")) as window:
@@ -132,6 +158,12 @@ def main() -> None:
             path = Path(name, f"{maker}.html")
             path.write_bytes(data)
             results[maker] = (len(data), cpu, opening(window, path))
+            if maker == "ours":
+                print(f"ours: {window.run(ZOOM):.0f} frames a second while the wheel zooms")
+    start = time.process_time()
+    history = len(ours(*versions(count)))
+    spent_cpu = time.process_time() - start
+    print(f"{VERSIONS} versions: {history / 1e6:.2f} MB, {spent_cpu:.1f} s of CPU with making them up")
     size, cpu, frames = results["ours"]
     print(f"ours: {size / 1e6:.2f} MB; until drawn / of a profile of 7 boxes: {frames / results['small'][2]:.1f}")
     ratios = [theirs / mine for theirs, mine in zip(results["d3"], results["ours"], strict=True)]

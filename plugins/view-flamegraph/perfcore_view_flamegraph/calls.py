@@ -6,10 +6,8 @@ are far fewer.
 
 from __future__ import annotations
 
-import operator
 from array import array
 from bisect import bisect_right
-from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -26,38 +24,49 @@ ROOT = 0
 
 @attrs.frozen
 class Calls:
-    """For each node its parent, which stands before it, its box, and what it took itself. Node 0 is the whole."""
+    """For each node its parent, which stands before it, its box, and what it took itself. Node 0 is the whole.
+    `node_of` is the node of each stack, where it was asked for."""
 
     parent: array[int]
     box: array[int]
     columns: Sequence[Sequence[Number]]
+    node_of: array[int] | None = None
 
 
 def merged(calls: Calls) -> Calls:
     """The same with one node where several of a box have the same parent."""
     ways = max(calls.box) + 1
-    if not _repeats(calls, ways):
-        return calls
-    nodes: dict[int, int] = {}  # by parent and box
+    begun: dict[int, int] = {}  # the first node of each new path, by its parent and box
+    parents: dict[int, int] = {}  # of these nodes; any other node stands on the one before it
+    numbers = array("q", range(len(calls.parent)))
     node_of = array("q", [NOWHERE]) * len(calls.parent)
-    for old, (above, box) in enumerate(zip(calls.parent, calls.box, strict=True)):
-        node_of[old] = nodes.setdefault(node_of[above] * ways + box, len(nodes))
-    # One number for parent and box as the key: of a million nodes the dictionary has 70 MB, with tuples 98 MB.
-    columns: list[list[Number]] = [[0] * len(nodes) for _ in calls.columns]
-    for column, values in zip(columns, calls.columns, strict=True):
-        for node, value in zip(node_of, values, strict=True):
-            column[node] += value
-    parent = array("q", map(operator.floordiv, nodes, repeat(ways)))
-    return Calls(parent, array("q", map(operator.mod, nodes, repeat(ways))), columns)
-
-
-def _repeats(calls: Calls, ways: int) -> bool:
-    """Whether a parent has several children of a box. It has several only where paths leave another."""
-    parent = calls.parent
-    begun = leaps(parent)
-    remaining = set(map(parent.__getitem__, begun))
-    begun += [node + 1 for node in remaining if node + 1 < len(parent) and parent[node + 1] == node]
-    return len({parent[node] * ways + calls.box[node] for node in begun}) < len(begun)
+    boxes = array("q")
+    columns: list[list[Number]] = [[] for _ in calls.columns]
+    first = [ROOT, *leaps(calls.parent)]
+    for start, stop in zip(first, [*first[1:], len(calls.parent)], strict=True):
+        at, row = node_of[calls.parent[start]] if start else NOWHERE, start
+        while row < stop:
+            node = at + 1
+            if at < 0 or node >= len(boxes) or node in parents or boxes[node] != calls.box[row]:
+                node = begun.get(at * ways + calls.box[row], NOWHERE)
+            if node < 0:
+                break
+            for column, values in zip(columns, calls.columns, strict=True):
+                column[node] += values[row]
+            node_of[row] = at = node
+            row += 1
+        if row < stop:
+            node = len(boxes)
+            begun[at * ways + calls.box[row]] = node
+            parents[node] = at
+            node_of[row:stop] = numbers[node : node + stop - row]
+            boxes += calls.box[row:stop]
+            for column, values in zip(columns, calls.columns, strict=True):
+                column += values[row:stop]
+    parent = array("q", range(NOWHERE, len(boxes) - 1))
+    for node, at in parents.items():
+        parent[node] = at
+    return Calls(parent, boxes, columns, _moved(calls.node_of, node_of))
 
 
 def walked(calls: Calls) -> Calls:
@@ -69,6 +78,7 @@ def walked(calls: Calls) -> Calls:
     order = _order(parents, whose)
     parent = array("q", range(NOWHERE, len(calls.parent) - 1))
     moved = array("q", first)  # where each path begins now
+    places = None if calls.node_of is None else array("q", calls.parent)  # where each node stands now
     box = array("q")
     columns: list[list[Number]] = [[] for _ in calls.columns]
     for path in order:
@@ -76,10 +86,16 @@ def walked(calls: Calls) -> Calls:
         moved[path] = at = len(box)
         if parent_path >= 0:
             parent[at] = moved[parent_path] + parents[path] - first[parent_path]
+        if places is not None:
+            places[start:stop] = array("q", range(at, at + stop - start))
         box += calls.box[start:stop]
         for column, values in zip(columns, calls.columns, strict=True):
             column += values[start:stop]
-    return Calls(parent, box, columns)
+    return Calls(parent, box, columns, None if places is None else _moved(calls.node_of, places))
+
+
+def _moved(node_of: array[int] | None, places: Sequence[int]) -> array[int] | None:
+    return None if node_of is None else array("q", map(places.__getitem__, node_of))
 
 
 def _order(left: Sequence[int], whose: Sequence[int]) -> list[int]:

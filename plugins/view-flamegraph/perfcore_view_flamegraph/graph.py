@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import operator
 from array import array
-from itertools import compress, islice
+from itertools import compress, islice, repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+from perfcore_sample_kit.samples import PROCESS, THREAD, Samples, times
+from perfcore_table_kit.stack_union import join
 
 from perfcore.errors import NotFoundError, UsageError, nearest
-from perfcore.profile.stacks import NOWHERE, Stacks, has_stacks, reached, references
+from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
 from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from perfcore.model import Profile
     from perfcore.profile.table import Column, Table
@@ -35,17 +38,31 @@ class Frame:
 @attrs.frozen
 class Metric:
     """What each node took itself; the name and the unit can be shown as they are. In a difference `sides` are the
-    amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width."""
+    amounts of the baseline and of the target, and `own` is the larger of both, so that removed code keeps its width.
+    In a history `versions` are those of each version, and `own` is the largest."""
 
     name: str
     unit: str
     own: Sequence[Number]
     sides: tuple[Sequence[Number], Sequence[Number]] | None = None
+    versions: tuple[Sequence[Number], ...] = ()
 
     @property
     def columns(self) -> tuple[Sequence[Number], ...]:
         """The amounts that the others follow from."""
-        return self.sides or (self.own,)
+        return self.versions or self.sides or (self.own,)
+
+
+@attrs.frozen
+class SampleColumns:
+    """Samples in the order of time, those of a thread together: the node and the thread of each, and what it took of
+    each metric. `threads` are names, `is_timed` says whether the order is known."""
+
+    node: Sequence[int]
+    thread: Sequence[int]
+    amounts: Sequence[Sequence[Number]]
+    threads: tuple[str, ...]
+    is_timed: bool
 
 
 @attrs.frozen
@@ -56,6 +73,7 @@ class Graph:
     parent: Sequence[int]
     frame: Sequence[int]
     metrics: tuple[Metric, ...]
+    samples: SampleColumns | None = None
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -83,21 +101,97 @@ class Graph:
 def graph(profile: Profile, *, lines: bool = False) -> Graph:
     """The tree of a profile: one box for each function below its callers, or with `lines` one for each line
     of it that was seen. NotFoundError where there are no stacks, or no amounts that have a width."""
+    resources = _resources(profile)
+    stacks = Stacks.of(profile.tables)
+    rows = references(resources, "stack", profile.tables)
+    amounts = _amounts(resources, rows, len(stacks), profile.header.units)
+    has_samples = _has_samples(resources) and not any(len(columns) > 1 for _, _, columns in amounts)
+    made, node_of = _graph(stacks, lines, amounts, _metric, places=has_samples)
+    if node_of is None:
+        return made
+    return attrs.evolve(made, samples=_samples(profile, made, rows, node_of))
+
+
+def history(profiles: Sequence[Profile], *, lines: bool = False) -> Graph:
+    """The trees of several profiles as one, with the amounts of each. It has the metrics that all of them have;
+    NotFoundError where there is none."""
+    stacks_tables, others = join(
+        [{name: p.tables[name] for name in ("resources", *NAMES)} for p in map(_checked, profiles)]
+    )
+    stacks = Stacks.of(stacks_tables)
+    of_version: list[dict[str, tuple[str, list[list[Number]]]]] = []
+    for profile, tables in zip(profiles, others, strict=True):
+        resources = tables["resources"]
+        rows = references(resources, "stack", {**tables, **stacks_tables})
+        amounts = _amounts(resources, rows, len(stacks), profile.header.units)
+        of_version.append({name: (unit, columns) for name, unit, columns in amounts if len(columns) == 1})
+    names = [name for name in of_version[0] if all(name in version for version in of_version)]
+    if not names:
+        raise NotFoundError("the profiles have no metric that all of them have")
+    columns: _Amounts = [
+        (name, of_version[0][name][0], [version[name][1][0] for version in of_version]) for name in names
+    ]
+    return _graph(stacks, lines, columns, _versions)[0]
+
+
+def _graph(
+    stacks: Stacks, lines: bool, amounts: _Amounts, metric: _MakeMetric, *, places: bool = False
+) -> tuple[Graph, array[int] | None]:
+    """The tree, and with `places` the node of each stack; the last item is that of what has none."""
+    frames, frame_of = _frames(stacks, lines)
+    boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
+    sums = [column for _, _, columns in amounts for column in columns]
+    walk = walked(merged(_planted(stacks, frame_of, len(frames), sums, places)))
+    moved = iter(walk.columns)
+    metrics = (metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
+    return Graph(boxes, walk.parent, walk.box, tuple(metrics)), walk.node_of
+
+
+def _resources(profile: Profile) -> Table:
+    """NotFoundError where the profile has no stacks."""
     resources = profile.table("resources")
     if resources is None or "stack" not in resources.names or not has_stacks(profile.tables):
         raise NotFoundError(
             "the profile has no call stacks", hint="`perf show PROFILE table` shows it; samplers record stacks"
         )
-    stacks = Stacks.of(profile.tables)
-    rows = references(resources, "stack", profile.tables)
-    amounts = _amounts(resources, rows, len(stacks), profile.header.units)
-    frames, frame_of = _frames(stacks, lines)
-    boxes = [*frames, Frame(ALL), Frame(UNKNOWN), Frame(NO_STACK)]
-    sums = [column for _, _, columns in amounts for column in columns]
-    walk = walked(merged(_planted(stacks, frame_of, len(frames), sums)))
-    moved = iter(walk.columns)
-    metrics = (_metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
-    return Graph(boxes, walk.parent, walk.box, tuple(metrics))
+    return resources
+
+
+def _checked(profile: Profile) -> Profile:
+    _resources(profile)
+    return profile
+
+
+def _has_samples(resources: Table) -> bool:
+    """Whether rows tell a time or a thread, so that the page can choose."""
+    return times(resources) is not None or any(
+        (column := resources.get(name)) is not None and column.role == "dimension" for name in (THREAD, PROCESS)
+    )
+
+
+def _samples(profile: Profile, made: Graph, rows: Sequence[int], node_of: Sequence[int]) -> SampleColumns:
+    samples = Samples.of(profile)
+    by_name = {printable(column.name): column for column in samples.metrics}
+    columns = [by_name[metric.name] for metric in made.metrics]
+    node: list[int] = []
+    thread: list[int] = []
+    amounts: list[list[Number]] = [[] for _ in columns]
+    tracks = samples.tracks()
+    for number, track in enumerate(tracks):
+        for row in track.rows:
+            taken = [_finite(column[row]) for column in columns]
+            if not any(taken):
+                continue  # a stack that took nothing has no node
+            node.append(node_of[rows[row]])
+            thread.append(number)
+            for values, value in zip(amounts, taken, strict=True):
+                values.append(value)
+    names = (" ".join(filter(None, (track.process, track.thread))) or "without a name" for track in tracks)
+    return SampleColumns(node, thread, amounts, tuple(map(printable, names)), samples.time is not None)
+
+
+def _finite(value: object) -> Number:
+    return value if isinstance(value, int | float) and math.isfinite(value) else 0
 
 
 def culled(whole: Graph, share: float) -> Graph:
@@ -126,8 +220,12 @@ def culled(whole: Graph, share: float) -> Graph:
         [positions.get(above, NOWHERE) for _, above in order],
         [whole.frame[node] if node >= 0 else len(frames) - 1 for node, _ in order],
         tuple(
-            _metric(metric.name, metric.unit, [summed(values) for values in metric.columns]) for metric in whole.metrics
+            (_versions if metric.versions else _metric)(metric.name, metric.unit, [summed(v) for v in metric.columns])
+            for metric in whole.metrics
         ),
+        None
+        if whole.samples is None
+        else attrs.evolve(whole.samples, node=[stands[node] for node in whole.samples.node]),
     )
 
 
@@ -152,6 +250,7 @@ def _without(parent: Sequence[int], kept: Sequence[int]) -> tuple[list[tuple[int
 
 
 _Amounts: TypeAlias = "list[tuple[str, str, list[list[Number]]]]"
+_MakeMetric: TypeAlias = "Callable[[str, str, Sequence[Sequence[Number]]], Metric]"
 
 
 def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[str, str]) -> _Amounts:
@@ -219,27 +318,36 @@ def _place(file: str, lines: Sequence[int]) -> str:
     return f"{file}:{first}" if first == last else f"{file}:{first}-{last}"
 
 
-def _planted(stacks: Stacks, frame_of: Sequence[int], count: int, sums: Sequence[Sequence[Number]]) -> Calls:
+def _planted(
+    stacks: Stacks, frame_of: Sequence[int], count: int, sums: Sequence[Sequence[Number]], places: bool
+) -> Calls:
     """The stacks that took something below the whole; what has no stack comes last. After the `count` boxes of
     functions come those of the whole, of unknown functions, and of what has no stack."""
     every, unknown, without = range(count, count + 3)
     used = sorted({row for values in sums for row in compress(range(len(stacks)), values)})
     order = reached(used, stacks.parent)
-    node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
-    for node, stack in enumerate(order, 1):
-        node_of[stack] = node
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
     parent, box = array("q", [NOWHERE]), array("q", [every])
-    parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
-    box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
-    columns = [[0, *map(values.__getitem__, order)] for values in sums]
+    if order == range(len(stacks)):
+        node_of = array("q", [*range(1, len(stacks) + 1), ROOT])
+        parent.extend(map(operator.add, stacks.parent, repeat(1)))
+        box.extend(map(box_of.__getitem__, stacks.frame))
+        columns = [[0, *values[:NOWHERE]] for values in sums]
+    else:
+        node_of = array("q", [ROOT]) * (len(stacks) + 1)  # the last is that of the parent -1
+        for node, stack in enumerate(order, 1):
+            node_of[stack] = node
+        parent.extend(map(node_of.__getitem__, map(stacks.parent.__getitem__, order)))
+        box.extend(map(box_of.__getitem__, map(stacks.frame.__getitem__, order)))
+        columns = [[0, *map(values.__getitem__, order)] for values in sums]
     unattributed = [values[len(stacks)] for values in sums]
     if any(unattributed):
         parent.append(ROOT)
         box.append(without)
         for column, value in zip(columns, unattributed, strict=True):
             column.append(value)
-    return Calls(parent, box, columns)
+        node_of[NOWHERE] = len(parent) - 1
+    return Calls(parent, box, columns, node_of if places else None)
 
 
 def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:
@@ -247,3 +355,7 @@ def _metric(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric
         return Metric(name, unit, columns[0])
     baseline, target = columns
     return Metric(name, unit, list(map(max, baseline, target)), (baseline, target))
+
+
+def _versions(name: str, unit: str, columns: Sequence[Sequence[Number]]) -> Metric:
+    return Metric(name, unit, list(map(max, *columns)) if len(columns) > 1 else columns[0], None, tuple(columns))

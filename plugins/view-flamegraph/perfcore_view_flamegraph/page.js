@@ -1,6 +1,8 @@
 // The page.
 
-function themeOf(profile, dark) {
+const FOLDS = { r: "recursion", l: "libraries", p: "import machinery" };
+
+function themeOf(head, dark) {
   if (matchMedia("(forced-colors: active)").matches) {
     return {
       forced: true, background: "Canvas", text: "CanvasText", root: "Canvas", cursor: "Highlight",
@@ -9,222 +11,158 @@ function themeOf(profile, dark) {
   }
   const style = getComputedStyle(document.documentElement);
   const color = (name) => style.getPropertyValue(`--${name}`).trim();
-  const palette = profile.head.palettes[dark ? "dark" : "light"];
+  const palette = head.palettes[dark ? "dark" : "light"];
   return {
     ...palette, background: color("surface"), root: color("root"), cursor: color("text"), match: color("match"),
     matchText: color("match-text"), quiet: color("quiet"), quietText: color("quiet-text"),
   };
 }
 
-/** Text cut to so many pixels, with an ellipsis where something is missing. */
-function fitter(context) {
-  const widths = new Map();
-  const measure = (text) => {
-    if (!widths.has(text)) {
-      if (widths.size > 20000) widths.clear();
-      widths.set(text, context.measureText(text).width);
-    }
-    return widths.get(text);
-  };
-  return (text, room) => {
-    const most = text.slice(0, Math.ceil(room)); // no letter is narrower than a pixel
-    if (most.length === text.length && measure(text) <= room) return text;
-    let fits = 0, not = most.length + 1;
-    while (not - fits > 1) {
-      const middle = (fits + not) >> 1;
-      if (measure(`${most.slice(0, middle)}…`) <= room) fits = middle;
-      else not = middle;
-    }
-    return fits ? `${most.slice(0, fits)}…` : "";
-  };
-}
-
-function start(profile) {
-  const { head } = profile;
-  const canvas = $("canvas"), stage = $("stage"), context = canvas.getContext("2d");
-  const fit = fitter(context);
+function start(source) {
+  const { head } = source;
   const orders = ordersOf(head.names);
-  const haystacks = head.names.map((name, frame) => `${name} ${head.places[frame]}`.toLowerCase());
+  const haystacks = head.names.map((name, frame) => `${name} ${head.places[frame]}`);
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
-  const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const table = { rows: [], columns: [], by: null, falling: true, shown: PAGE_OF_ROWS };
-  let state, tree, rows = [], matching = null, theme, drawn = null, grown = 0, drag = null, motion = 0, wanted = 0, saving = 0;
+  let state, profile, theme, matching = null, mistake = "", saving = 0, active;
 
   // What is shown.
 
-  const order = () => orders[state.order];
-  const whole = () => ({ from: 0, to: tree.total(ROOT) });
-  const unit = () => head.metrics[state.metric].unit;
+  const isTimed = head.samples === 2;
+  const isDifference = () => (head.kind === "difference" && metric().columns > 1) || (head.kind === "history" && state.base >= 0);
+  const inTimeOrder = () => state.order === "time" && !state.inverted && state.sandwich < 0;
+  const order = () => orders[state.order === "time" && !inTimeOrder() ? "value" : state.order];
+  const metric = () => head.metrics[state.metric];
+  const unit = () => metric().unit;
   const dark = () => (state.theme ? state.theme === "dark" : systemDark.matches);
+  const sides = () => (head.kind === "difference" ? head.sides : [head.versions[state.base].name, head.versions[state.version].name]);
 
+  const page = {
+    order, calm: matchMedia("(prefers-reduced-motion: reduce)"),
+    theme: () => theme,
+    flame: (pane) => (pane === callers ? true : state.sandwich < 0 && state.flame),
+    colors: colorsOf, label: labelOf,
+    moved: (pane, { soon = false }) => refresh({ soon }),
+    entered(pane) { active = pane; showLine(); },
+    aimed(pane, { quiet = false } = {}) {
+      active = pane;
+      $("tip").hidden = true;
+      showLine();
+      showChosen();
+      if (!quiet) tell();
+    },
+    hovered(pane, event, changed) {
+      active = pane;
+      if (changed) showLine();
+      showTip(event);
+    },
+    painted(pane) { if (pane === main) minimap(); },
+  };
+  const main = new Pane("canvas", page), callers = new Pane("callers", page);
+  active = main;
+
+  /** The profile as the rules leave it, and the trees of it. */
   function plant(path) {
-    tree = (state.inverted ? inverted : downwards)(profile, state.metric);
-    state.zoom = follow(tree, path, order());
-    state.cursor = state.zoom;
-    state.hover = null;
-    state.back = [];
-    jumpTo(intervalOf(tree, state.zoom, order()));
-    grown = 0;
-  }
-
-  function jumpTo(view) {
-    motion++;
-    state.view = drawn = view;
-  }
-
-  function replant() {
-    plant(pathOf(tree, state.zoom));
-    refresh({ table: true });
-  }
-
-  function moveTo(view, zoom, { isBack = false } = {}) {
-    if (!isBack) state.back.push({ view: state.view, zoom: state.zoom });
-    state.zoom = zoom;
-    state.view = view;
-    animate();
-    refresh({});
-  }
-
-  const zoomTo = (node) => moveTo(intervalOf(tree, node, order()), node);
-
-  function back() {
-    const last = state.back.pop();
-    if (last) moveTo(last.view, last.zoom, { isBack: true });
-    else if (state.zoom !== ROOT || state.view.to < whole().to || state.view.from > 0) moveTo(whole(), ROOT, { isBack: true });
-  }
-
-  /** The view from here to there, kept within the whole; the zoom is the innermost function that fills it. */
-  function windowTo(from, to) {
-    const all = whole().to;
-    const span = Math.min(all, Math.max(to - from, all * 1e-9));
-    const left = Math.max(0, Math.min(from, all - span));
-    const view = { from: left, to: left + span };
-    let node = ROOT, at = 0;
-    for (let found = true; found; ) {
-      found = false;
-      let child = at;
-      for (const each of childrenOf(tree, node, order())) {
-        if (child <= view.from && child + tree.total(each) >= view.to) {
-          [node, at, found] = [each, child, true];
-          break;
-        }
-        child += tree.total(each);
-        if (child > view.from) break;
-      }
+    const base = { ...source, ...chosenAmounts(source, state) };
+    const ruledProfile = ruled(base, head.kinds, state);
+    profile = ruledProfile.profile;
+    if (inTimeOrder()) {
+      profile = inTime(profile, ruledProfile.place, source.samples, source.samples.values[state.metric], state.thread);
     }
-    jumpTo(view);
-    state.zoom = node;
-    refresh({ soon: true });
+    const sandwich = state.sandwich >= 0;
+    $("callers").parentElement.parentElement.hidden = !sandwich;
+    $("callers-title").hidden = $("callees-title").hidden = !sandwich;
+    if (sandwich) {
+      callers.plant(downwards(callersOf(profile, state.sandwich, head.names.length)), "");
+      main.plant(downwards(calleesOf(profile, state.sandwich, head.names.length)), path);
+    } else {
+      main.plant((state.inverted ? inverted : downwards)(profile), path);
+    }
+    active = main;
+    map.tree = null;
+  }
+
+  /** Everything anew, with the zoom where it was as far as that is still there. */
+  function replant({ keep = true, withTable = true } = {}) {
+    plant(keep ? pathOf(main.tree, main.zoom) : "");
+    if (withTable) fillTable();
+    showControls();
+    refresh({ table: withTable });
+    if (!keep) main.toRoot();
   }
 
   function search(text) {
     state.search = text;
-    const needle = text.trim().toLowerCase();
-    matching = needle ? Uint8Array.from(haystacks, (text) => (text.includes(needle) ? 1 : 0)) : null;
+    const needle = text.trim();
+    mistake = "";
+    matching = null;
+    if (needle) {
+      const test = tester(needle);
+      matching = test && Uint8Array.from(haystacks, (hay) => (test(hay) ? 1 : 0));
+    }
     table.shown = PAGE_OF_ROWS;
+    map.tree = null;
     refresh({ table: true });
+  }
+
+  function tester(needle) {
+    if (!state.regex) {
+      const lower = needle.toLowerCase();
+      return (hay) => hay.toLowerCase().includes(lower);
+    }
+    try {
+      const expression = new RegExp(needle, "iu");
+      return (hay) => expression.test(hay);
+    } catch (error) {
+      mistake = error.message;
+      return null;
+    }
   }
 
   /** How much of what is shown is in stacks with a match, counted once. */
   function matched() {
-    const inside = new Uint8Array(profile.size);
-    for (let node = 1; node < profile.size; node++) {
-      inside[node] = matching[profile.frame[node]] || inside[profile.parent[node]];
+    const tree = main.tree, shown = state.sandwich < 0 ? profile : tree.profile;
+    const inside = new Uint8Array(shown.size);
+    for (let node = 1; node < shown.size; node++) {
+      inside[node] = matching[shown.frame[node]] || inside[shown.parent[node]];
     }
-    const { own } = profile.amounts[state.metric];
     let sum = 0;
-    for (const node of tree.nodes(state.zoom)) if (inside[node]) sum += own[node];
+    for (const node of tree.nodes(main.zoom)) if (inside[node]) sum += shown.own[node];
     return sum;
   }
 
-  function describe(node) {
-    const total = tree.total(node), all = tree.total(ROOT), sides = tree.sides(node), own = tree.own(node);
+  function describe(pane, node) {
+    const { tree } = pane;
+    const total = tree.total(node), all = tree.total(ROOT), both = tree.sides(node), own = tree.own(node);
     const frame = tree.frame(node);
     const facts = [];
-    if (sides) {
-      const [before, after] = sides.map((side) => quantity(side, unit()));
-      facts.push(`${changed(sides)}: ${before} → ${after} (${signed(sides[1] - sides[0], unit())})`);
+    if (both) {
+      const [before, after] = both.map((side) => quantity(side, unit()));
+      facts.push(`${changed(both)}: ${before} → ${after} (${signed(changeOf(...both), unit())})`);
+      if (isQuiet(frame)) facts.push("within the noise");
     } else {
-      if (own !== null) facts.push(`own ${quantity(own, unit())} (${percent(own, all)})`);
+      if (own !== null && pane === main) facts.push(`own ${quantity(own, unit())} (${percent(own, all)})`);
       facts.push(`total ${quantity(total, unit())} (${percent(total, all)})`);
-      if (state.zoom !== ROOT) facts.push(`${percent(total, tree.total(state.zoom))} of what is shown`);
+      if (pane.zoom !== ROOT) facts.push(`${percent(total, tree.total(pane.zoom))} of what is shown`);
     }
-    return { name: head.names[frame], place: head.places[frame], facts: `${head.metrics[state.metric].name}: ${facts.join(", ")}` };
+    return { name: head.names[frame], place: head.places[frame], facts: `${metric().name}: ${facts.join(", ")}` };
   }
 
-  // Drawing.
+  // Colours.
 
-  function layoutFor(width) {
-    rows = layout(tree, drawn, width, order());
-    const height = rows.length * ROW + 1;
-    grown = Math.max(grown, height);
-    $("room").style.height = `${state.flame ? grown : height}px`;
-    stage.style.height = `${grown + 2}px`;
-    return stage.clientWidth;
+  function labelOf(tree, node) {
+    const both = tree.sides(node), name = head.names[tree.frame(node)];
+    return [name, both && changeOf(...both) ? sign(both) : ""];
   }
 
-  function measureStage() {
-    let width = stage.clientWidth;
-    const without = layoutFor(width);
-    if (without !== width) width = layoutFor(without); // a scroll bar has come or gone
-    const tall = Math.min(stage.clientHeight, grown);
-    const dense = window.devicePixelRatio || 1;
-    const size = [Math.round(width * dense), Math.round(tall * dense)];
-    if (canvas.width !== size[0] || canvas.height !== size[1]) [canvas.width, canvas.height] = size;
-    canvas.style.width = `${width}px`;
-    canvas.style.height = `${tall}px`;
-    context.setTransform(dense, 0, 0, dense, 0, 0);
-    return { width, tall };
-  }
+  const isQuiet = (frame) => Boolean(head.quiet && head.quiet[state.metric] && head.quiet[state.metric][frame]);
 
-  const bottom = () => Math.max(grown, canvas.clientHeight);
-  const topOf = (level) => (state.flame ? bottom() - (level + 1) * ROW : level * ROW) - stage.scrollTop;
-  const levelAt = (y) => Math.floor((state.flame ? bottom() - y - stage.scrollTop : y + stage.scrollTop) / ROW);
-
-  function paint() {
-    wanted = 0;
-    const { width, tall } = measureStage();
-    context.fillStyle = theme.background;
-    context.fillRect(0, 0, width, tall);
-    context.font = FONT;
-    context.textBaseline = "middle";
-    context.direction = "ltr";
-    rows.forEach((row, level) => {
-      const top = topOf(level);
-      if (top > -ROW && top < tall) for (const box of row) paintBox(box, top, width);
-    });
-    for (const node of new Set([state.hover, document.activeElement === canvas ? state.cursor : null])) {
-      if (node !== null) outline(node, width);
-    }
-  }
-
-  function paintBox(box, top, width) {
-    const left = Math.max(0, box.left), right = Math.min(width, box.left + box.width);
-    const gap = right - left > 3 ? 1 : 0;
-    const [fill, ink] = box.smaller ? [theme.quiet, theme.quietText] : colorsOf(box.node);
-    context.fillStyle = fill;
-    context.fillRect(left, top, right - left - gap, ROW - 1);
-    if (theme.forced) {
-      context.strokeStyle = theme.text;
-      context.strokeRect(left + 0.5, top + 0.5, right - left - 1, ROW - 1);
-    }
-    if (right - left < 22) return;
-    const shown = fit(box.smaller ? `${box.smaller.toLocaleString("en")} smaller` : labelOf(box.node), right - left - 9);
-    context.fillStyle = ink;
-    if (shown) context.fillText(shown, left + 4, top + ROW / 2 - 0.5);
-  }
-
-  function labelOf(node) {
-    const sides = tree.sides(node), name = head.names[tree.frame(node)];
-    return sides && sides[0] !== sides[1] ? `${sign(sides)}  ${name}` : name;
-  }
-
-  function colorsOf(node) {
-    const frame = tree.frame(node), sides = tree.sides(node);
+  function colorsOf(tree, node) {
+    const frame = tree.frame(node), both = tree.sides(node);
     if (matching) return matching[frame] ? [theme.match, theme.matchText] : [theme.quiet, theme.quietText];
     if (theme.forced) return [theme.root, theme.text];
-    if (sides) return [theme.changes[stepOf(sides)], theme.text];
-    return [node === ROOT ? theme.root : theme.frames[head.slots[frame]], theme.text];
+    if (both) return [theme.changes[isQuiet(frame) ? (theme.changes.length - 1) / 2 : stepOf(both)], theme.text];
+    return [node === ROOT && state.sandwich < 0 ? theme.root : theme.frames[head.slots[frame]], theme.text];
   }
 
   function stepOf([before, after]) {
@@ -233,98 +171,110 @@ function start(profile) {
     return same + (largest ? Math.round((same * (after - before)) / largest) : 0);
   }
 
-  function boxOf(node) {
-    for (let level = 0; level < rows.length; level++) {
-      const box = rows[level].find((each) => each.node === node);
-      if (box) return { ...box, level };
+  // The map: the whole picture, small, with a frame around what is shown.
+
+  const map = { canvas: $("map"), context: $("map").getContext("2d"), picture: element("canvas"), tree: null, width: 0 };
+
+  function minimap() {
+    const width = main.stage.clientWidth;
+    map.canvas.parentElement.hidden = state.sandwich >= 0;
+    if (state.sandwich >= 0) return;
+    sized(map.canvas, map.context, width, MAP);
+    if (map.tree !== main.tree || map.width !== width || map.theme !== theme) {
+      Object.assign(map, { tree: main.tree, width, theme });
+      drawMap(width);
     }
-    const { from } = intervalOf(tree, node, order());
-    return { left: ((from - drawn.from) / (drawn.to - drawn.from)) * stage.clientWidth, width: 0, level: levelOf(node) };
-  }
-
-  function levelOf(node) {
-    let level = 0;
-    for (let at = node; tree.parent(at) >= 0; at = tree.parent(at)) level++;
-    return level;
-  }
-
-  /** A frame around a box, wide enough to be found however thin the box is. */
-  function outline(node, width) {
-    const box = boxOf(node);
-    const left = Math.max(1, Math.min(width - 4, box.left)), right = Math.min(width - 1, box.left + box.width);
+    const { context } = map;
+    context.drawImage(map.picture, 0, 0, width, MAP);
+    const { from, to } = main.drawn, all = main.whole.to;
+    const left = (from / all) * width, right = (to / all) * width;
+    if (right - left >= width - 1) return;
+    context.fillStyle = theme.forced ? "transparent" : dark() ? "rgb(0 0 0 / 55%)" : "rgb(255 255 255 / 65%)";
+    context.fillRect(0, 0, left, MAP);
+    context.fillRect(right, 0, width - right, MAP);
     context.strokeStyle = theme.cursor;
-    context.lineWidth = 2;
-    context.strokeRect(left, topOf(box.level) + 1, Math.max(3, right - left - 1), ROW - 3);
-    context.lineWidth = 1;
+    context.strokeRect(left + 0.5, 0.5, Math.max(2, right - left - 1), MAP - 1);
   }
 
-  function redraw() {
-    wanted ||= requestAnimationFrame(paint);
+  /** The whole as it is drawn once for a tree, and below the frame at each movement. */
+  function drawMap(width) {
+    const context = map.picture.getContext("2d");
+    sized(map.picture, context, width, MAP);
+    const rows = layout(main.tree, main.whole, width, order());
+    const tall = Math.max(1, MAP / Math.max(rows.length, MAP / 4));
+    context.fillStyle = theme.background;
+    context.fillRect(0, 0, width, MAP);
+    rows.slice(0, Math.ceil(MAP / tall)).forEach((row, level) => {
+      const top = state.flame ? MAP - (level + 1) * tall : level * tall;
+      for (const box of row) {
+        context.fillStyle = box.smaller ? theme.quiet : colorsOf(main.tree, box.node)[0];
+        context.fillRect(box.left, top, Math.max(0.5, box.width), tall);
+      }
+    });
   }
 
-  function animate() {
-    const from = drawn, to = state.view, began = performance.now(), mine = ++motion;
-    if (calm.matches) {
-      drawn = to;
-      return;
-    }
-    const step = (now) => {
-      if (mine !== motion) return;
-      const part = Math.min(1, Math.max(0, (now - began) / 160)), eased = 1 - (1 - part) ** 3;
-      drawn = part < 1
-        ? { from: from.from + (to.from - from.from) * eased, to: from.to + (to.to - from.to) * eased }
-        : state.view;
-      redraw();
-      if (part < 1) requestAnimationFrame(step);
-    };
-    requestAnimationFrame(step);
+  function dragMap(event) {
+    if (!event.buttons) return;
+    const { left } = map.canvas.getBoundingClientRect();
+    const at = ((event.clientX - left) / map.width) * main.whole.to, half = (main.view.to - main.view.from) / 2;
+    if (main.isZoomed()) main.windowTo(at - half, at + half);
+    else main.windowTo(at - main.whole.to / 20, at + main.whole.to / 20);
   }
 
-  // Everything beside the canvas.
+  // Everything beside the pictures.
 
   /** With `soon`, the address is not written at every step of a movement: browsers refuse too many. */
   function refresh({ table: withTable = false, soon = false }) {
-    theme = themeOf(profile, dark());
-    redraw();
+    main.redraw();
+    if (state.sandwich >= 0) callers.redraw();
     showFound();
     showLine();
     if (withTable) showTable();
     clearTimeout(saving);
-    if (soon) saving = setTimeout(remember, 200);
-    else remember();
+    if (soon) saving = setTimeout(settled, 200);
+    else settled();
+  }
+
+  function settled() {
+    remember();
+    showPath();
+    showChosen();
   }
 
   function showFound() {
-    let text = "";
+    let text = mistake && `not a regular expression: ${mistake}`;
     if (matching) {
       const sum = matched(), count = matching.reduce((so, each) => so + each, 0);
-      const where = state.zoom === ROOT ? "of the whole" : "of what is shown";
-      text = `${percent(sum, tree.total(state.zoom))} ${where} (${quantity(sum, unit())}) is in ${count.toLocaleString("en")} ` +
-        `matching ${count === 1 ? "function" : "functions"}`;
+      const where = main.zoom === ROOT ? "of the whole" : "of what is shown";
+      text = `${percent(sum, main.tree.total(main.zoom))} ${where} (${quantity(sum, unit())}) is in ` +
+        `${count.toLocaleString("en")} matching ${count === 1 ? "function" : "functions"}`;
     }
     if ($("found").textContent !== text) $("found").textContent = text;
   }
 
+  const pointed = () => (active.hover === null ? active.cursor : active.hover);
+
   function showLine() {
-    const { name, place, facts } = describe(state.hover === null ? state.cursor : state.hover);
+    const { name, place, facts } = describe(active, pointed());
     $("line").replaceChildren(element("strong", name), ` ${place} · ${facts}`);
   }
 
   function tell() {
-    const { name, place, facts } = describe(state.cursor);
-    const parent = tree.parent(state.cursor);
-    const peers = parent < 0 ? [state.cursor] : childrenOf(tree, parent, order());
-    const below = childrenOf(tree, state.cursor, order()).length;
-    $("live").textContent = [name, place, facts, `level ${levelOf(state.cursor) + 1}`,
-      `${peers.indexOf(state.cursor) + 1} of ${peers.length}`,
-      `${below} ${state.inverted ? "callers" : "called"}`].filter(Boolean).join(", ");
+    const { tree, cursor } = active;
+    const { name, place, facts } = describe(active, cursor);
+    const parent = tree.parent(cursor);
+    const peers = parent < 0 ? [cursor] : childrenOf(tree, parent, order());
+    const below = childrenOf(tree, cursor, order()).length;
+    $("live").textContent = [name, place, facts, `level ${active.levelOf(cursor) + 1}`,
+      `${peers.indexOf(cursor) + 1} of ${peers.length}`,
+      `${below} ${state.inverted || active === callers ? "callers" : "called"}`].filter(Boolean).join(", ");
   }
 
   function showTip(event) {
     const tip = $("tip");
-    tip.hidden = state.hover === null;
+    tip.hidden = active.hover === null;
     if (tip.hidden) return;
-    const { name, place, facts } = describe(state.hover);
+    const { name, place, facts } = describe(active, active.hover);
     tip.replaceChildren(element("b", name), element("div", place), element("div", facts));
     const { offsetWidth: wide, offsetHeight: tall } = tip;
     tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - wide - 8))}px`;
@@ -332,12 +282,12 @@ function start(profile) {
   }
 
   function showLegend() {
-    const { difference } = head.metrics[state.metric];
-    $("legend").hidden = !difference;
-    if (!difference) return;
+    $("legend").hidden = !isDifference();
+    if (!isDifference()) return;
     const { changes } = head.palettes[dark() ? "dark" : "light"];
-    const [before, after] = head.sides;
-    const words = [["gone", 0], ["less", 0.2], ["the same", 0.5], ["more", 0.8], ["new", 1]];
+    const [before, after] = sides();
+    const words = [["gone", 0], ["less", 0.2], [head.quiet ? "the same, or within the noise" : "the same", 0.5], ["more", 0.8], ["new", 1]];
+    const scale = state.scale === "total" ? `${after} scaled to the total of ${before}` : head.scale;
     $("legend").replaceChildren(
       ...words.map(([word, at]) => {
         const item = element("li", ""), swatch = element("i", "");
@@ -346,6 +296,8 @@ function start(profile) {
         return item;
       }),
       element("li", `from ${before} to ${after}; a box is as wide as the larger of both`),
+      element("li", `amounts: ${scale}`),
+      ...head.remarks.map((remark) => element("li", remark)),
     );
   }
 
@@ -356,7 +308,7 @@ function start(profile) {
     $("table").tHead.replaceChildren(element("tr", ""));
     $("table").tHead.rows[0].append(...table.columns.map(headingOf));
     $("table").tBodies[0].replaceChildren(...shown.map(rowOf));
-    $("rows").textContent = `${head.metrics[state.metric].name}: ${shown.length.toLocaleString("en")} of ` +
+    $("rows").textContent = `${metric().name}: ${shown.length.toLocaleString("en")} of ` +
       `${rows.length.toLocaleString("en")} functions${needle ? ` that match “${needle}”` : ""}`;
     $("more").hidden = shown.length === rows.length;
   }
@@ -379,15 +331,15 @@ function start(profile) {
   function rowOf(row) {
     const line = element("tr", "");
     line.append(...table.columns.map((column) => element("td", column.show ? column.show(row) : column.value(row))));
-    const button = element("button", line.cells[0].textContent, { type: "button", title: "Search for it" });
-    button.addEventListener("click", () => setSearch(head.names[row.frame]));
+    const button = element("button", line.cells[0].textContent, { type: "button", title: "Callers and callees" });
+    button.addEventListener("click", () => sandwich(row.frame));
     line.cells[0].replaceChildren(button);
     return line;
   }
 
   function fillTable() {
-    table.rows = byFunction(profile, state.metric);
-    table.columns = columnsOf(profile, state.metric);
+    table.rows = byFunction(profile, head.names.length);
+    table.columns = columnsOf(profile, head, metric(), isDifference());
     table.by = 2;
     table.falling = true;
   }
@@ -399,7 +351,56 @@ function start(profile) {
 
   function setTheme() {
     document.documentElement.dataset.theme = dark() ? "dark" : "light";
+    theme = themeOf(head, dark());
     showLegend();
+  }
+
+  /** The path to the zoom and what is below it, as a tree of elements. */
+  function showPath() {
+    const { tree, zoom } = main, path = [];
+    for (let at = zoom; at >= 0; at = tree.parent(at)) path.unshift(at);
+    const below = childrenOf(tree, zoom, order()).slice(0, PATH_CHILDREN);
+    const skipped = Math.max(0, path.length - PATH_LEVELS);
+    const items = [...path.slice(skipped).map((node) => [node, true]), ...below.map((node) => [node, false])];
+    $("path").replaceChildren(...items.map(([node, isOpen], at) => {
+      const level = isOpen ? skipped + at + 1 : path.length + 1;
+      const { name, facts } = describe(main, node);
+      const item = element("li", `${name} · ${facts}`, { tabIndex: node === zoom ? 0 : -1 });
+      item.setAttribute("role", "treeitem");
+      item.setAttribute("aria-level", String(level));
+      const peers = isOpen ? [node] : below;
+      item.setAttribute("aria-setsize", String(peers.length));
+      item.setAttribute("aria-posinset", String(peers.indexOf(node) + 1));
+      if (isOpen) item.setAttribute("aria-expanded", String(below.length > 0 || node !== zoom));
+      item.setAttribute("aria-selected", String(node === zoom));
+      item.style.paddingLeft = `${Math.min(level - 1, 12) * 14 + 6}px`;
+      item.addEventListener("click", () => main.zoomTo(node));
+      return item;
+    }));
+  }
+
+  function pressPath(event) {
+    const items = Array.from($("path").children), at = items.indexOf(document.activeElement);
+    const to = { ArrowUp: at - 1, ArrowLeft: at - 1, ArrowDown: at + 1, ArrowRight: at + 1, Home: 0, End: items.length - 1 }[event.key];
+    if (at < 0 || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "Enter" || event.key === " ") {
+      items[at].click();
+      $("path").querySelector("[aria-selected=true]").focus();
+    } else if (to !== undefined && items[to]) {
+      for (const item of items) item.tabIndex = -1;
+      items[to].tabIndex = 0;
+      items[to].focus();
+    } else if (to === undefined) return;
+    event.preventDefault();
+  }
+
+  // The chosen function: its lines at the version, and its share over the versions.
+
+  const chosen = () => (active.cursor === null ? -1 : active.tree.frame(active.cursor));
+
+  function showChosen() {
+    showSource(head, chosen(), isDifference() ? "difference" : "profile", unit(), state.metric);
+    if (head.kind === "history") showHistory(source, state, profile, chosen(), chooseVersion);
   }
 
   // The address of the page holds what is shown.
@@ -407,11 +408,20 @@ function start(profile) {
   function remember() {
     const words = new URLSearchParams();
     const put = (key, value) => value && words.set(key, value);
-    put("metric", state.metric && head.metrics[state.metric].name);
+    put("metric", state.metric && metric().name);
+    put("thread", state.thread >= 0 && String(state.thread));
+    put("version", head.kind === "history" && state.version !== head.versions.length - 1 && String(state.version));
+    put("base", state.base >= 0 && String(state.base));
+    put("scale", state.scale);
     put("search", state.search);
-    put("zoom", pathOf(tree, state.zoom));
-    const { from, to } = intervalOf(tree, state.zoom, order());
-    const view = state.view, all = tree.total(ROOT);
+    put("regex", state.regex && "true");
+    put("focus", state.focus >= 0 && String(state.focus));
+    put("hide", [...state.hidden].join("."));
+    put("fold", [...state.folds].join(""));
+    put("sandwich", state.sandwich >= 0 && String(state.sandwich));
+    put("zoom", pathOf(main.tree, main.zoom));
+    const { from, to } = intervalOf(main.tree, main.zoom, order());
+    const view = main.view, all = main.tree.total(ROOT);
     put("window", (view.from !== from || view.to !== to) && [view.from, view.to].map((at) => Number((at / all).toPrecision(7))).join("~"));
     put("order", state.order !== head.start.order && state.order);
     put("inverted", state.inverted !== head.start.inverted && String(state.inverted));
@@ -428,64 +438,139 @@ function start(profile) {
 
   function recall() {
     const words = new URLSearchParams(location.hash.slice(1));
-    const metric = head.metrics.findIndex(({ name }) => name === (words.get("metric") || head.start.metric));
+    const index = (text, length) => (/^\d{1,9}$/.test(text || "") && Number(text) < length ? Number(text) : -1);
     const truth = (key) => (words.has(key) ? words.get(key) === "true" : head.start[key]);
+    const frames = head.names.length, last = head.versions.length - 1;
+    const version = index(words.get("version"), head.versions.length);
+    const listed = head.metrics.findIndex(({ name }) => name === (words.get("metric") || head.start.metric));
+    const named = words.get("order");
     state = {
-      metric: Math.max(0, metric), search: words.get("search") || "", inverted: truth("inverted"), flame: truth("flame"),
-      order: Object.hasOwn(orders, words.get("order")) ? words.get("order") : head.start.order,
+      metric: Math.max(0, listed), thread: index(words.get("thread"), head.tracks.length),
+      version: version < 0 ? last : version, base: head.kind === "history" ? index(words.get("base"), head.versions.length) : -1,
+      scale: words.get("scale") === "total" ? "total" : "",
+      search: words.get("search") || "", regex: words.get("regex") === "true",
+      focus: index(words.get("focus"), frames), sandwich: index(words.get("sandwich"), frames),
+      hidden: new Set((words.get("hide") || "").split(".").map((text) => index(text, frames)).filter((frame) => frame >= 0)),
+      folds: new Set([...(words.get("fold") || "")].filter((letter) => Object.hasOwn(FOLDS, letter))),
+      inverted: truth("inverted"), flame: truth("flame"),
+      order: Object.hasOwn(orders, named) && (named !== "time" || isTimed) ? named : head.start.order,
       theme: ["light", "dark"].includes(words.get("theme")) ? words.get("theme") : "",
     };
+    if (!profileHas(state.sandwich)) state.sandwich = -1;
+    if (!profileHas(state.focus)) state.focus = -1;
     plant(words.get("zoom") || "");
-    const [from, to] = (words.get("window") || "").split("~").map((part) => Number(part) * whole().to);
-    if (to > from) jumpTo({ from: Math.max(0, from), to: Math.min(to, whole().to) });
+    const all = main.whole.to;
+    const [from, to] = (words.get("window") || "").split("~").map((part) => Number(part) * all);
+    if (to > from) main.jumpTo({ from: Math.max(0, from), to: Math.min(to, all) });
     fillTable();
     setTheme();
     showControls();
     setSearch(state.search);
-    if (state.flame) toRoot();
+    if (state.flame) main.toRoot();
   }
+
+  const profileHas = (frame) => frame < 0 || source.frame.subarray(1).includes(frame);
 
   function showControls() {
     $("metric").value = String(state.metric);
     $("order").value = state.order;
-    const pressed = { invert: state.inverted, flip: state.flame, theme: dark() };
+    $("thread").value = String(state.thread);
+    $("scale").value = state.scale;
+    $("scale-label").hidden = !isDifference() || head.totals;
+    $("version").value = String(state.version);
+    $("base").value = String(state.base);
+    if (head.kind === "history") {
+      const { name, subject } = head.versions[state.version];
+      $("version").setAttribute("aria-valuetext", [name, subject].filter(Boolean).join(" "));
+      $("version-name").textContent = [name, subject].filter(Boolean).join(" ");
+    }
+    const pressed = { invert: state.inverted, flip: state.flame, theme: dark(), regex: state.regex, sandwich: state.sandwich >= 0 };
     for (const [id, is] of Object.entries(pressed)) $(id).setAttribute("aria-pressed", is);
-  }
-
-  function toRoot() {
-    measureStage();
-    stage.scrollTop = state.flame ? grown : 0;
+    for (const letter of Object.keys(FOLDS)) $(`fold-${letter}`).setAttribute("aria-pressed", state.folds.has(letter));
+    const name = (frame) => head.names[frame];
+    const chips = [
+      ...(state.sandwich >= 0 ? [[`callers and callees of ${name(state.sandwich)}`, () => sandwich(-1)]] : []),
+      ...(state.focus >= 0 ? [[`only stacks with ${name(state.focus)}`, () => focusOn(-1)]] : []),
+      ...[...state.hidden].map((frame) => [`without ${name(frame)}`, () => hide(frame)]),
+    ];
+    $("filters").hidden = !chips.length;
+    $("filters").replaceChildren(...chips.map(([text, drop]) => {
+      const item = element("li", ""), button = element("button", `${text} ✕`, { type: "button", title: "Take this back" });
+      button.addEventListener("click", drop);
+      item.append(button);
+      return item;
+    }));
+    showLegend();
   }
 
   // What people do.
 
-  function invert() {
-    state.inverted = !state.inverted;
-    plant("");
-    showControls();
-    refresh({});
-    toRoot();
+  function set(changes, options) {
+    Object.assign(state, changes);
+    replant(options);
+  }
+
+  const invert = () => set({ inverted: !state.inverted, sandwich: -1 }, { keep: false, withTable: false });
+  const chooseOrder = (name) => set({ order: name });
+  const chooseMetric = (number) => set({ metric: number });
+  const chooseThread = (number) => set({ thread: number });
+  const chooseVersion = (version) => set({ version: Math.max(0, Math.min(head.versions.length - 1, version)) });
+  const focusOn = (frame) => set({ focus: frame, sandwich: -1 }, { keep: false });
+  const orderNames = () => Object.keys(orders).filter((name) => name !== "time" || isTimed);
+
+  /** A function that can be chosen: not the whole. */
+  function chosenFunction() {
+    const frame = active.tree.frame(active.cursor);
+    return active.cursor === ROOT && state.sandwich < 0 ? -1 : frame;
+  }
+
+  function sandwich(frame) {
+    set({ sandwich: frame, inverted: frame >= 0 ? false : state.inverted }, { keep: false, withTable: false });
+    if (frame >= 0) callers.toRoot();
+  }
+
+  function toggleSandwich() {
+    const frame = chosenFunction();
+    if (state.sandwich >= 0) sandwich(frame === state.sandwich ? -1 : frame);
+    else if (frame >= 0) sandwich(frame);
+  }
+
+  function focusHere() {
+    const frame = chosenFunction();
+    if (frame >= 0) focusOn(frame);
+  }
+
+  function hideHere() {
+    const frame = chosenFunction();
+    if (frame >= 0) hide(frame);
+  }
+
+  function hide(frame) {
+    const hidden = new Set(state.hidden);
+    if (!hidden.delete(frame)) hidden.add(frame);
+    set({ hidden, sandwich: hidden.has(state.sandwich) ? -1 : state.sandwich });
+  }
+
+  function fold(letter) {
+    const folds = new Set(state.folds);
+    if (!folds.delete(letter)) folds.add(letter);
+    set({ folds });
+  }
+
+  /** Take back the last of what is left out. */
+  function undo() {
+    if (state.sandwich >= 0) sandwich(-1);
+    else if (state.hidden.size) hide([...state.hidden].pop());
+    else if (state.focus >= 0) focusOn(-1);
+    else if (state.folds.size) fold([...state.folds].pop());
   }
 
   function flip() {
     state.flame = !state.flame;
+    map.tree = null;
     showControls();
     refresh({});
-    toRoot();
-  }
-
-  function chooseOrder(name) {
-    state.order = name;
-    showControls();
-    replant();
-  }
-
-  function chooseMetric(number) {
-    state.metric = number;
-    fillTable();
-    showLegend();
-    showControls();
-    replant();
+    main.toRoot();
   }
 
   function toggleTheme() {
@@ -495,60 +580,46 @@ function start(profile) {
     refresh({});
   }
 
-  function setCursor(node) {
-    state.cursor = node;
-    state.hover = null;
-    $("tip").hidden = true;
-    const { from, to } = intervalOf(tree, node, order());
-    if (from < state.view.from - 1e-9 * to || from >= state.view.to) zoomTo(Math.max(ROOT, tree.parent(node)));
-    const top = topOf(levelOf(node));
-    if (top < 0) stage.scrollTop += top - ROW;
-    else if (top + ROW > stage.clientHeight) stage.scrollTop += top + 2 * ROW - stage.clientHeight;
-    showLine();
-    tell();
-    redraw();
+  function toggleRegex() {
+    state.regex = !state.regex;
+    showControls();
+    search(state.search);
   }
 
-  const up = () => setCursor(Math.max(ROOT, tree.parent(state.cursor)));
-  const down = () => {
-    const [first] = childrenOf(tree, state.cursor, order());
-    if (first !== undefined) setCursor(first);
-  };
-
-  function aside(step) {
-    const parent = tree.parent(state.cursor);
-    if (parent < 0) return;
-    const peers = childrenOf(tree, parent, order());
-    const next = peers[peers.indexOf(state.cursor) + step];
-    if (next !== undefined) setCursor(next);
-  }
-
-  function nextMatch(step) {
-    if (!matching) return;
-    const found = rows.flat().filter((box) => !box.smaller && matching[tree.frame(box.node)]).map((box) => box.node);
-    const at = found.indexOf(state.cursor);
-    if (found.length) setCursor(found[at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length]);
+  function goBack() {
+    if (!active.back() && state.sandwich >= 0) sandwich(-1);
   }
 
   const next = (list, value) => list[(list.indexOf(value) + 1) % list.length];
   const keys = {
-    ArrowUp: () => (state.flame ? down() : up()),
-    ArrowDown: () => (state.flame ? up() : down()),
-    ArrowLeft: () => aside(-1),
-    ArrowRight: () => aside(1),
-    Enter: () => zoomTo(state.cursor),
-    " ": () => zoomTo(state.cursor),
-    Escape: back,
-    Backspace: back,
-    Home: () => { moveTo(whole(), ROOT); setCursor(ROOT); },
+    ArrowUp: () => (page.flame(active) ? active.down() : active.up()),
+    ArrowDown: () => (page.flame(active) ? active.up() : active.down()),
+    ArrowLeft: () => active.aside(-1),
+    ArrowRight: () => active.aside(1),
+    Enter: () => active.zoomTo(active.cursor),
+    " ": () => active.zoomTo(active.cursor),
+    Escape: goBack,
+    Backspace: goBack,
+    Home: () => active.home(),
     "/": () => $("search").select(),
-    n: () => nextMatch(1),
-    N: () => nextMatch(-1),
+    n: () => matching && active.nextMatch(matching, 1),
+    N: () => matching && active.nextMatch(matching, -1),
+    e: toggleRegex,
     i: invert,
     f: flip,
     d: toggleTheme,
-    o: () => chooseOrder(next(Object.keys(orders), state.order)),
+    s: toggleSandwich,
+    c: focusHere,
+    h: hideHere,
+    u: undo,
+    r: () => fold("r"),
+    l: () => fold("l"),
+    p: () => fold("p"),
+    o: () => chooseOrder(next(orderNames(), state.order)),
     m: () => chooseMetric((state.metric + 1) % head.metrics.length),
+    t: () => head.tracks.length > 1 && chooseThread(state.thread + 1 < head.tracks.length ? state.thread + 1 : -1),
+    v: () => head.kind === "history" && chooseVersion(state.version + 1),
+    V: () => head.kind === "history" && chooseVersion(state.version - 1),
     "?": () => $("help").showModal(),
   };
 
@@ -560,111 +631,62 @@ function start(profile) {
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const action = [canvas, document.body].includes(event.target) && keys[event.key];
+    const isAt = [main.canvas, callers.canvas, document.body].includes(event.target);
+    const action = isAt && Object.hasOwn(keys, event.key) && keys[event.key];
     if (!action) return;
     event.preventDefault();
-    canvas.focus({ preventScroll: true });
+    if (event.target === document.body) main.canvas.focus({ preventScroll: true });
     $("tip").hidden = true;
     action();
-  }
-
-  function nodeAt(event) {
-    const { left, top } = canvas.getBoundingClientRect();
-    const x = event.clientX - left;
-    const row = rows[levelAt(event.clientY - top)] || [];
-    const box = row.find((each) => x >= each.left && x < each.left + Math.max(1, each.width));
-    return box ? box.node : null;
-  }
-
-  function hover(event) {
-    const node = nodeAt(event);
-    if (node !== state.hover) {
-      state.hover = node;
-      showLine();
-      redraw();
-    }
-    showTip(event);
-  }
-
-  function pan(pixels, from = state.view) {
-    const amount = (pixels / stage.clientWidth) * (from.to - from.from);
-    windowTo(from.from + amount, from.to + amount);
-  }
-
-  function wheel(event) {
-    const sideways = event.deltaX || (event.shiftKey ? event.deltaY : 0);
-    if (event.ctrlKey || event.metaKey || event.altKey) {
-      const factor = Math.exp(Math.max(-1, Math.min(1, event.deltaY / 200)));
-      const { from, to } = state.view;
-      const at = from + ((event.clientX - canvas.getBoundingClientRect().left) / stage.clientWidth) * (to - from);
-      windowTo(at - (at - from) * factor, at + (to - at) * factor);
-    } else if (sideways) {
-      pan(sideways);
-    } else {
-      return;
-    }
-    event.preventDefault();
-  }
-
-  function release(event) {
-    const dragged = drag && drag.moved;
-    drag = null;
-    const node = nodeAt(event);
-    if (dragged || node === null || event.button) return;
-    state.cursor = node;
-    zoomTo(node);
-  }
-
-  function dragOrHover(event) {
-    if (drag && Math.abs(event.clientX - drag.x) > 4) drag.moved = true;
-    if (drag && drag.moved) pan(drag.x - event.clientX, drag.view);
-    else hover(event);
-  }
-
-  function leave(event) {
-    drag = null;
-    state.hover = null;
-    showTip(event);
-    showLine();
-    redraw();
+    // What was pressed may have hidden the picture that had the focus.
+    if (document.activeElement === document.body) main.canvas.focus({ preventScroll: true });
   }
 
   function listen() {
-    canvas.addEventListener("pointerdown", (event) => {
-      drag = { x: event.clientX, view: state.view, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", dragOrHover);
-    canvas.addEventListener("pointerup", release);
-    for (const kind of ["pointerleave", "pointercancel"]) canvas.addEventListener(kind, leave);
-    canvas.addEventListener("wheel", wheel, { passive: false });
-    for (const kind of ["focus", "blur"]) canvas.addEventListener(kind, redraw);
-    stage.addEventListener("scroll", redraw);
     document.addEventListener("keydown", press);
+    $("path").addEventListener("keydown", pressPath);
     $("search").addEventListener("input", () => search($("search").value));
     $("search").addEventListener("keydown", (event) => {
-      if (event.key === "Enter") nextMatch(event.shiftKey ? -1 : 1);
-      if (event.key === "Escape") { setSearch(""); canvas.focus(); }
+      if (event.key === "Enter" && matching) active.nextMatch(matching, event.shiftKey ? -1 : 1);
+      if (event.key === "Escape") { setSearch(""); main.canvas.focus(); }
     });
-    $("metric").addEventListener("change", () => chooseMetric(Number($("metric").value)));
+    const selects = { metric: chooseMetric, thread: chooseThread, base: (base) => set({ base }) };
+    for (const [id, choose] of Object.entries(selects)) $(id).addEventListener("change", () => choose(Number($(id).value)));
     $("order").addEventListener("change", () => chooseOrder($("order").value));
-    const buttons = { invert, flip, theme: toggleTheme, whole: keys.Home, "help-button": keys["?"] };
+    $("scale").addEventListener("change", () => set({ scale: $("scale").value }));
+    $("version").addEventListener("input", () => chooseVersion(Number($("version").value)));
+    const buttons = {
+      invert, flip, theme: toggleTheme, regex: toggleRegex, whole: () => active.home(), "help-button": keys["?"], sandwich: toggleSandwich,
+      focus: focusHere, hide: hideHere, "fold-r": keys.r, "fold-l": keys.l, "fold-p": keys.p,
+      svg: () => saveSvg(main, page, head), png: () => savePng(main, head),
+    };
     for (const [id, action] of Object.entries(buttons)) $(id).addEventListener("click", action);
+    for (const kind of ["pointerdown", "pointermove"]) map.canvas.addEventListener(kind, dragMap);
     $("more").addEventListener("click", () => { table.shown += 4 * PAGE_OF_ROWS; showTable(); });
     window.addEventListener("hashchange", recall);
-    new ResizeObserver(redraw).observe(stage);
     systemDark.addEventListener("change", () => { setTheme(); showControls(); refresh({}); });
-    matchMedia("(forced-colors: active)").addEventListener("change", () => refresh({}));
+    matchMedia("(forced-colors: active)").addEventListener("change", () => { setTheme(); refresh({}); });
+    listenToHistory(() => showChosen());
   }
 
-  $("metric").replaceChildren(...head.metrics.map(({ name }, number) => element("option", name, { value: String(number) })));
+  const options = (id, texts, first) => $(id).replaceChildren(
+    ...(first ? [element("option", first, { value: "-1" })] : []),
+    ...texts.map((text, number) => element("option", text, { value: String(number) })),
+  );
+  options("metric", head.metrics.map(({ name }) => name));
+  options("thread", head.tracks, "all");
+  options("base", head.versions.map(({ name }) => name), "nothing");
   $("metric-label").hidden = head.metrics.length < 2;
+  $("thread-label").hidden = head.tracks.length < 2;
+  $("history").hidden = head.kind !== "history";
+  $("version").max = String(head.versions.length - 1);
+  $("order").querySelector("[value=time]").hidden = $("order").querySelector("[value=time]").disabled = !isTimed;
   recall();
   listen();
 }
 
 unpack($("data").textContent)
-  .then((bytes) => start(readProfile(bytes)))
+  .then(start)
   .catch((error) => {
     $("problem").hidden = false;
     $("problem").textContent = error.message;

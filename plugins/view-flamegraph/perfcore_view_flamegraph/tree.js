@@ -5,54 +5,121 @@ const THINNEST = 0.5; // what is less wide is neither laid out nor drawn
 const FONT = "12px system-ui, -apple-system, 'Segoe UI', sans-serif";
 const PAGE_OF_ROWS = 50;
 const ROOT = 0;
+const MAP = 36; // pixels of the map
+const PATH_LEVELS = 60, PATH_CHILDREN = 20; // of the tree of elements: a deep stack has thousands
 
 // The data: see pack.py for how they are written.
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%.()*+-;,=/?@^_`{|}~";
+
+/** Bytes of five digits for each four of them; the last group may be shorter. */
+function bytesOf(text) {
+  const worth = new Uint8Array(128);
+  for (let digit = 0; digit < 85; digit++) worth[DIGITS.charCodeAt(digit)] = digit;
+  const size = Math.floor((text.length * 4) / 5), missing = (5 - (text.length % 5)) % 5;
+  const bytes = new Uint8Array(size + 4);
+  const view = new DataView(bytes.buffer);
+  for (let at = 0, to = 0; at < text.length; at += 5, to += 4) {
+    let group = 0;
+    for (let digit = 0; digit < 5; digit++) {
+      group = group * 85 + (at + digit < text.length ? worth[text.charCodeAt(at + digit)] : 84);
+    }
+    view.setUint32(to, group);
+  }
+  return bytes.subarray(0, Math.floor((text.length + missing) / 5) * 4 - missing);
+}
+
+async function inflated(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
 
 async function unpack(text) {
   if (typeof DecompressionStream === "undefined") {
     throw new Error("This browser cannot open the data of this page, since it has no DecompressionStream. " +
       "Firefox from 113, Chrome and Edge from 80, and Safari from 16.4 on have it.");
   }
-  const letters = atob(text);
-  const packed = new Uint8Array(letters.length);
-  for (let at = 0; at < packed.length; at++) packed[at] = letters.charCodeAt(at);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  const bytes = bytesOf(text.trim());
+  let at = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const head = JSON.parse(new TextDecoder().decode(await inflated(bytes.subarray(4, at))));
+  const columns = await Promise.all(head.columns.map(({ parts, ...column }) => {
+    const streams = parts.map((length) => inflated(bytes.subarray(at, (at += length))));
+    return readColumn(column, streams);
+  }));
+  return readSource(head, columns);
 }
 
-function readProfile(bytes) {
-  const length = new DataView(bytes.buffer).getUint32(0, true);
-  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
-  const columns = readColumns(bytes, 4 + length, head.columns, head.nodes);
-  const amounts = [];
-  let next = 2;
-  for (const metric of head.metrics) {
-    const first = columns[next++];
-    if (metric.difference) {
-      const target = columns[next++];
-      amounts.push({ own: first.map((value, node) => Math.max(value, target[node])), baseline: first, target });
-    } else {
-      amounts.push({ own: first });
-    }
-  }
-  return { head, amounts, size: head.nodes, frame: Int32Array.from(columns[1]), ...shapeOf(columns[0]) };
-}
-
-function readColumns(bytes, start, planes, size) {
-  let at = start;
-  return planes.map((count) => {
-    const values = new Float64Array(size);
-    if (count === null) {
-      const view = new DataView(bytes.buffer, at, 8 * size);
-      for (let item = 0; item < size; item++) values[item] = view.getFloat64(8 * item, true);
-      at += 8 * size;
-      return values;
-    }
-    for (let plane = 0, worth = 1; plane < count; plane++, worth *= 256, at += size) {
-      for (let item = 0; item < size; item++) values[item] += worth * bytes[at + item];
-    }
+async function readColumn({ rows, float }, streams) {
+  const values = new Float64Array(rows);
+  const planes = await Promise.all(streams);
+  if (float) {
+    const view = new DataView(planes[0].buffer);
+    for (let row = 0; row < rows; row++) values[row] = view.getFloat64(8 * row, true);
     return values;
+  }
+  planes.forEach((plane, number) => {
+    const worth = 256 ** number;
+    for (let row = 0; row < rows; row++) values[row] += worth * plane[row];
   });
+  return values;
+}
+
+/** What the page holds: a tree, and for each metric a column of amounts by node for each side or version; or samples in
+ * the order of time, each of a node and a thread. */
+function readSource(head, columns) {
+  const [lengths, begins, frame] = columns;
+  const ups = new Int32Array(head.nodes);
+  const ends = new Int32Array(lengths.length);
+  lengths.reduce((at, length, path) => {
+    ups[at] = begins[path];
+    ends[path] = at + length - 1;
+    return at + length;
+  }, 0);
+  head.places = head.names.map((_, at) => `${head.files[head.file[at]]}${head.lines[at] && `:${head.lines[at]}`}`);
+  head.slots = slotsOf(head);
+  const shape = shapeOf(ups);
+  let next = 3;
+  const source = { head, size: head.nodes, frame: Int32Array.from(frame), ...shape, samples: null, columns: [] };
+  if (head.samples) {
+    const node = Int32Array.from(columns[next++]), track = Int32Array.from(columns[next++]);
+    source.samples = { node, track, values: head.metrics.map(() => columns[next++]) };
+  } else {
+    source.columns = head.metrics.map((metric) => Array.from({ length: metric.columns }, () => {
+      const values = new Float64Array(head.nodes);
+      const [atEnds, gaps, others] = [columns[next++], columns[next++], columns[next++]];
+      for (let path = 0; path < ends.length; path++) values[ends[path]] = atEnds[path];
+      for (let other = 0, node = 0; other < gaps.length; other++) values[(node += gaps[other])] = others[other];
+      return values;
+    }));
+  }
+  return source;
+}
+
+/** The colour of each function: the hue says the file or module, the tone tells neighbours apart. */
+function slotsOf({ names, places, hues, tones }) {
+  const table = Uint32Array.from({ length: 256 }, (_, byte) => {
+    for (let bit = 0; bit < 8; bit++) byte = byte & 1 ? 0xedb88320 ^ (byte >>> 1) : byte >>> 1;
+    return byte;
+  });
+  const encoder = new TextEncoder();
+  const spread = (text, ways) => {
+    const bytes = encoder.encode(text);
+    let sum = 0xffffffff;
+    for (let at = 0; at < bytes.length; at++) sum = table[(sum ^ bytes[at]) & 255] ^ (sum >>> 8);
+    return ((sum ^ 0xffffffff) >>> 0) % ways;
+  };
+  const spreads = new Map(); // of modules: they have many functions
+  const hueOf = (text) => {
+    if (!spreads.has(text)) spreads.set(text, spread(text, hues));
+    return spreads.get(text);
+  };
+  const before = (text, separator) => text.slice(0, Math.max(0, text.lastIndexOf(separator)));
+  const moduleOf = (name, place) => {
+    if (place) return before(place, ":") || place;
+    const separator = ["::", "."].find((each) => name.includes(each));
+    return separator ? before(name, separator) : name;
+  };
+  return names.map((name, at) => hueOf(moduleOf(name, places[at])) * tones + spread(name, tones));
 }
 
 /** Parents, depths and the ends of subtrees. A node comes after its parent, and its subtree right after it. */
@@ -82,11 +149,12 @@ function totalsOf(profile, own) {
 // frame, parent, total, own, sides (of a difference), below (children with an amount), inner (what these amount to,
 // once they are known) and nodes (of the profile, whose own amounts make up the total).
 
-function downwards(profile, metric) {
-  const { own, baseline, target } = profile.amounts[metric];
+function downwards(profile) {
+  const { own, baseline, target } = profile;
   const total = totalsOf(profile, own);
   const before = baseline && totalsOf(profile, baseline), after = target && totalsOf(profile, target);
   return {
+    profile,
     sorted: new Map(),
     frame: (node) => profile.frame[node],
     parent: (node) => profile.parent[node],
@@ -109,8 +177,8 @@ function downwards(profile, metric) {
 
 /** Made as it is looked at: a node knows where its stacks begin, and how far up each it stands, until its callers are
  * made. */
-function inverted(profile, metric) {
-  const { own, baseline, target } = profile.amounts[metric];
+function inverted(profile) {
+  const { own, baseline, target } = profile;
   const nodes = [];
   const add = (parent, frame, begins, stands) => {
     const sum = (values) => begins.reduce((so, node) => so + values[node], 0);
@@ -176,6 +244,7 @@ function childrenOf(tree, node, order) {
   return list;
 }
 
+/** In the order of time a node stands where it was made. */
 function ordersOf(names) {
   const byName = (tree, one, other) => {
     const a = names[tree.frame(one)], b = names[tree.frame(other)];
@@ -184,6 +253,7 @@ function ordersOf(names) {
   return {
     value: { falling: true, compare: (tree) => (a, b) => tree.total(b) - tree.total(a) || byName(tree, a, b) },
     name: { falling: false, compare: (tree) => (a, b) => byName(tree, a, b) },
+    time: { falling: false, compare: () => (a, b) => a - b },
   };
 }
 

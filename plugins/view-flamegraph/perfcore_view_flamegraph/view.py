@@ -9,7 +9,8 @@ import attrs
 from perfcore.errors import NotFoundError, UsageError
 from perfcore.settings import option
 from perfcore.text import printable, quantity
-from perfcore_view_flamegraph.graph import SIDES, culled, graph
+from perfcore_view_flamegraph import contexts
+from perfcore_view_flamegraph.graph import culled, graph, history
 from perfcore_view_flamegraph.layout import ORDERS, boxes
 from perfcore_view_flamegraph.page import Start, page
 from perfcore_view_flamegraph.svg import EDGE, change, svg
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from perfcore.hookspecs import Output
     from perfcore.model import Profile, ViewData
     from perfcore_view_flamegraph.graph import Graph, Metric
+    from perfcore_view_flamegraph.page import Context
+    from perfcore_view_flamegraph.source_lines import Read
 
-_BETWEEN = " -> "
-_SHORT = 10
 # Pixels of an SVG: thinner boxes are a blur. flamegraph.pl draws them from 0.1 on, and a browser took 9 s to open its
 # picture of a profile of 20,777 nodes.
 _THINNEST = 0.5
@@ -44,6 +45,7 @@ class FlamegraphSettings:
     inverted: bool = option(False, help="Show functions with their callers, not with their callees.")
     flame: bool = option(False, help="Draw the outermost function at the bottom, not on top.")
     order: str = option("value", help="The order of neighbours: the largest first, or by name.", choices=ORDERS)
+    source: bool = option(True, help="Put the lines of the largest functions into the page, if the version has them.")
     lines: bool = option(False, help="Draw a box for each sampled line of a function, not one for all.")
     width: int = option(1200, help="The width of the SVG in pixels.", minimum=200, maximum=20_000)
     min_share: float | None = option(
@@ -56,7 +58,7 @@ class FlamegraphSettings:
 
 
 class FlamegraphView:
-    """Draws the call stacks of a profile as a flame graph: a page to explore, or an SVG for documents."""
+    """Draws call stacks of a profile, a difference or several versions: a page to explore, or an SVG for documents."""
 
     Settings = FlamegraphSettings
     contract = "perfcore_view_flamegraph.contract:FlamegraphContract"
@@ -65,39 +67,63 @@ class FlamegraphView:
         self.settings = settings or FlamegraphSettings()
 
     def render(self, subject: ViewData, output: Output) -> None:
-        """Write the picture of the one profile."""
-        profile, name = _only(subject)
+        """Write the picture of the profile, or the page of several."""
+        if not subject.profiles:
+            raise NotFoundError("there is no profile to draw")
         form = self._format(output)
         if output.width is not None and output.path is None:
             raise UsageError(
                 f"a flame graph is not for a terminal, it is {form} for a file",
                 hint=f"-o page.{form} writes it; `perf show` takes --open too",
             )
-        call_graph = graph(profile, lines=self.settings.lines)
-        metric = call_graph.metric(self.settings.metric)
         if form == "svg":
-            self._write_svg(call_graph, metric, profile, name, output)
+            self._write_svg(*_only(subject), output)
+        elif len(subject.profiles) > 1:
+            self._write_history(subject, output)
         else:
-            self._write_page(call_graph, metric, profile, name, output)
+            self._write_page(subject, output)
 
     def _format(self, output: Output) -> str:
         if self.settings.format != "auto":
             return self.settings.format
         return "svg" if output.path is not None and output.path.suffix.lower() == ".svg" else "html"
 
-    def _write_page(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
-        settings = self.settings
-        start = Start(metric=metric.name, order=settings.order, inverted=settings.inverted, flame=settings.flame)
-        visible_graph = culled(found, settings.min_share / 100) if settings.min_share else found
-        title, about = self._title(profile, name, found.metrics), _about(profile, name, found, found.metrics)
-        output.write(page(visible_graph, title=title, about=about, sides=_sides(profile, name), start=start))
+    def _write_page(self, subject: ViewData, output: Output) -> None:
+        profile, name = _only(subject)
+        call_graph = graph(profile, lines=self.settings.lines)
+        context = contexts.of_difference if _differ(call_graph.metrics) else contexts.of_profile
+        about = _about(profile, name, call_graph, call_graph.metrics)
+        title = self._title(profile, name, call_graph.metrics)
+        output.write(self._page(call_graph, title, about, context(subject, call_graph, self._read(subject))))
 
-    def _write_svg(self, found: Graph, metric: Metric, profile: Profile, name: str, output: Output) -> None:
+    def _write_history(self, subject: ViewData, output: Output) -> None:
+        subject = contexts.in_order(subject)
+        call_graph = history(subject.profiles, lines=self.settings.lines)
+        versions = contexts.versions(subject)
+        first, last = versions[0].name, versions[-1].name
+        about = f"{len(versions)} versions from {first} to {last}"
+        title = self._title(subject.profiles[-1], "", call_graph.metrics)
+        context = contexts.of_history(subject, call_graph, versions, self._read(subject))
+        output.write(self._page(call_graph, title, about, context))
+
+    def _page(self, call_graph: Graph, title: str, about: str, context: Context) -> str:
         settings = self.settings
+        metric = call_graph.metric(settings.metric)
+        start = Start(metric=metric.name, order=settings.order, inverted=settings.inverted, flame=settings.flame)
+        visible_graph = culled(call_graph, settings.min_share / 100) if settings.min_share else call_graph
+        return page(visible_graph, title=title, about=about, start=start, context=context)
+
+    def _read(self, subject: ViewData) -> Read | None:
+        return subject.source if self.settings.source else None
+
+    def _write_svg(self, profile: Profile, name: str, output: Output) -> None:
+        settings = self.settings
+        call_graph = graph(profile, lines=settings.lines)
+        metric = call_graph.metric(settings.metric)
         least = max((settings.min_share or 0) / 100, _THINNEST / (settings.width - 2 * EDGE))
-        placed = boxes(found, metric, least=least, order=settings.order, inverted=settings.inverted)
-        title, about = self._title(profile, name, [metric]), _about(profile, name, found, [metric])
-        lines = svg(found, metric, placed, title=title, about=about, width=settings.width, flame=settings.flame)
+        placed = boxes(call_graph, metric, least=least, order=settings.order, inverted=settings.inverted)
+        title, about = self._title(profile, name, [metric]), _about(profile, name, call_graph, [metric])
+        lines = svg(call_graph, metric, placed, title=title, about=about, width=settings.width, flame=settings.flame)
         output.write("\n".join(lines) + "\n")
 
     def _title(self, profile: Profile, name: str, metrics: Sequence[Metric]) -> str:
@@ -106,22 +132,12 @@ class FlamegraphView:
 
 
 def _only(subject: ViewData) -> tuple[Profile, str]:
-    if not subject.profiles:
-        raise NotFoundError("there is no profile to draw")
     if len(subject.profiles) > 1:
         raise UsageError(
-            f"a flame graph is of one profile, and {len(subject.profiles)} are named",
-            hint="`perf aggregate` makes one of them; `perf diff BASELINE TARGET --view flamegraph` compares two",
+            f"an SVG is of one profile, and {len(subject.profiles)} are named",
+            hint="a page shows several as a history; `perf diff BASELINE TARGET --view flamegraph` compares two",
         )
     return subject.profiles[0], subject.names[0] if subject.names else ""
-
-
-def _sides(profile: Profile, name: str) -> tuple[str, str]:
-    """What the baseline and the target are called."""
-    names = name.split(_BETWEEN)
-    ids = [source[:_SHORT] for source in profile.sources]
-    baseline, target = next(pair for pair in (names, ids, SIDES) if len(pair) == len(SIDES))
-    return printable(baseline), printable(target)
 
 
 def _differ(metrics: Sequence[Metric]) -> bool:
@@ -132,7 +148,7 @@ def _about(profile: Profile, name: str, found: Graph, metrics: Sequence[Metric])
     """One line below the title: where it is from and what it amounts to."""
     parts = [printable(name), printable(profile.collector.name)]
     if _differ(metrics):
-        baseline, target = _sides(profile, name)
+        baseline, target = contexts.sides(profile, name)
         parts = [f"baseline {baseline}, target {target}"]
     parts += [_amount(found, metric) for metric in metrics]
     return "; ".join(text for text in parts if text)

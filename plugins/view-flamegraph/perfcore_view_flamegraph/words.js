@@ -20,6 +20,11 @@ function percent(part, whole) {
   return whole ? `${Number(((100 * part) / whole).toPrecision(3))} %` : "-";
 }
 
+/** Target less baseline; what scaling has rounded is no change. */
+function changeOf(before, after) {
+  return Math.abs(after - before) <= 1e-9 * Math.max(before, after) ? 0 : after - before;
+}
+
 function signed(change, unit) {
   return change > 0 ? `+${quantity(change, unit)}` : change < 0 ? `−${quantity(-change, unit)}` : "±0";
 }
@@ -35,7 +40,7 @@ function sign([before, after]) {
 }
 
 function became(before, after, written) {
-  if (before === after) return "±0";
+  if (!changeOf(before, after)) return "±0";
   if (!before) return "new";
   if (!after) return "gone";
   const change = (100 * (after - before)) / before;
@@ -44,10 +49,10 @@ function became(before, after, written) {
 
 // The table: what each function took itself and with all it called; recursion counts once.
 
-function byFunction(profile, metric) {
-  const { own, baseline, target } = profile.amounts[metric];
+function byFunction(profile, frames) {
+  const { own, baseline, target } = profile;
   const kinds = baseline ? [own, baseline, target] : [own];
-  const found = profile.head.names.map((_, frame) => ({ frame, own: [0, 0, 0], total: [0, 0, 0] }));
+  const found = Array.from({ length: frames }, (_, frame) => ({ frame, own: [0, 0, 0], total: [0, 0, 0] }));
   kinds.forEach((values, kind) => {
     const totals = totalsOf(profile, values);
     const active = new Int32Array(found.length);
@@ -63,10 +68,8 @@ function byFunction(profile, metric) {
   return found.filter((row) => row.total[0] > 0);
 }
 
-function columnsOf(profile, metric) {
-  const { names, places, metrics } = profile.head;
-  const { unit, difference } = metrics[metric];
-  const whole = totalsOf(profile, profile.amounts[metric].own)[ROOT];
+function columnsOf(profile, { names, places }, { unit }, difference) {
+  const whole = totalsOf(profile, profile.own)[ROOT];
   const text = [
     { title: "Function", value: (row) => names[row.frame] },
     { title: "File", value: (row) => places[row.frame] },
@@ -77,8 +80,8 @@ function columnsOf(profile, metric) {
   if (difference) {
     return [
       ...text,
-      change("Own change", (row) => row.own[2] - row.own[1]),
-      change("Change", (row) => row.total[2] - row.total[1]),
+      change("Own change", (row) => changeOf(row.own[1], row.own[2])),
+      change("Change", (row) => changeOf(row.total[1], row.total[2])),
       amount("Baseline", (row) => row.total[1]),
       amount("Target", (row) => row.total[2]),
       { title: "In words", value: (row) => changed([row.total[1], row.total[2]]), number: true },

@@ -31,18 +31,21 @@ def unpacked(page: str) -> tuple[dict[str, Any], list[list[float]]]:
     """The head and the columns, as the page's script reads them."""
     found = re.search(r'id="data">([^<]*)<', page)
     assert found is not None
-    data = zlib.decompress(base64.b64decode(found[1]))
+    data = base64.b85decode(found[1].encode().translate(bytes.maketrans(b".,/", b"&<>")))
     (length,) = struct.unpack_from("<I", data)
-    head, data = json.loads(data[4 : 4 + length]), data[4 + length :]
+    head, data = json.loads(zlib.decompress(data[4 : 4 + length])), data[4 + length :]
     columns: list[list[float]] = []
-    for planes in head["columns"]:
-        size = head["nodes"] * (8 if planes is None else planes)
-        mine, data = data[:size], data[size:]
-        if planes is None:
-            columns.append(list(struct.unpack(f"<{head['nodes']}d", mine)))
+    for spec in head["columns"]:
+        parts = []
+        for size in spec["parts"]:
+            parts.append(zlib.decompress(data[:size]))
+            data = data[size:]
+        if spec.get("float"):
+            columns.append(list(struct.unpack(f"<{spec['rows']}d", parts[0])))
         else:
-            rows = zip(*(mine[k * head["nodes"] : (k + 1) * head["nodes"]] for k in range(planes)), strict=True)
-            columns.append([int.from_bytes(bytes(row), "little") for row in rows] if planes else [0] * head["nodes"])
+            rows = zip(*parts, strict=True) if parts else [()] * spec["rows"]
+            columns.append([int.from_bytes(bytes(row), "little") for row in rows])
+        assert len(columns[-1]) == spec["rows"]
     assert data == b""
     return head, columns
 
@@ -57,18 +60,50 @@ def of(*amounts: Any, **more: list[Any]) -> Profile:
 
 
 def test_the_data_are_the_tree() -> None:
-    head, (ups, frame, own) = unpacked(written(of(3, 70_000, 5)))
+    head, (lengths, ups, frame, ends, gaps, others) = unpacked(written(of(3, 70_000, 5)))
     assert [head["names"][at] for at in frame] == ["all", "main", "f1", "f2", "f2"]
-    assert ups == [0, 0, 0, 1, 0]
-    assert own == [0, 3, 70_000, 0, 5]
-    assert head["metrics"] == [{"name": "samples", "unit": "", "difference": False}]
+    assert (lengths, ups) == ([3, 2], [0, 1])
+    assert (ends, gaps, others) == ([70_000, 5], [1], [3])
+    assert head["metrics"] == [{"name": "samples", "unit": "", "columns": 1}]
+
+
+def test_frames_are_numbered_by_how_often_they_occur() -> None:
+    head, _ = unpacked(written(of(1, 1, 1, 1, 1)))
+    assert head["names"][:2] == ["f4", "f3"]
+    assert set(head["names"]) == {"f4", "f3", "f2", "f1", "main", "all"}
 
 
 def test_floats_and_large_numbers_are_kept_as_floats() -> None:
-    head, (_, _, own, large) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
-    assert head["columns"][2:] == [None, None]
-    assert own == [0, 0.5, 2.25]
-    assert large == [0, 2.0**62, 1]
+    head, (_, _, _, *own) = unpacked(written(of(0.5, 2.25, large=[2**62, 1])))
+    is_float = [spec.get("float", False) for spec in head["columns"]]
+    assert is_float == [False, False, False, True, False, True, False, False, True]
+    assert own == [[2.25], [1], [0.5], [1], [1], [2.0**62]]
+
+
+def test_times_and_threads_make_columns_of_samples() -> None:
+    builder = StackBuilder()
+    rows = [builder.add([Frame("main"), Frame(name)]) for name in ("a", "b", "a")]
+    columns = [
+        column("stack", rows),
+        column("time", [30, 10, 20], unit="ns", role="order"),
+        column("thread", ["x", "y", "x"]),
+        column("samples", [1, 2, 3], role="value"),
+    ]
+    profile = profiles.sampled().replace_tables(resources=table("resources", columns), **builder.tables())
+    head, (_, _, frame, node, thread, samples) = unpacked(written(profile))
+    assert (head["samples"], head["tracks"]) == (2, ["x", "y"])
+    assert [head["names"][int(frame[int(at)])] for at in node] == ["a", "a", "b"]
+    assert (thread, samples) == ([0, 0, 1], [3, 1, 2])
+
+
+def test_several_profiles_are_versions_of_one_tree() -> None:
+    output = FakeOutput()
+    subject = profiles.subject(of(3, 70_000, 5), of(4, 1), names=("1@p", "2@p"))
+    FlamegraphView().render(subject, output)
+    head, (_, _, frame, *versions) = unpacked(output.text)
+    assert (head["kind"], [version["name"] for version in head["versions"]]) == ("history", ["1@p", "2@p"])
+    assert versions == [[70_000, 5], [1], [3], [1, 0], [1], [4]]
+    assert [head["names"][int(at)] for at in frame] == ["all", "main", "f1", "f2", "f2"]
 
 
 def test_only_what_the_page_brings_may_run() -> None:
@@ -89,7 +124,7 @@ def test_names_are_never_markup(name: str) -> None:
         len(re.findall(r"<\w", part)) for part in (plain[0], plain[2])
     ]
     head, _ = unpacked(page)
-    texts = [*head["names"], *head["places"], *(metric["name"] + metric["unit"] for metric in head["metrics"])]
+    texts = [*head["names"], *head["files"], *(metric["name"] + metric["unit"] for metric in head["metrics"])]
     assert hostile.unsafe("".join(texts)) == set()
 
 

@@ -117,10 +117,11 @@ def test_a_terminal_is_not_flooded(form: str) -> None:
     assert raised.value.hint == f"-o page.{form} writes it; `perf show` takes --open too"
 
 
-def test_several_profiles_are_for_other_commands() -> None:
+def test_several_profiles_are_for_a_page() -> None:
+    view = FlamegraphView(FlamegraphSettings(format="svg"))
     with pytest.raises(UsageError, match="of one profile, and 2 are named") as raised:
-        FlamegraphView().render(profiles.subject(profiles.sampled(), profiles.sampled()), FakeOutput())
-    assert "perf aggregate" in str(raised.value.hint)
+        view.render(profiles.subject(profiles.sampled(), profiles.sampled()), FakeOutput())
+    assert "a page shows several" in str(raised.value.hint)
 
 
 @pytest.mark.parametrize("form", ["html", "svg"])

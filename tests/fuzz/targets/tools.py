@@ -9,7 +9,10 @@ from perfcore_check_changepoint import memory
 from perfcore_collect_papi import topology
 from perfcore_collect_sample import SampleSettings, kernel, pyspy
 from perfcore_collect_sample.source import Places
+from perfcore_format_firefox import FirefoxFormat
 from perfcore_format_folded import FoldedFormat
+from perfcore_format_pprof import PprofFormat
+from perfcore_format_speedscope import SpeedscopeFormat
 from perfcore_testing import profiles
 
 from perfcore.model import Job, Profile, Step
@@ -30,6 +33,21 @@ def folded_stacks(data: bytes) -> None:
         driver.write(found, out)
         again = driver.read(out)
         assert _total(again) == _total(found) or _total(found) != _total(found)
+
+
+@target
+def speedscope(data: bytes) -> None:
+    _assert_exchanged(SpeedscopeFormat(), data, "in.speedscope.json")
+
+
+@target
+def firefox_profile(data: bytes) -> None:
+    _assert_exchanged(FirefoxFormat(), data, "in.json")
+
+
+@target
+def pprof(data: bytes) -> None:
+    _assert_exchanged(PprofFormat(), data, "in.pb")
 
 
 @target
@@ -63,6 +81,24 @@ def recorded_by_the_kernel(data: bytes) -> None:
         return [([f for f in (kernel._frame(row, places) for row in rows) if f], pid) for pid, rows in blocks]
 
     _assert_stacks(read)
+
+
+def _assert_exchanged(driver: Any, data: bytes, name: str) -> None:
+    """What was read can be kept; what can be written of it is read again, with the same sums."""
+    driver.sniff(data[:4096], name)
+    found = decoded(lambda: driver.read(written(data, name)))
+    if found is None:
+        return
+    assert_kept(found)
+    out = folder() / f"out.{name}"
+    out.unlink(missing_ok=True)
+    decoded(lambda: driver.write(found, out))
+    if out.exists():
+        again = driver.read(out)
+        assert again.header.type == found.header.type
+        assert again.tables["resources"].rows <= found.tables["resources"].rows * len(
+            found.tables["resources"].values()
+        )
 
 
 def _job() -> Job:

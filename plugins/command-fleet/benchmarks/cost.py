@@ -1,0 +1,102 @@
+"""Time, memory and space of a fleet: `python cost.py FOLDER` ingests the traces below FOLDER into a new repository.
+
+FOLDER has a folder of traces for each host. Times are CPU seconds, each beside the time that the same run needs to
+unpack and hash the traces, which any reader has to do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from perfcore_command_fleet import library
+from perfcore_command_fleet.files import candidates
+from perfcore_fleet_kit.counting import count
+from perfcore_fleet_kit.query import Query
+from perfcore_source_statprofiler.packets import Packets
+
+from perfcore.plugins.registry import Plugins
+from perfcore.repository.repository import Repository
+
+T = TypeVar("T")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--label", default="action=cart")
+    arguments = parser.parse_args()
+    peer, size = timed(lambda: _unpacked(arguments.folder))
+    print(f"load {os.getloadavg()[0]:.1f}; unpacking and hashing {size / 1e6:.0f} MB: {peer:.2f} s")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder)
+        _in_child(lambda: _ingest(path, arguments.folder, peer))
+        stored = sum(file.stat().st_size for file in (path / ".perf").rglob("*") if file.is_file())
+        print(f"stored {stored / 1e6:.2f} MB")
+        _in_child(lambda: _ask(path, Query(), "everything", peer))
+        _in_child(lambda: _ask(path, Query(library.parse_where(arguments.label)), arguments.label, peer))
+
+
+def timed(work: Callable[[], T]) -> tuple[float, T]:
+    start = time.process_time()
+    result = work()
+    return time.process_time() - start, result
+
+
+def _unpacked(folder: Path) -> int:
+    size = 0
+    for file in candidates([folder]):
+        with file.path.open("rb") as stream:
+            packets = Packets(stream, hashlib.sha1(usedforsecurity=False))
+            packets.head()
+            size += sum(map(len, packets.chunks()))
+    return size
+
+
+def _in_child(work: Callable[[], None]) -> None:
+    """In a process of its own, whose memory is its own."""
+    pid = os.fork()
+    if pid == 0:
+        work()
+        sys.stdout.flush()
+        os._exit(0)
+    os.waitpid(pid, 0)
+
+
+def _ingest(path: Path, folder: Path, peer: float) -> None:
+    git = ["git", "-C", str(path), "-c", "user.name=A", "-c", "user.email=a@example.org"]
+    for words in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "Release"], ["tag", "R1"]):
+        subprocess.run([*git, *words], check=True)
+    repository = Repository.init(path, plugins=Plugins())
+    seconds, result = timed(lambda: library.ingest(repository, [folder], release="R1"))
+    segments = sum(result.outcomes.values())
+    _print(f"ingest {segments} segments, {result.samples:,} samples", seconds, peer)
+
+
+def _ask(path: Path, query: Query, name: str, peer: float) -> None:
+    repository = Repository.open(path, plugins=Plugins())
+
+    def ask() -> int:
+        _, _, merged = library.merged(repository, "R1", query)
+        return count(merged.union.tree, merged.union.samples).total
+
+    seconds, total = timed(ask)
+    _print(f"merge and count {name}, {total:,} samples", seconds, peer)
+
+
+def _print(text: str, seconds: float, peer: float) -> None:
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"{text}: {seconds:.2f} s ({seconds / peer:.1f} x), {memory:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Sampled profiles of a release from many hosts: `perf fleet`."""

@@ -1,0 +1,57 @@
+"""Records of sets: a transfer unites the sets of two stores, and of two records of one name brings the higher rank."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+import attrs
+
+from perfcore.errors import FormatError, PerfError
+from perfcore.store import sets
+from perfcore.store.store import Store
+
+
+@attrs.frozen
+class RecordChange:
+    """A record that the target lacks, with the tag of the one that it takes the place of."""
+
+    data: bytes
+    ids: tuple[str, ...]
+    tag: str | None
+
+
+def plan_records(
+    source: Store, target: Store, versions: Container[str] | None, problems: list[str]
+) -> dict[str, RecordChange]:
+    """What the target lacks, by key. What is damaged on either side, or has another source at equal rank, goes to
+    `problems`."""
+    changes: dict[str, RecordChange] = {}
+    for prefix in sets.KEY_SPACES:
+        ours = {row.key for row in source.storage.list(prefix) if _is_chosen(row.key, versions)}
+        theirs = {row.key: row.tag for row in target.storage.list(prefix)} if ours else {}
+        common = dict(_decoded(target, {key: None for key in theirs if key in ours}, problems))
+        for key, (data, record) in _decoded(source, dict.fromkeys(sorted(ours)), problems):
+            if key not in theirs:
+                changes[key] = RecordChange(data, record.ids, None)
+            elif key in common and common[key][1].rank < record.rank:
+                changes[key] = RecordChange(data, record.ids, theirs[key])
+            elif key in common and common[key][1].rank == record.rank and common[key][1].of != record.of:
+                problems.append(f"{key} is another record on the other side, where it stays")
+    return changes
+
+
+def _is_chosen(key: str, versions: Container[str] | None) -> bool:
+    """The first folder of a set is the version that its records are of."""
+    return versions is None or key.split("/")[1] in versions
+
+
+def _decoded(
+    store: Store, keys: Mapping[str, None], problems: list[str]
+) -> Iterator[tuple[str, tuple[bytes, sets.Record]]]:
+    for key, data in store.read_many(keys):
+        try:
+            if isinstance(data, PerfError):
+                raise data
+            yield key, (data, sets.decode(data, key))
+        except FormatError as error:
+            problems.append(error.message)

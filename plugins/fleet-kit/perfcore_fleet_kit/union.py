@@ -1,0 +1,112 @@
+"""The union of segments: the stacks of many trees as one tree, with samples and time for each stack."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import attrs
+
+from perfcore.errors import FormatError
+from perfcore.profile.table import ColumnSpec, Table, column, from_buffer, table
+from perfcore_fleet_kit.stack_tree import ROOT, StackTree
+
+Resolve = Callable[[str], str]
+"""The file of dynamic code in place of the one that was written when its text was not known."""
+
+
+@attrs.frozen
+class TreeColumns:
+    """The tables of a tree as sequences. `parents` are -1 for outermost frames."""
+
+    functions: Sequence[tuple[str, str, int | None]]
+    frames: Sequence[tuple[int, int | None]]
+    parents: Sequence[int]
+    node_frames: Sequence[int]
+
+    @classmethod
+    def of(cls, tables: Mapping[str, Table]) -> TreeColumns:
+        """FormatError where a row refers to nothing, or a stack to one behind it."""
+        functions, frames, stacks = tables["functions"], tables["frames"], tables["stacks"]
+        names, files, firsts = (functions[name] for name in ("name", "file", "line"))
+        functions_list = [
+            (str(name), str(file), int(first) if first is not None else None)
+            for name, file, first in zip(names, files, firsts, strict=True)
+        ]
+        frame_list = [
+            (int(f or 0), int(o) if o is not None else None)
+            for f, o in zip(frames["function"], frames["offset"], strict=True)
+        ]
+        parent = stacks["parent"]
+        parents = array("q", parent.data.tobytes())
+        if parent.valid is not None:
+            from perfcore.profile import bitmap
+
+            for row, is_present in enumerate(bitmap.flags(parent.valid, stacks.rows)):
+                if not is_present:
+                    parents[row] = ROOT
+        node_frames = array("q", stacks["frame"].data.tobytes())
+        if any(map(operator.ge, parents, range(len(parents)))) or (parents and min(parents) < ROOT):
+            raise FormatError("a stack stands before its caller")
+        if any(not 0 <= function < len(functions_list) for function, _ in frame_list) or (
+            node_frames and not 0 <= min(node_frames) <= max(node_frames) < len(frame_list)
+        ):
+            raise FormatError("a stack has a frame that is not there")
+        return cls(functions_list, frame_list, parents, node_frames)
+
+
+class Union:
+    """Adds up stacks of any trees. `samples` and `time` (ns) are by the nodes of `tree`; those of samples without
+    frames are under `ROOT`."""
+
+    def __init__(self, resolve: Resolve | None = None) -> None:
+        self.tree = StackTree()
+        self.samples: dict[int, int] = {}
+        self.time: dict[int, int] = {}
+        self._resolve = resolve
+
+    def add(self, tree: TreeColumns, counts: Iterable[tuple[Mapping[int, int], int]]) -> None:
+        """Add the samples by node of one tree, each with the time between two of them in ns."""
+        counts = list(counts)
+        nodes = self._nodes(tree, set().union(*(by_node for by_node, _ in counts)))
+        samples, time = self.samples, self.time
+        for by_node, period in counts:
+            for node, amount in by_node.items():
+                at = nodes[node]
+                samples[at] = samples.get(at, 0) + amount
+                time[at] = time.get(at, 0) + amount * period
+
+    def _nodes(self, tree: TreeColumns, used: set[int]) -> dict[int, int]:
+        """Where nodes that are used stand in the union."""
+        parents, node_frames = tree.parents, tree.node_frames
+        used.discard(ROOT)
+        if used and not 0 <= min(used) <= max(used) < len(parents):
+            raise FormatError("a sample has a stack that is not there")
+        needed = bytearray(len(parents))
+        for node in used:
+            needed[node] = 1
+        for node in range(len(parents) - 1, -1, -1):
+            if needed[node] and parents[node] != ROOT:
+                needed[parents[node]] = 1
+        chosen = list(itertools.compress(range(len(parents)), needed))
+        frames = {frame: self._frame(tree, frame) for frame in {node_frames[node] for node in chosen}}
+        return self.tree.graft((node, parents[node], frames[node_frames[node]]) for node in chosen)
+
+    def _frame(self, tree: TreeColumns, frame: int) -> int:
+        function, offset = tree.frames[frame]
+        name, file, first = tree.functions[function]
+        if self._resolve is not None and file.startswith("qeval:"):
+            file = self._resolve(file)
+        return self.tree.frame(name, file, None if offset is None else offset + (first or 0), first)
+
+    def tables(self) -> dict[str, Table]:
+        """`resources` with a row for each stack, and the tables of stacks."""
+        rows = sorted(self.samples)
+        resources = (
+            column("stack", [None if node == ROOT else node for node in rows], dtype="i64"),
+            from_buffer(ColumnSpec("samples", "i64", role="value"), array("q", map(self.samples.__getitem__, rows))),
+            from_buffer(ColumnSpec("time", "i64", "ns", role="value"), array("q", map(self.time.__getitem__, rows))),
+        )
+        return {"resources": table("resources", resources), **self.tree.tables()}

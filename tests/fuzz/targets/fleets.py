@@ -1,0 +1,40 @@
+"""What the hosts of a fleet send, and the records that are stored of it."""
+
+from __future__ import annotations
+
+import functools
+import zlib
+
+from perfcore_fleet_kit import receipts
+from perfcore_fleet_kit.receipts import Pack, Receipt, Tombstone
+from perfcore_source_statprofiler import StatprofilerSource, writer
+
+from perfcore.hookspecs import Segment
+from perfcore.profile import stacks
+from perfcore.store import sets
+
+from .law import decoded, target, written
+
+
+@target
+def trace_of_statprofiler(data: bytes) -> None:
+    """The bytes of a file; and, as the packing hides most of them, those of the records in it."""
+    head = writer.header((1, 2, 3, 4, 5, 6), 1)
+    for content in (data, writer.packed(data), writer.packed(head + data, 1 + len(data) % 50)):
+        (item,) = StatprofilerSource().read([written(content, "trace")], "")
+        if isinstance(item, Segment):
+            stacks.verify(dict(item.profile.tables))
+            rows = item.profile.tables["resources"]
+            assert all(amount > 0 for amount in rows["samples"].data)
+            assert all(0 <= part < len(item.parts) for part in rows["part"].data)
+
+
+@target
+def record_of_a_set(data: bytes) -> None:
+    record = decoded(lambda: sets.decode(data, "a record"))
+    if record is not None:
+        assert sets.decode(sets.encode(record), "again") == record._replace(ids=tuple(sorted(set(record.ids))))
+    for payload in (data, zlib.compress(data)):
+        record = sets.Record(0, "0" * 40, (), payload)
+        for kind in (Receipt, Pack, Tombstone):
+            decoded(functools.partial(receipts.decode, record, kind, "it"))
