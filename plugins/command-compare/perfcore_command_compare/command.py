@@ -154,12 +154,15 @@ def compare(
             shown=shown,
         )
         return
-    if benchmarks is not None or everything or shown:
-        raise UsageError(
-            "-k, --all, --view, -o and --open are for what is stored of two versions", hint="perf compare A B"
-        )
+    if benchmarks is not None or everything:
+        raise UsageError("-k and --all choose among what is stored of two versions", hint="perf compare A B")
+    if shown is not None and not stored:
+        raise UsageError("--view, -o and --open are for what is stored of two versions", hint="perf compare A B")
     if stored:
         result = _of_profiles(console, words, metric, threshold)
+        if shown is not None:
+            hint = f"perf show {' '.join(words)} histogram draws their runs"
+            raise UsageError("--view, -o and --open show two versions, and these are profiles", hint=hint)
     else:
         common = Job(argv=(), cmd="", env=variables(env or []), collector=Step(name=collector))
         if texts:

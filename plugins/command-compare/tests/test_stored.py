@@ -171,7 +171,10 @@ def test_a_range_names_two_versions_of_a_command(releases: Project) -> None:
     [
         (("v1", "v1"), "both sides are version"),
         (("v1", "0@i"), "the other side is none"),
-        (("-k", "sort", "--", "true"), "what is stored"),
+        (("-k", "sort", "--", "true"), "among what is stored"),
+        (("--open", "--", "true"), "what is stored"),
+        (("v1:0@i", "v2:0@i", "-o", "page.html"), "these are profiles"),
+        (("v1", "nowhere", "-o", "page.html"), "the other side is none"),
     ],
 )
 def test_wrong_usage_names_what_is_wrong(releases: Project, words: tuple[str, ...], says: str) -> None:

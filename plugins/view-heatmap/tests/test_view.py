@@ -20,7 +20,7 @@ from perfcore_view_kit import palette
 from perfcore_view_kit.colors import contrast, ink
 
 from perfcore.errors import NotFoundError
-from perfcore.model import MetricHistory
+from perfcore.model import MetricHistory, MinorVersion
 
 
 def series(name: str, *levels: float | None) -> MetricHistory:
@@ -135,7 +135,7 @@ def _long(chance: random.Random) -> tuple[Any, ...]:
     return tuple(
         attrs.evolve(
             point,
-            version=attrs.evolve(point.version, id=f"{number:040x}", date=number),
+            version=MinorVersion(id=f"{number:040x}", date=number),
             values=(1e7 * chance.gauss(1, 0.02),),
         )
         for number in range(10_000)

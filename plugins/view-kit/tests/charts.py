@@ -41,7 +41,7 @@ def data(*lines: Line, **fields: Any) -> ChartData:
 
 def changed() -> ChartData:
     """Twenty versions: a gap, an inconclusive one, two changes of which one is accepted, a machine and a release."""
-    values: list[Value] = [1e7] * 10 + [1.2e7] * 10
+    values: list[Value] = [*[1e7] * 10, *[1.2e7] * 10]
     values[4] = None
     return data(
         line(values, hollow=[2], levels=[Level(0, 9, 1e7, 1e7), Level(10, 19, 1.2e7, 1.2e7)]),

@@ -144,7 +144,7 @@ def test_dragging_zooms_to_the_range_and_a_click_chooses_a_point(window: Any, op
     opened(charts.changed())
     left, top, width, _ = box(window, "canvas.plot")
 
-    def at(number: int) -> float:
+    def at(number: float) -> float:
         return left + 76 + (number + 0.5) / 20 * (width - 90)
 
     window.click(at(10), top + 120)
