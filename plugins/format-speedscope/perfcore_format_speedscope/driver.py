@@ -6,6 +6,7 @@ one weight a sample and one unit. A thread or a metric is a profile of its own.
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from perfcore_format_speedscope import reading
 from perfcore_format_speedscope.document import SCHEMA, UNITS, Document
 
 _NAME = ".speedscope.json"
+_LEVEL = 6  # of gzip, its default
 
 
 @attrs.frozen(kw_only=True)
@@ -58,7 +60,8 @@ class SpeedscopeFormat:
             raise FormatError(f"{printable(str(path))} is no file of speedscope: {encodable(str(error))}") from error
 
     def write(self, profile: Profile, path: Path) -> None:
-        """Write the samples with all their metrics and threads; NotFoundError where there are none."""
+        """Write the samples with all their metrics and threads, compressed by gzip if the name ends in .gz.
+        NotFoundError where there are none."""
         samples = Samples.of(profile)
         table = _FrameTable(samples, self._settings.lines)
         stacks = {row: table.path(row) for row in samples.rows}
@@ -70,7 +73,10 @@ class SpeedscopeFormat:
             "profiles": [_written(part, stacks, samples) for part in parts(profile, samples)],
             "shared": {"frames": table.frames()},
         }
-        files.write_whole(path, msgspec.json.encode(document))
+        data = msgspec.json.encode(document)
+        if path.suffix == ".gz":
+            data = gzip.compress(data, _LEVEL, mtime=0)  # without a time, so that equal profiles are equal files
+        files.write_whole(path, data)
 
 
 class _FrameTable:

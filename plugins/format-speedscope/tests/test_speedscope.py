@@ -116,6 +116,14 @@ def test_lines_that_ran_are_frames_where_asked(tmp_path: Path) -> None:
     assert paths == [[20], [31, 25]]
 
 
+def test_a_file_that_ends_in_gz_is_compressed(tmp_path: Path) -> None:
+    path = tmp_path / "x.speedscope.json.gz"
+    SpeedscopeFormat().write(in_time(), path)
+    assert path.read_bytes().startswith(b"\x1f\x8b")
+    assert SpeedscopeFormat().sniff(path.read_bytes()[:4096], path.name)
+    assert SpeedscopeFormat().read(path).tables["resources"].rows == 8
+
+
 def test_threads_metrics_and_times_come_back(tmp_path: Path) -> None:
     SpeedscopeFormat().write(in_time(), tmp_path / "x.speedscope.json")
     samples = Samples.of(SpeedscopeFormat().read(tmp_path / "x.speedscope.json"))

@@ -123,9 +123,13 @@ def history(profiles: Sequence[Profile], *, lines: bool = False) -> Graph:
     for profile, tables in zip(profiles, others, strict=True):
         resources = tables["resources"]
         rows = references(resources, "stack", {**tables, **stacks_tables})
-        amounts = _amounts(resources, rows, len(stacks), profile.header.units)
+        amounts = _amounts(resources, rows, len(stacks), profile.header.units, may_be_zero=True)
         of_version.append({name: (unit, columns) for name, unit, columns in amounts if len(columns) == 1})
-    names = [name for name in of_version[0] if all(name in version for version in of_version)]
+    names = [
+        name
+        for name in of_version[0]
+        if all(name in version for version in of_version) and any(any(version[name][1][0]) for version in of_version)
+    ]
     if not names:
         raise NotFoundError("the profiles have no metric that all of them have")
     columns: _Amounts = [
@@ -253,8 +257,11 @@ _Amounts: TypeAlias = "list[tuple[str, str, list[list[Number]]]]"
 _MakeMetric: TypeAlias = "Callable[[str, str, Sequence[Sequence[Number]]], Metric]"
 
 
-def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[str, str]) -> _Amounts:
-    """(name, unit, what each stack took; the last item is what has none): of a difference of both sides."""
+def _amounts(
+    resources: Table, rows: Sequence[int], stacks: int, units: Mapping[str, str], *, may_be_zero: bool = False
+) -> _Amounts:
+    """(name, unit, what each stack took; the last item is what has none): of a difference of both sides. In a history
+    a version may have nothing."""
     amounts: _Amounts = []
     refused = []
     for column in resources.values():
@@ -268,7 +275,7 @@ def _amounts(resources: Table, rows: Sequence[int], stacks: int, units: Mapping[
         # A difference whose two sides are not beside it; where they are, they are what is drawn.
         if min(map(min, sums)) < 0:
             refused.append(f"{printable(column.name)!r} has amounts below zero, which have no width")
-        elif not any(totals) or not all(map(math.isfinite, totals)):
+        elif not (any(totals) or may_be_zero) or not all(map(math.isfinite, totals)):
             refused.append(f"{printable(column.name)!r} amounts to {printable(str(totals[0]))}")
         else:
             unit = column.unit or units.get(column.name, "")

@@ -16,6 +16,7 @@ from perfcore_testing.output import FakeOutput
 from perfcore_testing.pages import assert_self_contained
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 
+from perfcore.errors import NotFoundError
 from perfcore.model import Profile
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
@@ -104,6 +105,15 @@ def test_several_profiles_are_versions_of_one_tree() -> None:
     assert (head["kind"], [version["name"] for version in head["versions"]]) == ("history", ["1@p", "2@p"])
     assert versions == [[70_000, 5], [1], [3], [1, 0], [1], [4]]
     assert [head["names"][int(at)] for at in frame] == ["all", "main", "f1", "f2", "f2"]
+
+
+def test_a_version_without_samples_is_no_reason_to_show_none() -> None:
+    output = FakeOutput()
+    FlamegraphView().render(profiles.subject(of(0, 0), of(4, 1)), output)
+    head, _ = unpacked(output.text)
+    assert (head["kind"], len(head["versions"])) == ("history", 2)
+    with pytest.raises(NotFoundError, match="no metric that all of them have"):
+        FlamegraphView().render(profiles.subject(of(0, 0), of(0, 0)), FakeOutput())
 
 
 def test_only_what_the_page_brings_may_run() -> None:
