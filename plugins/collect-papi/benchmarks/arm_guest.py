@@ -40,6 +40,7 @@ export PATH=/usr/sbin:/usr/bin:/sbin:/bin:/busy HOME=/root PYTHONPATH=/{SITE} PY
 busybox mkdir -p /busy /proc /sys /dev /tmp
 for fs in proc:proc sysfs:sys devtmpfs:dev tmpfs:tmp; do busybox mount -t ${{fs%:*}} none /${{fs#*:}}; done
 busybox --install -s /busy
+echo 2 >/proc/sys/kernel/perf_event_paranoid  # Debian has 3, where PAPI counts nothing
 ln -sf gcc /usr/bin/cc; ln -sf bash /bin/sh
 """
 # What PAPI's configure would find out by running programs; of python_papi's own build this is all that is needed.
@@ -166,13 +167,17 @@ class Guest:
         papi, bindings = source / "papi/src", source / "pypapi"
         _call("env", *tools, "CFLAGS=-fPIC -O1 -w", "./configure", *CONFIGURE, cwd=papi)
         _call("make", "-j2", *tools, "ARCH=aarch64", "libpapi.a", cwd=papi)
+        pfm = ("ARCH=arm64", "SYS=Linux", "CONFIG_PFMLIB_SHARED=n", "DBG=-fPIC -O1 -w", "libpfm.a")
+        _call("make", "-j2", *tools, *pfm, cwd=papi / "libpfm4/lib")
         emit = "from papi_build import ffibuilder; ffibuilder.emit_c_code('_papi.c')"
         _call("uv", "run", "--no-project", "--with", "cffi,setuptools", "python", "-c", emit, cwd=bindings)
         include = self.root / "usr/include"
         folders = [f"-I{bindings}", f"-I{include}/python3.11", f"-I{include}/aarch64-linux-gnu/python3.11"]
         _call(
             *(f"{CROSS}gcc", "-shared", "-fPIC", "-O1", "-w", *folders, "-idirafter", str(include)),
-            *("_papi.c", str(papi / "libpapi.a"), "-o", "_papi.abi3.so"),
+            # Whole, because what python_papi does not bind is called by name.
+            *("_papi.c", "-Wl,--whole-archive", str(papi / "libpapi.a"), "-Wl,--no-whole-archive"),
+            *(str(papi / "libpfm4/lib/libpfm.a"), "-o", "_papi.abi3.so"),
             cwd=bindings,
         )
         shutil.copytree(bindings, site / "pypapi", dirs_exist_ok=True)
