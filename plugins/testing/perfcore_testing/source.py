@@ -21,7 +21,7 @@ from perfcore.profile import stacks
 from perfcore_testing.kinds import misfits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from perfcore.hookspecs import Source
@@ -126,7 +126,7 @@ def _total(segment: Segment) -> int:
     return sum(segment.profile.tables["resources"]["samples"].data)
 
 
-def _described(segments: Iterable[Segment]) -> list[object]:
+def _described(segments: Iterable[Segment]) -> Sequence[object]:
     """Everything of segments that does not depend on what was read beside them."""
     return sorted(
         (

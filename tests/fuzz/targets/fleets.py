@@ -36,5 +36,6 @@ def record_of_a_set(data: bytes) -> None:
         assert sets.decode(sets.encode(record), "again") == record._replace(ids=tuple(sorted(set(record.ids))))
     for payload in (data, zlib.compress(data)):
         record = sets.Record(0, "0" * 40, (), payload)
-        for kind in (Receipt, Pack, Tombstone):
-            decoded(functools.partial(receipts.decode, record, kind, "it"))
+        decoded(functools.partial(receipts.decode, record, Receipt, "it"))
+        decoded(functools.partial(receipts.decode, record, Pack, "it"))
+        decoded(functools.partial(receipts.decode, record, Tombstone, "it"))
