@@ -20,7 +20,7 @@ import msgspec
 from perfcore.errors import FormatError
 from perfcore.profile import bitmap, decimals
 from perfcore.profile.columns import WIDTHS
-from perfcore.profile.relative import Relative, reduced, restored
+from perfcore.profile.relative import BOUND, Relative, reduced, restored
 from perfcore.profile.table import CODES, Column, ColumnSpec, DType, Role, Table, concat, refuse_unlike
 from perfcore.profile.wire import MAX_CELLS, cells, refuse_newer
 from perfcore.text import encodable
@@ -264,7 +264,9 @@ def _check_values(
     head: _ColumnHead, rows: int, planes: _Planes, valid: bytes | None, _: bytes | None, where: str
 ) -> None:
     """What the dtype asks of the values beyond their width."""
-    if head.relative is not None and (head.dtype != "i64" or any(planes[5:]) or not head.relative.is_bounded):
+    relative = head.relative or Relative("row")
+    most = max(abs(relative.start) >> 22, abs(relative.least), abs(relative.usual or 0))
+    if head.relative is not None and (head.dtype != "i64" or any(planes[5:]) or most > BOUND):
         raise FormatError(f"{where}: column {head.name!r} has items beyond the bounds of the format")
     if head.decimals is not None and (head.dtype != "f64" or not 0 <= head.decimals <= decimals.MOST):
         raise FormatError(f"{where}: column {head.name!r} has {head.decimals} decimals, which cannot be")

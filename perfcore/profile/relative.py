@@ -30,10 +30,6 @@ class Relative(msgspec.Struct, omit_defaults=True):
     least: int = 0
     usual: int | None = None
 
-    @property
-    def is_bounded(self) -> bool:
-        return max(abs(self.start) >> 22, abs(self.least), abs(self.usual or 0)) <= BOUND
-
 
 def reduced(numbers: memoryview) -> tuple[Relative, bytes, bytes] | None:
     """(how the items are meant, the items, the bitmap of which there are); None where numbers as they are, are as

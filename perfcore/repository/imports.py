@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 SNIFFED = 4096  # bytes; the contract of `Format.sniff` names this bound
-_NATIVE = 1 << 20  # bytes that tell whether a file is one of ours
+NATIVE = 1 << 20  # bytes that tell whether a file is one of ours
 
 
 class ProfileFile(NamedTuple):
@@ -33,7 +33,7 @@ class ProfileFile(NamedTuple):
 
 def read_profile_file(repository: Repository, path: Path, format: str | None, get: codec.GetPiece) -> ProfileFile:
     """The profile in a file of any format that a plugin knows, complete and verified; its tables are got by `get`."""
-    head = read_beginning(path)
+    head = files.read(path, 0, beginning=NATIVE)
     if format in (None, "perf") and is_native(head.data):
         content = read_bounded(repository, path)
         return ProfileFile(read_native(path, content.data, get), content.data, content.stamp)
@@ -89,11 +89,6 @@ def _read_one(driver: Format, path: Path) -> Profile:
     return profiles[0].profile
 
 
-def read_beginning(path: Path) -> files.Content:
-    """As much of a file as says what it is."""
-    return files.read(path, 0, beginning=_NATIVE)
-
-
 def read_bounded(repository: Repository, path: Path) -> files.Content:
     """The bytes of a file, unless it exceeds `limits.profile_bytes`."""
     limit = int(repository.config.get("limits.profile_bytes"))
@@ -116,4 +111,4 @@ def read_native(path: Path, data: bytes, get: codec.GetPiece) -> Profile:
 def is_native(data: bytes) -> bool:
     """Whether a file begins as one of our own format does."""
     # perfcore writes `format` first, and the collector before the tables, hence in the first MiB.
-    return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[:_NATIVE] and b'"format"' in data[:64]
+    return data.lstrip()[:1] == b"{" and b'"collector_info"' in data[:NATIVE] and b'"format"' in data[:64]

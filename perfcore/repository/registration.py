@@ -107,13 +107,9 @@ def _prepare(repository: Repository, ref: Ref, version: str | None) -> _Prepared
     if shared := codec.shared_pieces(content, name):
         repository.store.stack_bases.note(profile, shared)
     entry = _entry(repository, name, profile, content, tables)
-    return _Prepared(_light(source), target, Registration(content, profile.header.type, entry))
-
-
-def _light(source: _Source) -> _Source:
-    """Without the profile, whose tables may be decoded by now."""
-    pending = source.pending and source.pending._replace(profile=None)
-    return source._replace(profile=attrs.evolve(source.profile, tables={}), data=b"", pending=pending)
+    pending = source.pending and source.pending._replace(profile=None)  # its tables may be decoded by now
+    light = source._replace(profile=attrs.evolve(profile, tables={}), data=b"", pending=pending)
+    return _Prepared(light, target, Registration(content, profile.header.type, entry))
 
 
 def _enter(

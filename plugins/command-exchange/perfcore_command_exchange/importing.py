@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from perfcore import files
 from perfcore.errors import FormatError, UsageError, VersionError
 from perfcore.hookspecs import VersionedProfile
 from perfcore.model import EMPTY, Entry
@@ -118,7 +119,7 @@ def _read_profiles(
     if path.is_dir():
         driver = _directory_reader(repository, path, format, options)
     else:
-        head = imports.read_beginning(path).data
+        head = files.read(path, 0, beginning=imports.NATIVE).data
         if not options and format in (None, "perf") and imports.is_native(head):
             content = imports.read_bounded(repository, path)
             yield VersionedProfile(imports.read_native(path, content.data, repository.store.get_piece))
