@@ -153,6 +153,9 @@ LOOKING = (
     ("export", "0@i", "--force", "-o", "out.perf"),
     ("tag",),
     ("config", "show"),
+    ("fleet", "status"),
+    ("fleet", "report"),
+    ("fleet", "queries"),
 )
 SHARING = (
     ("remote",),
