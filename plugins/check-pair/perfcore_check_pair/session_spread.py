@@ -90,7 +90,7 @@ class SessionSpread:
         """The chance of a difference of this size or more, in either direction, if the code is the same."""
         deviations = np.sqrt(2 * (sessions * _SIGMAS**2 + noise))
         chances = [math.erfc(abs(size) / deviation) for deviation in deviations.tolist()]
-        return float(self.weights @ np.array(chances))
+        return min(float(self.weights @ np.array(chances)), 1.0)  # weights may sum to a little more
 
 
 def estimate(differences: Sequence[Difference], session_drift: float) -> SessionSpread:
