@@ -72,6 +72,7 @@ def reader(
             if not getattr(driver, "streams", False):
                 read_bounded(repository, path)  # refuses what is too large
             return driver
+    read_bounded(repository, path)
     formats = ", ".join(repository.plugins.names("format"))
     raise FormatError(f"{path} is not a profile in any format known here ({formats})")
 
