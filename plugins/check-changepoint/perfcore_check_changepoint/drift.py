@@ -22,10 +22,12 @@ import attrs
 import numpy as np
 
 from perfcore_check_changepoint import model
+from perfcore_check_changepoint.curves import without_curves
 from perfcore_check_changepoint.model import Fit, Ramp
 from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.position import likeliest
 from perfcore_check_changepoint.runs import Indexes
-from perfcore_check_changepoint.series import Points, median, running_medians
+from perfcore_check_changepoint.series import Points, median, without_outliers
 from perfcore_check_changepoint.spread import spreads
 
 FEWEST = 8  # points that a drift takes at least: fewer are as well a step
@@ -34,7 +36,6 @@ _MOST = 3  # drifts in a window; bounds the time
 _BLOCKS = 48  # means of neighbours among which a ramp is looked for first
 _GRID = 12  # places there where it may begin or end
 _FINE = 7  # places around the best of them that are tried next
-_NEIGHBOURS = 5  # points whose median tells an outlier from a level
 _CLIP = 3.0  # spreads beyond which a residual counts no more
 _LIKELY = 1.92  # nats: half of the 95 % quantile of chi-squared with one degree of freedom
 # Variances of the steps of the random walk, in those of the noise: from none to all of the variation, in half decades.
@@ -59,7 +60,7 @@ def fit(points: Points, penalty: float) -> Fit:
         if ramped is None:
             break
         fitted = ramped
-    return fitted
+    return likeliest(points, without_curves(points, fitted))
 
 
 def _with_ramp(points: Points, fitted: Fit, penalty: float) -> Fit | None:
@@ -136,7 +137,7 @@ class _History:
     def ramped(self, start: int, end: int) -> Fit | None:
         """The fit with a drift in this part of the series; None where that is no more than chance."""
         count, region = len(self.points), slice(start, end)
-        amounts = _without_outliers(self.points.centers)
+        amounts = without_outliers(self.points.centers)
         if self.fitted.slope or self.fitted.memory:
             slope = self._slope_evidence(region) if self.fitted.slope else _slope_evidence(amounts[region])
             if slope < self.penalty / 2:
@@ -211,15 +212,6 @@ class _History:
         ratio = max(float(left[region].var()), _LEAST) / max(float((stepped**2).mean()), _LEAST)
         steps = sum(region.start < first < region.stop for first in self.fitted.starts)
         return bool(0.5 * len(stepped) * math.log(ratio) > self.penalty * steps)
-
-
-def _without_outliers(amounts: Floats) -> Floats:
-    """The amounts, none of them far from the median of its neighbours, whatever the level does."""
-    if len(amounts) < _NEIGHBOURS:
-        return amounts
-    inner = running_medians(amounts, _NEIGHBOURS)
-    middles = np.pad(inner, _NEIGHBOURS // 2, mode="edge")
-    return np.clip(amounts, middles - _CLIP, middles + _CLIP)
 
 
 def _slope_evidence(amounts: Floats) -> float:

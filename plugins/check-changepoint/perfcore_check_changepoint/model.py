@@ -18,29 +18,41 @@ import numpy as np
 
 from perfcore_check_changepoint import noise
 from perfcore_check_changepoint.noise import Density
-from perfcore_check_changepoint.partition import Floats, partition, stretch_means
+from perfcore_check_changepoint.partition import Floats, partition_at, stretch_means
 from perfcore_check_changepoint.runs import Indexes
 from perfcore_check_changepoint.series import Points, distinct, in_logarithms, median, running_medians
 from perfcore_check_changepoint.spread import spread_shifts, spreads
 from perfcore_check_changepoint.waves import bounded, wave
 
-# Three outlying points cost 1.8 penalties, and a level of their own costs two changes: so they stay outliers.
-BOUND = 0.6  # share of the penalty that one point costs at most: one at the end is no new level, nor three within
+# Two outlying points cost 1.5 penalties, and a level of their own costs two changes: so they stay outliers.
+BOUND = 0.75  # share of the penalty that one point costs at most: one at the end is no new level, nor two within
 # Minimum description length charges half the logarithm of n for a parameter: 3.1 nats in a window of 512 points. A
-# slope has one parameter, a wave three. A memory is one of three models (none, 0.4, 0.7), about ln 3 nats.
+# slope has one parameter, a wave three. A memory is one of three models (none, 0.5, 0.75), about ln 3 nats.
 SLOPE = 4.0  # nats for a slope
-STAIRCASE = 6.0  # nats more where a staircase would do
+# A level that grows by many spreads has steps more often than a slope: the price of a slope grows as that of a normal
+# value does, up to what three steps cost.
+_STEEP = 2.5  # spreads that a slope grows by over the whole series, as a standard deviation
+_STEEPEST = 20.0  # nats
+STAIRCASE = 6.0  # nats more for a drift where steps would do
 MEMORY = 1.0  # nats for memory
 WAVE = 10.0  # nats for a wave: its period, height and place
-_MEMORIES = (0.4, 0.7)  # autocorrelations at lag 1 that are tried
+_MEMORIES = (0.5, 0.75)  # autocorrelations at lag 1 that are tried
 # The difference of two normal values has variance 2: 18 is three standard deviations of it, squared.
 _FAR = 18.0  # squared difference, in spreads, above which neighbours are on two levels
 _LARGE = 2.0  # spreads from which on a change is no part of a slope
-_NEAR = 0.1  # share by which noise differs from the expected without another attempt
+_NEAR = 0.05  # share by which noise differs from the expected without another attempt
 _ELSEWHERE = 10.0  # spreads from a level that a point has nothing to do with
 _STRAYS = 0.25  # share of points far from the only level, above which it is none
 _SELDOM = 30  # points for every change, below which changes are many
-_ATTEMPTS = 2  # at a wave
+_ATTEMPTS = 2  # at a wave, and at a slope
+_ROUNDS = 3  # of estimating a density from residuals, and the levels from it
+_NARROWER = 0.3  # of the noise before
+_GAIN = 0.5  # nats, below which another round is the last
+_PROMISING = 4.0  # nats by which a slope may be dearer than none and still be tried again
+_WORTH = 1.0  # nats that a slope explains at least where it is tried
+_LITTLE = 0.3  # spreads by which another slope changes the growth of the whole series; below it is the same
+_CLOSE = 4.0  # spreads from the median beyond which a value is no farther
+_ALIKE = 2.5  # standard deviations of an autocorrelation that independent values seldom have (0.6 %)
 _TINY = 1e-300  # so that no logarithm is infinite
 _GROWTH = 1.5  # levels this far apart have noise of their own: below, that of all does for both
 
@@ -148,8 +160,13 @@ def _calm(points: Points, penalty: float) -> Fit:
         return grown
     if not first.starts:
         return first
-    best = _best(points, centers, first, penalty)
-    return attrs.evolve(best, shifts=shifts)
+    best = attrs.evolve(_best(points, centers, first, penalty), shifts=shifts)
+    if points.spread is None or len(best.starts) < 2 or _is_ordered(points):
+        return best
+    # The noise around levels that are none can seem to change.
+    unchanged = _unchanged(attrs.evolve(points, spread=None), penalty)
+    wider = float(points.weight @ np.log(points.spread))  # of every run, so that both totals are of the same values
+    return unchanged if unchanged.total < best.total + wider else best
 
 
 def _growing(points: Points, centers: Floats, plain: Density, penalty: float) -> Fit | None:
@@ -199,18 +216,76 @@ def _best(points: Points, centers: Floats, first: Fit, penalty: float) -> Fit:
     density = density_of(points, first.residuals, penalty)
     expected = density.deviation is not None and abs(density.deviation - 1) <= _NEAR
     refitted = first if expected else independent(points, centers, density, penalty)
-    best = min(refitted, _unchanged(points, penalty), key=_total) if len(refitted.starts) > 1 else refitted
+    if density.deviation is None:
+        refitted = _refined(points, centers, refitted, density, penalty)
+    best = refitted
+    if len(refitted.starts) > 1 and not _is_ordered(points):
+        best = min(refitted, _unchanged(points, penalty), key=_total)
     if not best.starts:
         # A level that a quarter of the points has nothing to do with is none, however well it explains the others.
         far = np.abs(best.point_residuals(points)) > _ELSEWHERE
         return first if points.spread is None and far.mean() > _STRAYS else best
-    return min([best, *_others(points, centers, best, penalty)], key=_total)
+    others = list(_others(points, centers, best, penalty))
+    sloping = min((other for other in others if other.slope), key=_total, default=None)
+    if sloping is not None and sloping.total < best.total + _PROMISING:
+        others += _resloped(points, sloping, penalty)
+    return min([best, *others], key=_total)
+
+
+def _resloped(points: Points, fitted: Fit, penalty: float) -> Iterator[Fit]:
+    """The fits with the slope that is within the stretches of the one before."""
+    time = _times(points)
+    for _ in range(_ATTEMPTS):
+        more, _ = _slope_within(points, fitted, time)
+        if abs(more) * len(points) < _LITTLE:
+            break
+        again = _sloping(points, fitted, fitted.slope + more, penalty)
+        yield again
+        if again.total > fitted.total:
+            break
+        fitted = again
+
+
+def _times(points: Points) -> Floats:
+    """The numbers of the points, around 0."""
+    return np.arange(len(points), dtype=float) - (len(points) - 1) / 2
+
+
+def _slope_within(points: Points, fitted: Fit, time: Floats) -> tuple[float, bool]:
+    """The slope that a fit leaves within its stretches, and whether it is more than chance."""
+    residuals = np.clip(fitted.point_residuals(points), -3, 3)
+    inside = time - stretch_means(time, fitted.starts)
+    lever = float(inside @ inside)
+    within = float(inside @ residuals) / lever if lever else 0.0
+    return within, within * within * lever > float(residuals @ residuals) / len(points)
+
+
+def _refined(points: Points, centers: Floats, fitted: Fit, density: Density, penalty: float) -> Fit:
+    """The fit with the density of its own residuals, which those of normal noise had told only roughly. If it is far
+    narrower, half of the series does not vary, and the rest would be strays."""
+    for _ in range(_ROUNDS):
+        refined = density_of(points, fitted.residuals, penalty)
+        if refined.step < density.step * _NARROWER:
+            break
+        again = independent(points, centers, refined, penalty)
+        if again.total > fitted.total - _GAIN:
+            break
+        fitted, density = again, refined
+    return fitted
 
 
 def quick(points: Points, penalty: float) -> list[int]:
     """The first points of the stretches if noise is independent and normal."""
     plain = noise.normal(1.0, BOUND * penalty)
     return independent(points, level_candidates(points.centers), plain, penalty).starts
+
+
+def _is_ordered(points: Points) -> bool:
+    """Whether neighbours are alike: then the values are no noise around one level, however well they could be. The
+    autocorrelation of independent values has the variance 1 / n (M. S. Bartlett, 1946, JRSS Supplement 8(1))."""
+    near = np.minimum(np.maximum(points.centers, -_CLOSE), _CLOSE)
+    near -= float(near.sum()) / len(near)
+    return bool(float(near[1:] @ near[:-1]) * math.sqrt(len(near)) > _ALIKE * float(near @ near))
 
 
 def _total(fitted: Fit) -> float:
@@ -243,9 +318,8 @@ def _others(points: Points, centers: Floats, best: Fit, penalty: float) -> Itera
     if _may_remember(points, best):
         for memory in _MEMORIES:
             yield _remembering(points, centers, best, memory, penalty)
-    time = np.arange(len(points), dtype=float) - (len(points) - 1) / 2
-    for slope, doubt in _slopes(points, best, time):
-        yield _sloping(points, best, slope, time, SLOPE + doubt, penalty)
+    for slope in _slopes(points, best):
+        yield _sloping(points, best, slope, penalty)
 
 
 def _may_remember(points: Points, best: Fit) -> bool:
@@ -272,41 +346,40 @@ def _remembering(points: Points, centers: Floats, best: Fit, memory: float, pena
     return attrs.evolve(fitted, memory=memory, total=fitted.total + MEMORY)
 
 
-def _slopes(points: Points, best: Fit, time: Floats) -> Iterator[tuple[float, float]]:
-    """Slopes to try, each with the nats that are held against it: the one within the stretches, which no change
-    touches, if it is more than chance; and the one that small changes may have been taken for, that is the one within
-    the stretches between the large changes. Small changes in one direction are a staircase as well as a slope,
-    so without any slope within its steps it takes more to be believed. And the one from half of the series to the
-    other, which is what all of the changes may have been taken for."""
-    half = len(points) // 2
-    yield median(points.centers[half:] - points.centers[: len(points) - half]) / half, 0.0
-    residuals = np.clip(best.point_residuals(points), -3, 3)
-    inside = time - stretch_means(time, best.starts)
-    lever = float(inside @ inside)
-    within = float(inside @ residuals) / lever if lever else 0.0
-    clear = within * within * lever > float((residuals**2).mean())
-    if clear:
-        yield within, 0.0
-    expected = points.centers - best.point_residuals(points)
-    large = [start for start in best.starts if abs(expected[start] - expected[start - 1]) >= _LARGE]
-    if len(best.starts) - len(large) < (1 if clear else 2):
-        return
-    inside = time - stretch_means(time, large)
-    merged = float(inside @ (expected + residuals)) / float(inside @ inside)
-    yield merged, 0.0 if clear and merged * within > 0 else STAIRCASE
+def _slopes(points: Points, best: Fit) -> Iterator[float]:
+    """Slopes to try: that of the series without its large changes, which small changes may have been taken for, and
+    the one within the stretches, which no change touches, if it is more than chance. The first one is the median
+    growth from half of the series to the other, then improved by least squares of what is left, of which no point
+    counts for much (one step of an M-estimate: P. Bickel, 1975, JASA 70(350))."""
+    time, half = _times(points), len(points) // 2
+    expected, flat = points.centers - best.point_residuals(points), points.centers.copy()
+    for start in best.starts:
+        size = expected[start] - expected[start - 1]
+        flat[start:] -= size if abs(size) >= _LARGE else 0.0
+    across = median(flat[half:] - flat[: len(points) - half]) / half
+    left = flat - across * time
+    across += float(time @ np.clip(left - median(left), -3, 3)) / float(time @ time)
+    # A slope that grows by s spreads over n points explains n s^2 / 24 nats.
+    if across**2 * len(points) ** 3 / 24 > _WORTH:
+        yield across
+    within, is_clear = _slope_within(points, best, time)
+    if is_clear:
+        yield within
 
 
-def _sloping(points: Points, best: Fit, slope: float, time: Floats, price: float, penalty: float) -> Fit:
+def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     """What is left when the slope is taken away has independent noise."""
-    trend = slope * time
+    time = _times(points)
+    trend, added = slope * time, (slope - best.slope) * time
     level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
-    residuals = best.residuals - (trend - stretch_means(trend, best.starts))[points.point]
+    residuals = best.residuals - (added - stretch_means(added, best.starts))[points.point]
     fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
+    price = SLOPE + min((slope * len(points) / _STEEP) ** 2 / 2, _STEEPEST)
     return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
 
 
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
-    cut = partition(stay, move, penalty)
+    cut = partition_at(stay, move, penalty, points.cuts)
     expected = np.repeat(grid[cut.levels], np.diff([0, *cut.starts, len(points)]))
     residuals = points.values - expected[points.point]
     if move is not None:

