@@ -25,7 +25,7 @@ _CLIP = 3.0  # spreads from that median that a point counts at most
 # sqrt(1 - 2 * 2.5 * phi(2.5) / (2 * Phi(2.5) - 1)), phi and Phi being the normal density and distribution.
 _STEP = 2.5
 _WITHIN = 0.9546
-_MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, and would be left out
+_MANY = 50  # differences; of fewer, a stretch with more noise is not told from steps, so the larger noise is taken
 NORMAL = 1.4826  # standard deviations in a median absolute deviation of normal noise
 
 
@@ -231,9 +231,10 @@ def _spread(values: Floats) -> float:
     if not len(steps) or steps[-1] == 0:
         return 0.0
     middle = median(steps) * NORMAL / math.sqrt(2)
-    if middle and len(steps) >= _MANY:
+    if middle:
         near = steps[: int(np.searchsorted(steps, _STEP * math.sqrt(2) * middle, side="right"))]
-        middle = math.sqrt(float(near @ near) / (2 * len(near))) / _WITHIN
+        deviation = math.sqrt(float(near @ near) / (2 * len(near))) / _WITHIN
+        middle = deviation if len(steps) >= _MANY else max(middle, deviation)
     trimmed = float(steps[: max(1, int(0.9 * len(steps)))].mean()) * 1.1
     spread = max(middle, trimmed / 2)
     if middle == 0 and (varying := [size for size in running_medians(differences, 5).tolist() if size > 0]):

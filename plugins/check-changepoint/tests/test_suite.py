@@ -192,11 +192,12 @@ def test_what_a_series_moves_by_beyond_the_machine_is_its_own(seed: int) -> None
     assert (found.machine.moved, found.machine.measured) == ((tuple(range(10)),), (10,))
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_series_that_the_machine_leaves_alone_did_not_change(seed: int) -> None:
-    found = detect_many(_small(lambda i, v: 1.1 if i < 8 and v >= 12 else 1, seed=seed))
-    assert _places(found) == {}
-    assert (found.machine.moved, found.machine.measured) == ((tuple(range(8)),), (10,))
+def test_a_series_that_the_machine_leaves_alone_did_not_change() -> None:
+    """Of ten suites one may have a change by chance: 5 % of what is reported are false."""
+    suites = [detect_many(_small(lambda i, v: 1.1 if i < 8 and v >= 12 else 1, seed=seed)) for seed in range(1, 11)]
+    assert sum(_places(found) != {} for found in suites) <= 1
+    for found in suites:
+        assert (found.machine.moved, found.machine.measured) == ((tuple(range(8)),), (10,))
 
 
 def test_one_that_moves_against_the_machine_changed_by_all_of_that() -> None:
