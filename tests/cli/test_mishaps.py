@@ -72,7 +72,7 @@ def test_rows_without_columns_are_bounded(here: Here, tmp_path: Path) -> None:
 def test_a_plugin_that_is_not_installed_is_told_as_such(here: Here) -> None:
     here.collect("true")
     assert "none of these is one: 0@p, nosuch" in here.perf("postprocess", "0@p", "nosuch", code=2).err
-    assert "perfcore-view-fireworks" in here.perf("show", "0@p", "fireworks", code=3).err
+    assert "perfcore-view-xylophone" in here.perf("show", "0@p", "xylophone", code=3).err
 
 
 def test_an_option_that_a_plugin_does_not_have_is_not_set(here: Here) -> None:
