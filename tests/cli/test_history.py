@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import random
+import sqlite3
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -215,15 +217,23 @@ def test_check_looks_only_at_the_versions_that_are_chosen(history: Here) -> None
     assert "--last" in history.perf("check", "HEAD", "--last", "3", code=2).err
 
 
+def _kept(history: Here) -> dict[tuple[str, str, str], bytes]:
+    """The rows of the read model but for those of indexes, which are learned once their folders have settled."""
+    with contextlib.closing(sqlite3.connect(history.path / ".perf" / "cache" / "derived.db")) as data:
+        rows = data.execute('SELECT "space", "group", "key", "data" FROM "rows" WHERE "space" <> ?', ("indexes",))
+        return {(space, group, key): content for space, group, key, content in rows}
+
+
 def test_a_check_of_a_part_changes_nothing_that_is_stored(history: Here) -> None:
     """A part that begins at the slow version knows no regression; the whole history does."""
     history.perf("check", "all", code=1)
     stored, marks = history.snapshot(), history.perf("log", "--changes", "--json").out
-    scans = {path: path.read_bytes() for path in (history.path / ".perf" / "cache").rglob("*") if path.is_file()}
+    scans = _kept(history)
+    assert {space for space, *_ in scans} >= {"scan states", "values"}
     history.perf("check", "all", "--last", "7")
     history.perf("check", "all", "--last", "9", code=1)
     assert history.snapshot() == stored
-    assert {path: path.read_bytes() for path in scans} == scans
+    assert _kept(history) == scans
     assert history.perf("log", "--changes", "--json").out == marks
 
 

@@ -26,7 +26,11 @@ _OBSERVED: Mapping[str, str] = {
     "registered": "profile_registered",
 }
 # The ranges of perfcore itself, for what a template imports.
-_NEEDED = {"attrs": "attrs>=23.2", "typer": "typer>=0.26,<0.29"}
+_NEEDED = {
+    "attrs": "attrs>=23.2",
+    "perfcore_command_kit": "perfcore-command-kit>=0.1,<0.2",
+    "typer": "typer>=0.26,<0.29",
+}
 
 
 def files(plugin: Named) -> Mapping[str, str]:
