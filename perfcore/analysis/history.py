@@ -117,8 +117,7 @@ def scan_series(
     results: dict[int, Sequence[Change]] = {}
     for group in _joint_groups(ready) if check.many else []:
         progress(len(results), len(ready), ready[group[0]].series.metric)
-        together = [ready[index] for index in group]
-        results |= dict(zip(group, _scan_together(repository, together, check), strict=True))
+        results |= dict(zip(group, _scan_together(repository, [ready[i] for i in group], check), strict=True))
     positions = {_subject(scanned): index for index, scanned in enumerate(ready)}
     scanned_series = []
     for index in (positions[_subject(scanned)] for scanned in selected):
@@ -252,8 +251,11 @@ def _over(scanned: ScannedSeries, axis: Sequence[tuple[int, str, str]]) -> Serie
 
 def _scan_many(repository: Repository, group: Sequence[Series], check: HistoryCheck) -> Sequence[Sequence[Change]]:
     """The changes of each series; the read model keeps them until something is added to one."""
-    model, key = repository.store.read_model, _question(check, group)
-    asked = _digest(msgspec.msgpack.encode(group))
+    model, key, asked = repository.store.read_model, _question(check, group), ""
+    try:
+        asked = _digest(msgspec.msgpack.encode(group))
+    except UnicodeEncodeError:  # what has a name that is no Unicode is not kept
+        check = attrs.evolve(check, key="")
     with contextlib.suppress(msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         answered, found = _DECODER.decode(model.get(_RESULTS, key) or b"" if check.key else b"")
         if answered == asked:

@@ -102,9 +102,7 @@ class ReadModel:
 
         try:
             yield
-        except FileNotFoundError:
-            pass
-        except (OSError, UnicodeError):  # a name that is no text has no row
+        except (OSError, UnicodeError):  # there is no file, or a name that is no text and has no row
             self.close()
         except sqlite3.Error as error:
             self.close()

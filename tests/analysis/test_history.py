@@ -160,6 +160,17 @@ def test_a_change_is_found_and_what_was_found_is_kept(project: Project, reposito
     assert _scan(repository, found) == [one]
 
 
+def test_series_with_names_that_are_no_unicode_are_scanned_together(project: Project, repository: Repository) -> None:
+    for number, version in enumerate(_versions(project, repository)):
+        for config in ("1:a", "1:b"):
+            _register(repository, version, _noisy(number, 5e6 if number < STEP else 5.4e6), config_id=config)
+    found = history.select_series(repository, series.config_histories(repository))
+    odd = [attrs.evolve(each, series=attrs.evolve(each.series, label="sort \udc80")) for each in found]
+    plain = [[change.target for change in each.changes] for each in _scan(repository, found)]
+    for _ in range(2):
+        assert [[change.target for change in each.changes] for each in _scan(repository, odd)] == plain
+
+
 @attrs.frozen
 class _Counting:
     """The phases of a check that notes how many series it is given together."""
