@@ -6,11 +6,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import shutil
-import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
+
+from perfcore_testing import npm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,15 +41,7 @@ def window(browser: Any) -> Any:
 @pytest.fixture(scope="session")
 def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The script of axe-core, from the registry of npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed, from which axe-core comes")
-    folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
-    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
-    return (folder / "node_modules/axe-core/axe.min.js").read_text()
+    return (npm.install(tmp_path_factory.mktemp("axe"), "axe-core@4") / "axe-core/axe.min.js").read_text()
 
 
 def violations(window: Any, axe: str) -> Any:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -443,20 +441,6 @@ def _large() -> Profile:
         new = (chance.randrange(4_000) for _ in range(chance.randint(5, 15)))
         paths.append((*kept, *(f"Module{number % 300}.function_{number}" for number in new)))
     return of({path: int(chance.paretovariate(1.2) * 10) for path in paths})
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script of axe-core, from the registry of npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed, from which axe-core comes")
-    folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
-    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
-    return (folder / "node_modules/axe-core/axe.min.js").read_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

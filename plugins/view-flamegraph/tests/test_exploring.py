@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from perfcore_diff_amounts import Amounts
 from perfcore_sample_kit import SampleRecorder
-from perfcore_testing import npm, profiles
+from perfcore_testing import profiles
 from perfcore_testing.output import FakeOutput
 from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 
@@ -382,12 +382,6 @@ def test_an_address_of_another_page_breaks_nothing(window: Any, opened: Opener) 
         )
         assert window.problems == []
         assert text(window, "line")
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script of axe-core, from the registry of npm."""
-    return (npm.install(tmp_path_factory.mktemp("axe"), "axe-core@4") / "axe-core/axe.min.js").read_text()
 
 
 STATES: dict[str, tuple[Callable[[], Profile | ViewData], tuple[str, ...]]] = {

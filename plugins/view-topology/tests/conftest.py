@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from perfcore_testing.pages import browser, window
+from perfcore_testing.pages import axe, browser, window
 from perfcore_testing.project import empty_project, project
 
-__all__ = ["browser", "empty_project", "project", "window"]
+__all__ = ["axe", "browser", "empty_project", "project", "window"]
 
 
 def beside(name: str) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -284,20 +282,6 @@ def test_damaged_data_are_told(window: Any, opened: Opener, tmp_path: Path) -> N
     path.write_text(page.replace('id="data">{', 'id="data">'), encoding="utf-8")
     window.open(path.as_uri())
     assert "JSON" in text(window, "problem")
-
-
-@pytest.fixture(scope="session")
-def axe(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The script of axe-core, from the registry of npm."""
-    npm = shutil.which("npm")
-    if npm is None:
-        pytest.skip("npm is not installed, from which axe-core comes")
-    folder = tmp_path_factory.mktemp("axe")
-    command = [npm, "install", "--prefer-offline", "--no-audit", "--ignore-scripts", "--prefix"]
-    done = subprocess.run([*command, folder, "axe-core@4"], capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"npm cannot get axe-core: {done.stderr[-300:]}")
-    return (folder / "node_modules/axe-core/axe.min.js").read_text()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
