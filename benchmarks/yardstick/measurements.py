@@ -88,6 +88,34 @@ def _git_log(room: Room, versions: int) -> Program:
     return room.program(("git", "log"), room.history(versions), prints=versions * 5)
 
 
+def _log_few(room: Room, versions: int) -> Program:
+    return room.program(room.perf("log", "-n", "20"), room.history(versions), prints=20 * 7)
+
+
+def _git_log_few(room: Room, versions: int) -> Program:
+    return room.program(("git", "log", "-n", "20"), room.history(versions), prints=20 * 5)
+
+
+def _show_head(room: Room, rows: int) -> Program:
+    return room.program(room.perf("show", "--head", "3", "0@p", "table"), room.rows(rows), prints=3)
+
+
+def _add_to_many(room: Room, profiles: int) -> Program:
+    return room.program(room.perf("add", "0@p"), room.crowded(profiles), makes=".perf/objects")
+
+
+def _perun_add_to_many(room: Room, profiles: int) -> Program:
+    return room.program(room.perun("add", "0@p"), room.crowded(profiles), makes=".perun/objects")
+
+
+def _import_folded(room: Room, stacks: int) -> Program:
+    return room.program(room.perf("import", "folded", FOLDED), room.folded(stacks), makes=".perf/jobs")
+
+
+def _perun_import_folded(room: Room, stacks: int) -> Program:
+    return room.program(room.perun("import", "perf", "stack", FOLDED), room.folded(stacks), makes=".perun/jobs")
+
+
 def _add_rows(room: Room, rows: int) -> Program:
     return room.program(room.perf("add", "0@p"), room.calls(rows), makes=".perf/objects")
 
@@ -151,7 +179,7 @@ MEASUREMENTS = (
         ours=_status,
         theirs=_perun_status,
         sizes={1: 15},
-        aims={"CPU": 0.5},
+        aims={"CPU": 0.25},
     ),
     Measurement(
         name="help",
@@ -160,7 +188,7 @@ MEASUREMENTS = (
         ours=_help,
         theirs=_perun_help,
         sizes={1: 9},
-        aims={"CPU": 0.2},
+        aims={"CPU": 0.05},
     ),
     Measurement(
         name="version",
@@ -169,7 +197,7 @@ MEASUREMENTS = (
         ours=_version,
         theirs=_bare_python,
         sizes={1: 25},
-        aims={"CPU": 2},
+        aims={"CPU": 1.3},
     ),
     Measurement(
         name="log",
@@ -180,7 +208,7 @@ MEASUREMENTS = (
         theirs=_perun_log,
         sizes={1_000: 5, 10_000: 3, 100_000: 1},
         aim_at=10_000,
-        aims={"CPU": 0.1},
+        aims={"CPU": 0.08},
         also=("memory",),
         growth=10,
     ),
@@ -204,8 +232,43 @@ MEASUREMENTS = (
         theirs=_git_log,
         sizes={1_000: 7, 10_000: 7, 100_000: 3},
         aim_at=10_000,
-        aims={"CPU": 4},
+        aims={"CPU": 3},
         growth=10,
+    ),
+    Measurement(
+        name="log-few",
+        what="`perf log -n 20`",
+        of="versions",
+        peer="git log -n 20",
+        ours=_log_few,
+        theirs=_git_log_few,
+        sizes={1_000: 7, 100_000: 7},
+        aims={},
+        also=("CPU", "memory"),
+        growth=1.1,
+    ),
+    Measurement(
+        name="show",
+        what="`perf show --head 3`",
+        of="rows",
+        peer="python -c pass",
+        ours=_show_head,
+        theirs=_bare_python,
+        sizes={10_000: 5, 10_000_000: 5},
+        aims={},
+        also=("CPU", "memory"),
+        growth=2,
+    ),
+    Measurement(
+        name="add-many",
+        what="`perf add` to a version with many profiles",
+        of="profiles",
+        peer="Perun",
+        ours=_add_to_many,
+        theirs=_perun_add_to_many,
+        sizes={1: 5, 1_000: 5},
+        aims={"CPU": 0.25},
+        growth=1.5,
     ),
     Measurement(
         name="add",
@@ -256,6 +319,18 @@ MEASUREMENTS = (
         also=("memory",),
     ),
     Measurement(
+        name="folded",
+        what="`perf import folded`",
+        of="stacks",
+        peer="Perun",
+        ours=_import_folded,
+        theirs=_perun_import_folded,
+        sizes={100_000: 3, 1_000_000: 1},
+        peer_up_to=100_000,
+        aims={"CPU": 1 / 3, "memory": 1 / 3},
+        growth=11,
+    ),
+    Measurement(
         name="flamegraph",
         what="`perf show flamegraph`",
         of="resources",
@@ -264,7 +339,7 @@ MEASUREMENTS = (
         theirs=_python_script,
         sizes={10_000: 5, 100_000: 3},
         aim_at=100_000,
-        aims={"CPU": 1 / 3},
+        aims={"CPU": 1},
         also=("memory",),
     ),
     Measurement(
@@ -287,7 +362,7 @@ MEASUREMENTS = (
         theirs=_hyperfine,
         sizes={100: 5, 1_000: 7},
         aim_at=1_000,
-        aims={"CPU": 1.3},
+        aims={"CPU": 1.05},
         also=("wall",),
     ),
 )
@@ -299,7 +374,15 @@ WEIGHTS = (
         peer="Perun",
         ours=lambda room: room.history(10_000) / "work/.perf",
         theirs=lambda room: room.history(10_000) / "work/.perun",
-        limit=20 * MB,
+        limit=5 * MB,
+    ),
+    Weight(
+        name="disk-100000",
+        what="100,000 versions with 100 rows each",
+        peer="Perun",
+        ours=lambda room: room.history(100_000) / "work/.perf",
+        theirs=lambda room: room.history(100_000) / "work/.perun",
+        limit=150 * MB,
     ),
     Weight(
         name="installation",

@@ -1,6 +1,8 @@
-"""Registers a profile with so many rows for every version of the branch, in a repository where `perf init` was run.
+"""Makes profiles with so many rows, in a repository where `perf init` was run.
 
-    python perfcore_profiles.py ROWS
+    python perfcore_profiles.py history ROWS          registers one with every version of the branch
+    python perfcore_profiles.py crowd ROWS PROFILES   registers so many with the last version
+    python perfcore_profiles.py pending ROWS          one that is pending
 
 Python is that of the environment of perfcore. The disk is not waited for: whoever pulls the plug makes it all anew.
 """
@@ -17,15 +19,19 @@ from made_up import RUNS, runs_of_functions
 from perfcore.model import Entry, Header, Profile, Tool
 from perfcore.profile.table import column, table
 from perfcore.repository import Repository
-from perfcore.store import objects
+from perfcore.store import objects, pending
 
 CREATED = 1_750_000_000_000_000_000
 
 
-def main(rows: int) -> None:
+def main(what: str, rows: int, profiles: int = 1) -> None:
     os.fsync = lambda fd: None
     repository = Repository.open(Path.cwd())
-    for number, version in enumerate(subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()):
+    if what == "pending":
+        pending.save(repository.store, profile(rows, 0))
+        return
+    versions = subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()
+    for number, version in enumerate(versions if what == "history" else versions[:1] * profiles):
         register(repository, version, profile(rows, number))
 
 
@@ -65,4 +71,4 @@ def profile(rows: int, number: int) -> Profile:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], *map(int, sys.argv[2:]))

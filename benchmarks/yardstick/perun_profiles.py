@@ -1,6 +1,7 @@
 """Makes profiles with the library of Perun, in a repository where `perun init` was run.
 
 `python perun_profiles.py history ROWS` registers a profile with so many rows for every version of the branch.
+`python perun_profiles.py crowd ROWS PROFILES` registers so many with the last version.
 `python perun_profiles.py calls ROWS` makes a pending one of so many calls, as its collector `trace` has them.
 `python perun_profiles.py allocations FILE` makes one of an allocation at each of the stacks in a folded file, as its
 collector `memory` has them. Python is that of the environment of Perun.
@@ -26,20 +27,21 @@ ORDER = list(range(1, RUNS + 1))
 COLLECTORS = {"time": "time", "mixed": "trace", "memory": "memory"}
 
 
-def history(rows: int) -> None:
-    """Register a profile with every version, in the steps that `perun add` takes."""
+def history(rows: int, versions: list[str]) -> None:
+    """Register a profile with each of these versions, in the steps that `perun add` takes."""
     objects = pcs.get_object_directory()
-    source = os.path.join(pcs.get_job_directory(), "time-make.perf")
-    with open(source, "w"):  # Perun asks for its time
-        pass
-    for number, version in enumerate(subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()):
+    for number, version in enumerate(versions):
+        # Perun asks for its time, and keeps one profile of a name for each version.
+        source = os.path.join(pcs.get_job_directory(), f"time-make-{number}.perf")
+        with open(source, "w"):
+            pass
         profile = stored(rows, number)
         body = json.dumps(profile)
         content = f"profile time {len(body)}\0{body}".encode()
         sum = store.compute_checksum(content)
         store.add_loose_object_to_dir(objects, sum, store.pack_content(content))
         index.register_in_minor_index(objects, version, source, sum, profile)
-    os.remove(source)
+        os.remove(source)
 
 
 def stored(rows: int, number: int) -> dict[str, Any]:
@@ -134,8 +136,11 @@ def described(
 
 
 if __name__ == "__main__":
+    revisions = subprocess.check_output(["git", "rev-list", "HEAD"], text=True).split()
     if sys.argv[1] == "history":
-        history(int(sys.argv[2]))
+        history(int(sys.argv[2]), revisions)
+    elif sys.argv[1] == "crowd":
+        history(int(sys.argv[2]), revisions[:1] * int(sys.argv[3]))
     elif sys.argv[1] == "calls":
         calls(int(sys.argv[2]))
     else:

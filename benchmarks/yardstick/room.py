@@ -25,7 +25,7 @@ PERUN = "perun-toolsuite==0.28.3"
 ROWS = 100
 FOLDED = "stacks.folded"
 AS_IT_IS = ""
-DATA = "2"  # counts the ways in which the data were made: another number makes them anew
+DATA = "3"  # counts the ways in which the data were made: another number makes them anew
 
 
 @attrs.frozen
@@ -98,7 +98,8 @@ class Room:
 
         def fill(place: Path) -> None:
             self.call(self.perun_python(_script("perun_profiles.py"), "history", str(ROWS)), place)
-            self.call(self.python(_script("perfcore_profiles.py"), str(ROWS)), place)
+            self.call(self.python(_script("perfcore_profiles.py"), "history", str(ROWS)), place)
+            self.call(self.perf("gc"), place)
 
         return self._repository(f"{versions} versions", versions, fill)
 
@@ -110,6 +111,29 @@ class Room:
             self.call(self.perf("import", "perun", str(perun_pending(place))), place)
 
         return self._repository(f"{rows} calls", 1, fill)
+
+    def rows(self, rows: int) -> Path:
+        """One pending profile of perfcore with so many rows of a table."""
+
+        def fill(place: Path) -> None:
+            self.call(self.python(_script("perfcore_profiles.py"), "pending", str(rows)), place)
+
+        return self._repository(f"{rows} rows", 1, fill)
+
+    def crowded(self, profiles: int) -> Path:
+        """One version with so many profiles of 100 rows, and one more that is pending, in both tools."""
+
+        def fill(place: Path) -> None:
+            self.call(self.perun_python(_script("perun_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
+            self.call(self.python(_script("perfcore_profiles.py"), "crowd", str(ROWS), str(profiles)), place)
+            self.call(self.perun("collect", "-c", "true", "time"), place)
+            self.call(self.perf("collect", "time", "--", "true"), place)
+
+        return self._repository(f"{profiles} profiles", 1, fill)
+
+    def folded(self, stacks: int) -> Path:
+        """The folded file of samples of so many distinct stacks, in a repository where it is not imported yet."""
+        return self._repository(f"{stacks} folded", 1, lambda place: self._fold(stacks, place))
 
     def allocations(self, stacks: int) -> Path:
         """One pending profile of an allocation at each of so many distinct stacks, in both tools."""
