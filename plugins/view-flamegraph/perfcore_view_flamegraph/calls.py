@@ -6,8 +6,10 @@ are far fewer.
 
 from __future__ import annotations
 
+import operator
 from array import array
 from bisect import bisect_right
+from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
@@ -25,16 +27,24 @@ ROOT = 0
 @attrs.frozen
 class Calls:
     """For each node its parent, which stands before it, its box, and what it took itself. Node 0 is the whole.
-    `node_of` is the node of each stack, where it was asked for."""
+    `node_of` is the node of each stack, where it was asked for; `first` are the nodes that begin a path."""
 
     parent: array[int]
     box: array[int]
     columns: Sequence[Sequence[Number]]
     node_of: array[int] | None = None
+    first: Sequence[int] = attrs.field(default=attrs.Factory(lambda self: starts(self.parent), takes_self=True))
+
+
+def starts(parent: Sequence[int]) -> list[int]:
+    """The nodes that begin a path: the whole, and each that does not stand on the one before it."""
+    return [ROOT, *leaps(parent)]
 
 
 def merged(calls: Calls) -> Calls:
     """The same with one node where several of a box have the same parent."""
+    if _are_different(calls):
+        return calls
     ways = max(calls.box) + 1
     begun: dict[int, int] = {}  # the first node of each new path, by its parent and box
     parents: dict[int, int] = {}  # of these nodes; any other node stands on the one before it
@@ -42,8 +52,7 @@ def merged(calls: Calls) -> Calls:
     node_of = array("q", [NOWHERE]) * len(calls.parent)
     boxes = array("q")
     columns: list[list[Number]] = [[] for _ in calls.columns]
-    first = [ROOT, *leaps(calls.parent)]
-    for start, stop in zip(first, [*first[1:], len(calls.parent)], strict=True):
+    for start, stop in zip(calls.first, [*calls.first[1:], len(calls.parent)], strict=True):
         at, row = node_of[calls.parent[start]] if start else NOWHERE, start
         while row < stop:
             node = at + 1
@@ -69,9 +78,20 @@ def merged(calls: Calls) -> Calls:
     return Calls(parent, boxes, columns, _moved(calls.node_of, node_of))
 
 
+def _are_different(calls: Calls) -> bool:
+    """Whether no two nodes of a parent have one box, as far as their beginnings tell: True is certain."""
+    begun = calls.first[1:]
+    parents, boxes = (list(map(column.__getitem__, begun)) for column in (calls.parent, calls.box))
+    if len(set(zip(parents, boxes, strict=True))) < len(begun):
+        return False
+    # The node behind a parent may be the one that goes on from it.
+    behind = map(calls.box.__getitem__, map(operator.add, parents, repeat(1)))
+    return not any(map(operator.eq, behind, boxes))
+
+
 def walked(calls: Calls) -> Calls:
     """The same nodes, the subtree of each right after it. Children stay in their order."""
-    first = array("q", [ROOT, *leaps(calls.parent)])
+    first = array("q", calls.first)
     past = array("q", [*first[1:], len(calls.parent)])
     parents = array("q", map(calls.parent.__getitem__, first))  # the node at which each path leaves another
     whose = array("q", (bisect_right(first, node) - 1 for node in parents))
@@ -80,18 +100,21 @@ def walked(calls: Calls) -> Calls:
     moved = array("q", first)  # where each path begins now
     places = None if calls.node_of is None else array("q", calls.parent)  # where each node stands now
     box = array("q")
+    begun = []
     columns: list[list[Number]] = [[] for _ in calls.columns]
     for path in order:
         start, stop, parent_path = first[path], past[path], whose[path]
         moved[path] = at = len(box)
         if parent_path >= 0:
             parent[at] = moved[parent_path] + parents[path] - first[parent_path]
+        if parent[at] != at - 1 or at == ROOT:  # else it goes on from the path that now stands before it
+            begun.append(at)
         if places is not None:
             places[start:stop] = array("q", range(at, at + stop - start))
         box += calls.box[start:stop]
         for column, values in zip(columns, calls.columns, strict=True):
             column += values[start:stop]
-    return Calls(parent, box, columns, None if places is None else _moved(calls.node_of, places))
+    return Calls(parent, box, columns, None if places is None else _moved(calls.node_of, places), begun)
 
 
 def _moved(node_of: array[int] | None, places: Sequence[int]) -> array[int] | None:

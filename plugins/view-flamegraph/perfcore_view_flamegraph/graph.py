@@ -15,7 +15,7 @@ from perfcore_table_kit.stack_union import join
 from perfcore.errors import NotFoundError, UsageError, nearest
 from perfcore.profile.stacks import NAMES, NOWHERE, Stacks, has_stacks, reached, references
 from perfcore.text import printable
-from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, walked
+from perfcore_view_flamegraph.calls import ROOT, Calls, Number, merged, starts, walked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,13 +67,15 @@ class SampleColumns:
 
 @attrs.frozen
 class Graph:
-    """A tree of calls. Node 0 is the whole; a node follows its parent, and its subtree follows it at once."""
+    """A tree of calls. Node 0 is the whole; a node follows its parent, and its subtree follows it at once. `first` are
+    the nodes that begin a path."""
 
     frames: Sequence[Frame]
     parent: Sequence[int]
     frame: Sequence[int]
     metrics: tuple[Metric, ...]
     samples: SampleColumns | None = None
+    first: Sequence[int] = attrs.field(default=attrs.Factory(lambda self: starts(self.parent), takes_self=True))
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -148,7 +150,7 @@ def _graph(
     walk = walked(merged(_planted(stacks, frame_of, len(frames), sums, places)))
     moved = iter(walk.columns)
     metrics = (metric(name, unit, list(islice(moved, len(columns)))) for name, unit, columns in amounts)
-    return Graph(boxes, walk.parent, walk.box, tuple(metrics)), walk.node_of
+    return Graph(boxes, walk.parent, walk.box, tuple(metrics), first=walk.first), walk.node_of
 
 
 def _resources(profile: Profile) -> Table:
@@ -336,7 +338,7 @@ def _planted(
     box_of = [*frame_of, unknown]  # the last is that of the frame -1
     parent, box = array("q", [NOWHERE]), array("q", [every])
     if order == range(len(stacks)):
-        node_of = array("q", [*range(1, len(stacks) + 1), ROOT])
+        node_of = array("q", [*range(1, len(stacks) + 1), ROOT] if places else ())
         parent.extend(map(operator.add, stacks.parent, repeat(1)))
         box.extend(map(box_of.__getitem__, stacks.frame))
         columns = [[0, *values[:NOWHERE]] for values in sums]
@@ -353,7 +355,8 @@ def _planted(
         box.append(without)
         for column, value in zip(columns, unattributed, strict=True):
             column.append(value)
-        node_of[NOWHERE] = len(parent) - 1
+        if places:
+            node_of[NOWHERE] = len(parent) - 1
     return Calls(parent, box, columns, node_of if places else None)
 
 

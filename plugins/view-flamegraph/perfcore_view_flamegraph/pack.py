@@ -34,8 +34,6 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from perfcore.profile.stacks import leaps
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -64,7 +62,7 @@ def by_frequency(graph: Graph) -> Graph:
 
 def pack(graph: Graph, head: Mapping[str, Any]) -> str:
     """The text; `head` is what the page needs to know beside the tree."""
-    first = [0, *leaps(graph.parent)]
+    first = graph.first
     past = [*first[1:], len(graph)]
     lengths = list(map(operator.sub, past, first))
     columns = [_column(lengths), _column(_ups(graph.parent, first, lengths)), _column(graph.frame, noisy=True)]
