@@ -27,10 +27,10 @@ def page(title: str, body: str, scripts: Sequence[str] = (), *, styles: Sequence
         {
             "title": html.escape(title),
             "style": style,
-            "style_hash": _digest(style),
+            "style_hash": digest(style),
             "body": body.strip(),
             "script": script,
-            "script_hash": _digest(script),
+            "script_hash": digest(script),
         },
     )
 
@@ -55,7 +55,7 @@ def source(package: str, name: str) -> str:
     return text.replace("\r\n", "\n")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
     """As a content security policy names what may run."""
     # The policy allows these hashes and nothing else: a script that a name might smuggle into the page does not run.
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

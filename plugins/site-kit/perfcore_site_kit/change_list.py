@@ -1,0 +1,75 @@
+"""The list of changes, grouped by the versions that they may have come with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from perfcore.errors import NotFoundError
+from perfcore_site_kit import data, paths, sentences
+from perfcore_site_kit.paths import PagePath
+from perfcore_site_kit.site import version_path
+
+if TYPE_CHECKING:
+    from perfcore_site_kit.data import ListedChange
+    from perfcore_site_kit.renderer import View
+
+_SERIES = 40  # of one group: a change of the machine has all of them
+
+
+def changes_page(view: View) -> Mapping[str, Any]:
+    number = _number(view.path)
+    page = data.changes(view.branch, number)
+    if not 1 <= number <= page.pages:
+        raise NotFoundError("there is no such page of changes")
+    groups = [
+        {
+            "group": group,
+            "words": sentences.group(group.changes),
+            "rows": [change_row(view, item) for item in group.changes[:_SERIES]],
+            "rest": max(0, len(group.changes) - _SERIES),
+            "link": _version_link(view, group),
+        }
+        for group in page.groups
+    ]
+    return {
+        "page": page,
+        "heading": "Changes: since when?",
+        "answer": sentences.changes(page),
+        "groups": groups,
+        "newer": view.link(_list(number - 1)) if number > 1 else "",
+        "older": view.link(_list(number + 1)) if number < page.pages else "",
+    }
+
+
+def change_row(view: View, item: ListedChange) -> Mapping[str, Any]:
+    """What a row of a table says of a change."""
+    change = item.change
+    return {
+        "change": change,
+        "side": "worse" if change.kind in data.WORSE else "better" if change.kind in data.BETTER else "other",
+        "sign": "▲" if change.kind in data.WORSE else "▼" if change.kind in data.BETTER else "◆",
+        "title": sentences.title(item.row),
+        "series": view.link(item.row.path),
+        "link": view.link(PagePath(paths.CHANGE, (paths.part(change.id),))),
+        "size": sentences.size_of(change),
+        "interval": sentences.interval(change),
+        "state": sentences.status_of(item),
+        "stands": item.stands,
+    }
+
+
+def _version_link(view: View, group: data.ChangeGroup) -> str:
+    return view.link(version_path(group.target)) if group.target is not None else ""
+
+
+def _list(number: int) -> PagePath:
+    return PagePath(paths.CHANGES, (str(number),) if number > 1 else ())
+
+
+def _number(path: PagePath) -> int:
+    """The number of a page of the list; 0 for what is none."""
+    if not path.parts:
+        return 1
+    text = path.parts[0]
+    return int(text) if len(path.parts) == 1 and text != "1" and paths.is_number(text) else 0

@@ -1,0 +1,204 @@
+"""What each page says, as frozen data without markup: from a branch to the answers of its pages."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
+
+import attrs
+
+from perfcore.model import Change, MinorVersion
+from perfcore_site_kit.branch import Branch, SeriesRow
+
+Status = Literal["slower", "faster", "same", "inconclusive", "not measured"]
+STATUSES: tuple[Status, ...] = ("slower", "faster", "same", "inconclusive", "not measured")
+WORSE, BETTER = ("degradation", "drift"), ("optimization", "improving drift")
+REPORTED = (*WORSE, *BETTER, "variance", "machine")
+GROUPS = 100
+"""Groups of changes on one page."""
+
+
+@attrs.frozen(kw_only=True)
+class SeriesState:
+    """A series with what became of it. `change` is the last one that stands, `since` how many measured versions it is
+    old; `behind` is by how many versions its newest value is older than the newest measured version."""
+
+    row: SeriesRow
+    status: Status
+    change: Change | None
+    accepted: str
+    since: int | None
+    behind: int
+    version: MinorVersion
+
+
+@attrs.frozen(kw_only=True)
+class Overview:
+    """Is it slower? `counts` has every status; `primary` are the series that decide, those with news first."""
+
+    branch: str
+    newest: MinorVersion | None
+    versions: int
+    counts: Mapping[Status, int]
+    primary: tuple[SeriesState, ...]
+    others: tuple[SeriesState, ...]
+    notes: tuple[str, ...]
+
+
+@attrs.frozen(kw_only=True)
+class ListedChange:
+    """A change with the series that shows it, and what was decided about it."""
+
+    change: Change
+    row: SeriesRow
+    accepted: str
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is for the worse, and nobody accepted it or took it back."""
+        return self.change.kind in WORSE and not self.change.undone and not self.accepted
+
+
+@attrs.frozen(kw_only=True)
+class ChangeGroup:
+    """The changes that may have come with the same versions. `first` is the last version without them, and the change
+    shows in `target`; each is None where the branch no longer has it."""
+
+    target: MinorVersion | None
+    first: MinorVersion | None
+    span: int
+    changes: tuple[ListedChange, ...]
+
+    @property
+    def stands(self) -> int:
+        return sum(listed.stands for listed in self.changes)
+
+
+@attrs.frozen(kw_only=True)
+class Changes:
+    """Since when? The groups of one page of all, the newest first."""
+
+    groups: tuple[ChangeGroup, ...]
+    number: int
+    pages: int
+    total: int
+    standing: int
+    versions: int
+
+
+def overview(branch: Branch) -> Overview:
+    """The state of every series."""
+    states = sorted((state_of(branch, row) for row in branch.series), key=_rank)
+    primary = tuple(state for state in states if state.row.primary)
+    counts = Counter(state.status for state in primary)
+    return Overview(
+        branch=branch.name,
+        newest=branch.versions[-1] if branch.versions else None,
+        versions=len(branch.versions),
+        counts={status: counts[status] for status in STATUSES},
+        primary=primary,
+        others=tuple(state for state in states if not state.row.primary),
+        notes=branch.notes,
+    )
+
+
+def state_of(branch: Branch, row: SeriesRow) -> SeriesState:
+    """What became of one series."""
+    change = last_change(branch, row)
+    position = branch.at(change) if change is not None else -1
+    return SeriesState(
+        row=row,
+        status=_status(branch, row, change),
+        change=change,
+        accepted=branch.accepted.get(change.id, "") if change is not None else "",
+        since=branch.newest - position if change is not None and position >= 0 else None,
+        behind=branch.newest - row.newest,
+        version=branch.versions[row.newest],
+    )
+
+
+def last_change(branch: Branch, row: SeriesRow) -> Change | None:
+    """The last change for the worse that stands, or else the last one that was not taken back."""
+    steps = [change for change in row.changes if change.kind in (*WORSE, *BETTER, "variance") and not change.undone]
+    standing = [change for change in steps if change.kind in WORSE and change.id not in branch.accepted]
+    return next(iter(reversed(standing or steps)), None)
+
+
+def _status(branch: Branch, row: SeriesRow, change: Change | None) -> Status:
+    if row.newest < branch.newest or row.median is None:
+        return "not measured"
+    if change is not None and change.kind in WORSE and change.id not in branch.accepted:
+        return "slower"
+    if change is not None and change.kind in BETTER:
+        return "faster"
+    decided = {
+        verdict.kind for verdict in row.changes if verdict.target == branch.versions[-1].id[: len(verdict.target)]
+    }
+    if row.is_short and "same" not in decided and change is None:
+        return "inconclusive"
+    return "inconclusive" if "cannot tell" in decided else "same"
+
+
+def _rank(state: SeriesState) -> tuple[object, ...]:
+    since = state.since if state.since is not None else float("inf")
+    return STATUSES.index(state.status), since, state.row.name, state.row.command, state.row.metric
+
+
+def changes(branch: Branch, number: int = 1) -> Changes:
+    """The changes of a page, from 1 on."""
+    listed = [listed_change(branch, at, change) for at, change in branch.changes if change.kind in REPORTED]
+    groups = [
+        _group(branch, list(members))
+        for _, members in itertools.groupby(listed, key=lambda item: branch.at(item.change))
+    ]
+    chosen = groups[(number - 1) * GROUPS : number * GROUPS]
+    return Changes(
+        groups=tuple(chosen),
+        number=number,
+        pages=max(1, -(-len(groups) // GROUPS)),
+        total=len(listed),
+        standing=sum(item.stands for item in listed if item.change.primary),
+        versions=len(branch.versions),
+    )
+
+
+def listed_change(branch: Branch, at: int, change: Change) -> ListedChange:
+    return ListedChange(change=change, row=branch.series[at], accepted=branch.accepted.get(change.id, ""))
+
+
+def _group(branch: Branch, members: Sequence[ListedChange]) -> ChangeGroup:
+    change = members[0].change
+    position = branch.at(change)
+    before = branch.position_of_short.get(change.baseline[:10], -1)
+    return ChangeGroup(
+        target=branch.versions[position] if position >= 0 else None,
+        first=branch.versions[before] if before >= 0 else None,
+        span=max(0, position - before) if before >= 0 else 0,
+        changes=tuple(members),
+    )
+
+
+def companions(branch: Branch, change: Change) -> tuple[ListedChange, ...]:
+    """The other changes that may have come with the same versions, as their ranges overlap."""
+    begin, end = extent(branch, change)
+    moved = []
+    for at, other in branch.changes:
+        if other.id == change.id or other.kind not in REPORTED:
+            continue
+        first, last = extent(branch, other)
+        if first <= end and begin <= last:
+            moved.append(listed_change(branch, at, other))
+    return tuple(moved)
+
+
+def extent(branch: Branch, change: Change) -> tuple[int, int]:
+    """The positions from the first to the last version that a change may have come with."""
+    position = branch.at(change)
+    ends = [branch.position.get(version, position) for version in (change.earliest, change.latest)]
+    return min(*ends, position), max(*ends, position)
+
+
+def standing(listed: Iterable[ListedChange]) -> list[ListedChange]:
+    return [item for item in listed if item.stands]

@@ -1,0 +1,208 @@
+"""A branch derived from the store: every series scanned by the configured check, as `perf check all` does it."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+from perfcore_command_show import metric_history
+
+from perfcore.analysis import history as histories
+from perfcore.analysis.history import SHORT, ScannedSeries
+from perfcore.analysis.series import ConfigHistory, branch_versions, config_histories
+from perfcore.config.layers import KEYS
+from perfcore.errors import PerfError
+from perfcore.model import Change
+from perfcore_site_kit import decisions
+from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
+from perfcore_site_kit.levels import Level, levels_of, reduced
+from perfcore_site_kit.rows import BranchRows, StoredPoints, levels_key, points_key
+
+if TYPE_CHECKING:
+    from perfcore.model.listener import Listener
+    from perfcore.repository.repository import Repository
+
+SPARK = 120  # values of a sparkline: one for each of its pixels
+RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
+# Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
+_TO_DEVIATION = 1 / 0.6745
+_FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and pages open at once
+_CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Derived:
+    """A branch with what it was derived from, where that is in memory."""
+
+    branch: Branch
+    scanned: Sequence[ScannedSeries] = ()
+
+    def points(self, at: int, number: int) -> StoredPoints:
+        """A range of a series."""
+        line, series = self.scanned[at].line, self.scanned[at].series
+        chosen = slice(number * RANGE, (number + 1) * RANGE)
+        versions = line.versions[chosen]
+        return StoredPoints(
+            tuple(measured.position for measured in versions),
+            tuple(measured.environment for measured in versions),
+            tuple(measured.profiles for measured in versions),
+            series.values[chosen],
+        )
+
+    def levels(self, at: int) -> Mapping[int, Level]:
+        scanned = self.scanned[at]
+        positions = [measured.position for measured in scanned.line.versions]
+        return levels_of(positions, _medians(scanned), len(self.branch.versions))
+
+    def keep(self, rows: BranchRows) -> None:
+        """Write all of it to the read model."""
+        points, levels = {}, {}
+        for at, row in enumerate(self.branch.series):
+            for number in range(ranges(row)):
+                points[points_key(at, number)] = self.points(at, number)
+            if row.points > RANGE:
+                levels[levels_key(at)] = self.levels(at)
+        rows.write(self.branch, points, levels)
+
+
+def ranges(row: SeriesRow) -> int:
+    """How many ranges a series has."""
+    return max(1, -(-row.points // RANGE))
+
+
+def state_of(repository: Repository, head: str, releases: Mapping[str, tuple[str, ...]]) -> str:
+    """A digest of what a branch is derived from; empty where it may change without being seen, as just after a change
+    of the store."""
+    stamps = getattr(repository.store.storage, "stamps", None)
+    folders = stamps("objects/") if stamps is not None else {"": ""}
+    if not all(folders.values()):
+        return ""
+    configured = [repository.config.get(key) for key in _CONFIGURED]
+    facts = [head, sorted(folders.items()), sorted(releases.items()), configured, decisions.stamp(repository)]
+    return hashlib.sha1(json.dumps(facts, default=str).encode(), usedforsecurity=False).hexdigest()
+
+
+def derive(
+    repository: Repository,
+    *,
+    head: str,
+    name: str,
+    state: str,
+    releases: Mapping[str, tuple[str, ...]],
+    listener: Listener,
+) -> Derived:
+    """The branch that ends at a version. It has no series where none of its versions has a profile."""
+    notes: list[str] = []
+    lines = config_histories(repository, head)
+    selected = histories.select_series(repository, lines)
+    try:
+        scanned = metric_history.scan(repository, selected, selected, listener)
+    except PerfError as error:
+        # Pages of a repository whose check is not installed, or not trusted, show what was measured all the same.
+        notes.append(f"No change is marked: {error.message}.")
+        scanned = list(selected)
+    versions = branch_versions(lines)[::-1]
+    short = _short_changes(repository, lines)
+    series = tuple(_row(each, short) for each in scanned)
+    accepted = decisions.accepted(repository, [change for row in series for change in row.changes])
+    branch = Branch(
+        state=state,
+        head=head,
+        name=name,
+        versions=tuple(versions),
+        series=series,
+        accepted=accepted,
+        releases=releases,
+        notes=tuple(notes),
+    )
+    return Derived(branch=branch, scanned=scanned)
+
+
+def _row(scanned: ScannedSeries, short: Mapping[tuple[str, str, str], Sequence[Change]]) -> SeriesRow:
+    line, series = scanned.line, scanned.series
+    medians = _medians(scanned)
+    newest = max((at for at, median in enumerate(medians) if median is not None), default=0)
+    recent = [median for median in medians[-RECENT:] if median is not None]
+    is_short = len(line.versions) < SHORT
+    pairwise = short.get((series.config_id, series.metric, series.resource), ())
+    return SeriesRow(
+        config_id=series.config_id,
+        command=line.label,
+        collector=line.entry.collector,
+        metric=series.metric,
+        unit=series.unit,
+        resource=series.resource,
+        better=series.better,
+        primary=scanned.primary,
+        points=len(line.versions),
+        first=line.versions[0].position,
+        newest=line.versions[newest].position,
+        median=medians[newest],
+        runs=len(series.values[newest]),
+        spark=reduced(medians, SPARK),
+        noise=noise(recent),
+        spread=_spread(series.values[-RECENT:]),
+        environments=tuple(dict.fromkeys(measured.environment for measured in line.versions)),
+        changes=tuple(scanned.changes) or tuple(pairwise),
+        is_short=is_short,
+    )
+
+
+def _medians(scanned: ScannedSeries) -> list[float | None]:
+    return [statistics.median(values) if values else None for values in scanned.series.values]
+
+
+def noise(medians: Sequence[float]) -> float | None:
+    """The standard deviation of a series from version to version, relative to its level, which steps and spikes hardly
+    move: the median of |x(i+1) - x(i)|, over 0.6745 and the square root of 2 (von Neumann's differences, made robust).
+    None with fewer than 4 versions or a level that is not positive."""
+    if len(medians) < 4:
+        return None
+    level = statistics.median(medians)
+    steps = [abs(after - before) for before, after in itertools.pairwise(medians)]
+    return statistics.median(steps) * _TO_DEVIATION / 2**0.5 / level if level > 0 else None
+
+
+def _spread(values: Iterable[Sequence[float]]) -> float | None:
+    """The relative standard deviation of the runs of a version, by the median absolute deviation: the median over the
+    versions with at least three runs."""
+    spreads = []
+    for runs in values:
+        if len(runs) >= 3 and (level := statistics.median(runs)) > 0:
+            spreads.append(statistics.median(abs(run - level) for run in runs) * _TO_DEVIATION / level)
+    return statistics.median(spreads) if spreads else None
+
+
+def _short_changes(repository: Repository, lines: Sequence[ConfigHistory]) -> dict[tuple[str, str, str], list[Change]]:
+    """The changes in histories that are too short to be scanned, as `perf check all` finds them: each version compared
+    with the one before, by configuration, metric and benchmark."""
+    from perfcore.analysis import pairing as pairings
+    from perfcore.analysis.benchmark_pairs import expanded
+    from perfcore.analysis.pair_checks import run_checks
+    from perfcore.model import Pairing
+
+    ids = {line.config_id for line in lines if len(line.versions) < SHORT}
+    by_series: dict[tuple[str, str, str], list[Change]] = {}
+    if not ids:
+        return by_series
+    versions = {m.position: m.version.id for line in lines if line.config_id in ids for m in line.versions}
+    measured = [(versions[at], repository.entries(versions[at])) for at in sorted(versions)]
+    pairs = pairings.of_history(repository, measured, set(versions.values()))
+    renamed = repository.config.get("benchmarks.renamed")
+    candidates = expanded((pair for pair in pairs if pair.config_id in ids), renamed)
+    compared = [pair for pair in itertools.islice(candidates, _FEW_PAIRS) if isinstance(pair, Pairing)]
+    try:
+        verdicts = run_checks(repository, compared)
+    except PerfError:
+        return by_series
+    for verdict in verdicts:
+        target = verdict.pairing.target.version or ""
+        for change in verdict.changes:
+            key = (verdict.pairing.config_id, change.metric, change.resource)
+            by_series.setdefault(key, []).append(attrs.evolve(change, earliest=target, latest=target))
+    return by_series

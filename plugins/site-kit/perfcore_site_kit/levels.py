@@ -1,0 +1,76 @@
+"""A long series in few numbers: the least, the greatest and the mean of every 10 and of every 100 positions.
+
+So that no spike disappears, the least and the greatest are those of the medians of versions; a bucket that holds no
+value has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+
+SIZES = (10, 100)
+"""Positions of a bucket at each level."""
+
+
+class Level(msgspec.Struct, frozen=True, array_like=True):
+    """Columns with a value for each bucket, the oldest first: None where nothing was measured."""
+
+    size: int
+    least: tuple[float | None, ...]
+    most: tuple[float | None, ...]
+    mean: tuple[float | None, ...]
+    counts: tuple[int, ...]
+
+
+def levels_of(positions: Sequence[int], medians: Sequence[float | None], length: int) -> dict[int, Level]:
+    """The levels of a series over `length` positions, of which these have a value. Positions ascend."""
+    measured = [
+        (position, median)
+        for position, median in zip(positions, medians, strict=True)
+        if median is not None and math.isfinite(median)
+    ]
+    return {size: _level(measured, length, size) for size in SIZES if length > size}
+
+
+def fitting(levels: Mapping[int, Level], length: int, most: int) -> Level | None:
+    """The finest level of at most so many buckets; the coarsest where each has more, None where there is none."""
+    ordered = sorted(levels.values(), key=lambda level: level.size)
+    return next(
+        (level for level in ordered if math.ceil(length / level.size) <= most), ordered[-1] if ordered else None
+    )
+
+
+def _level(measured: Iterable[tuple[int, float]], length: int, size: int) -> Level:
+    buckets: list[list[float]] = [[] for _ in range(math.ceil(length / size))]
+    for position, median in measured:
+        buckets[position // size].append(median)
+    return Level(
+        size,
+        tuple(min(bucket) if bucket else None for bucket in buckets),
+        tuple(max(bucket) if bucket else None for bucket in buckets),
+        tuple(math.fsum(bucket) / len(bucket) if bucket else None for bucket in buckets),
+        tuple(map(len, buckets)),
+    )
+
+
+def reduced(medians: Sequence[float | None], most: int) -> tuple[float | None, ...]:
+    """At most so many values in the order of a series: of each stretch the one that is farthest from the middle of the
+    stretch before it, so that steps and spikes stay."""
+    if len(medians) <= most:
+        return tuple(medians)
+    reduced_values: list[float | None] = []
+    before: float | None = None
+    for number in range(most):
+        stretch = medians[number * len(medians) // most : (number + 1) * len(medians) // most]
+        measured = sorted(value for value in stretch if value is not None)
+        if not measured:
+            reduced_values.append(None)
+            continue
+        middle = measured[len(measured) // 2]
+        base = middle if before is None else before
+        reduced_values.append(max(measured, key=lambda value: abs(value - base)) if number < most - 1 else middle)
+        before = middle
+    return tuple(reduced_values)

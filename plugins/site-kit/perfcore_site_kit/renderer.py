@@ -1,0 +1,155 @@
+"""Pages as HTML: the templates of this package around the tables, charts and sparklines of perfcore-view-kit.
+
+Every text that a template writes is made harmless for display (`perfcore.text.printable`) and escaped. A page has
+relative links only, loads nothing from elsewhere and runs nothing but the script of this package: in pages of a server
+it is in the page, allowed by its hash; for files it is a file beside them, so that a thousand pages have it once.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jinja2
+from markupsafe import Markup
+from perfcore_view_kit import chart, table
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.page import digest, source
+
+from perfcore.analysis import verdict_text
+from perfcore.errors import NotFoundError
+from perfcore.text import percent, plural, quantity
+from perfcore_site_kit import paths, sentences
+from perfcore_site_kit.pages import PAGES
+from perfcore_site_kit.site import Mode, Page
+
+if TYPE_CHECKING:
+    from perfcore_site_kit.paths import PagePath
+    from perfcore_site_kit.site import Site
+
+_PACKAGE = "perfcore_site_kit"
+_POLICY = "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action {form}"
+NAVIGATION = (
+    (paths.OVERVIEW, "Overview"),
+    (paths.CHANGES, "Changes"),
+    (paths.MEASURE, "Trust"),
+    (paths.LIVE, "Live"),
+    (paths.CONTRACTS, "Contracts"),
+    (paths.PLUGINS, "Plugins"),
+)
+
+
+class Renderer:
+    """Makes the pages of a site."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.style = "\n".join((source("perfcore_view_kit", "base.css"), *chart.styles(), source(_PACKAGE, "site.css")))
+        self.script = "\n".join(
+            (source("perfcore_view_kit", "base.js"), *chart.scripts(), table.script(), source(_PACKAGE, "site.js"))
+        )
+        self._environment = _environment()
+
+    def render(self, path: PagePath, mode: Mode) -> Page:
+        """A page. NotFoundError where there is none of this path."""
+        page = PAGES.get(path.kind)
+        if page is None or (page.server_only and mode.links == "files"):
+            raise NotFoundError("there is no such page")
+        view = View(self.site, path, mode)
+        context = page.build(view)
+        return self._page(view, page.template, context)
+
+    def assets(self) -> Mapping[str, bytes]:
+        """The script and the style, under names that change with them."""
+        return {self._name("js"): self.script.encode(), self._name("css"): self.style.encode()}
+
+    def _name(self, suffix: str) -> str:
+        data = self.script if suffix == "js" else self.style
+        return f"assets/site-{hashlib.sha256(data.encode()).hexdigest()[:16]}.{suffix}"
+
+    def _page(self, view: View, template: str, context: Mapping[str, Any]) -> Page:
+        mode, site = view.mode, self.site
+        is_file = mode.links == "files"
+        policy = _POLICY.format(
+            script="'self'" if is_file else f"'{digest(self.script)}'",
+            style="'self'" if is_file else f"'{digest(self.style)}'",
+            form="'none'" if is_file else "'self'",
+        )
+        if not is_file:
+            policy += "; connect-src 'self'"
+        text = self._environment.get_template(template).render(
+            view=view,
+            site_title=site.title,
+            branch=site.branch,
+            policy=policy,
+            style=Markup(self.style) if not is_file else None,
+            script=Markup(self.script) if not is_file else None,
+            style_link=view.root + self._name("css"),
+            script_link=view.root + self._name("js"),
+            navigation=[(word, view.link(paths.PagePath(kind)), kind == view.section) for kind, word in NAVIGATION],
+            **context,
+        )
+        return Page(content=text.encode("utf-8", "backslashreplace"), policy=policy)
+
+
+class View:
+    """One page that is made: where it is, and how it links to others."""
+
+    def __init__(self, site: Site, path: PagePath, mode: Mode) -> None:
+        self.site = site
+        self.branch = site.branch
+        self.path = path
+        self.mode = mode
+
+    @property
+    def root(self) -> str:
+        """The address of the root from this page."""
+        return "../" * self.path.depth
+
+    @property
+    def section(self) -> str:
+        """The kind of page in the navigation that this one belongs to."""
+        return {paths.CHANGE: paths.CHANGES}.get(self.path.kind, self.path.kind)
+
+    @property
+    def is_served(self) -> bool:
+        return self.mode.links == "server"
+
+    def link(self, path: PagePath) -> str:
+        """The relative address of another page; empty where there is none in this mode."""
+        page = PAGES.get(path.kind)
+        if page is None:
+            return ""
+        if self.is_served:
+            return (self.root + path.address) or "./"
+        return self.root + path.file if self.site.has(path) else ""
+
+
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader(_PACKAGE),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_harmless,
+        auto_reload=False,
+    )
+    environment.filters |= {"percent": percent, "day": day, "short": lambda version: version.id[:10]}
+    environment.globals |= {"plural": plural, "quantity": quantity, "word": verdict_text.word, "sentences": sentences}
+    return environment
+
+
+def _harmless(content: Any) -> Any:
+    """A text as it may be shown; markup and numbers as they are."""
+    return shown(content, 400) if isinstance(content, str) and not isinstance(content, Markup) else content
+
+
+def day(seconds: int) -> str:
+    """A date of the calendar in UTC; empty for one that it does not have."""
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""

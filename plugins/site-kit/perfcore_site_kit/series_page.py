@@ -1,0 +1,194 @@
+"""One series: its chart, its changes, and every version of its newest range."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from markupsafe import Markup
+from perfcore_view_kit.chart import ChartData, ChartOptions, Line, Mark, Rule, chart
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.history_chart import change_text, history_chart
+
+from perfcore.analysis import verdict_text
+from perfcore.errors import NotFoundError
+from perfcore.text import plural, quantity
+from perfcore_site_kit import data, levels, paths, sentences
+from perfcore_site_kit.branch import RANGE
+from perfcore_site_kit.change_list import change_row
+from perfcore_site_kit.derive import ranges
+from perfcore_site_kit.site import range_path
+
+if TYPE_CHECKING:
+    from perfcore.model import Change
+    from perfcore_site_kit.branch import Branch, SeriesRow
+    from perfcore_site_kit.levels import Level
+    from perfcore_site_kit.renderer import View
+
+BUCKETS = 1000
+"""Most buckets of a chart: as many as a screen has pixels for it."""
+_OVERVIEW, _RANGE = "history", "range"
+
+
+def series_page(view: View) -> Mapping[str, Any]:
+    at = _index(view, view.path.parts)
+    row = view.branch.series[at]
+    state = data.state_of(view.branch, row)
+    last = ranges(row) - 1
+    return {
+        "row": row,
+        "state": state,
+        "heading": sentences.title(row),
+        "answer": sentences.series(state),
+        "whole": _whole_chart(view, at) if last else None,
+        "chart": _range_chart(view, at, last),
+        "facts": _facts(view.branch, state),
+        "ranges": _range_links(view, row, last) if last else [],
+        "changes": _changes(view, row),
+        "command": f"perf history {_quoted(row.resource or row.metric)}",
+    }
+
+
+def range_page(view: View) -> Mapping[str, Any]:
+    text, *parts = view.path.parts or ("",)
+    at = _index(view, tuple(parts))
+    row = view.branch.series[at]
+    number = int(text) - 1 if paths.is_number(text) else -1
+    if not 0 <= number < ranges(row):
+        raise NotFoundError("there is no such range")
+    points = view.site.points(at, number)
+    ends = f"{points[0].version.id[:10]} to {points[-1].version.id[:10]}"
+    within = [change for change in row.changes if change.target in {point.version.id[:10] for point in points}]
+    return {
+        "row": row,
+        "heading": f"{sentences.title(row)}, {ends}",
+        "answer": f"{plural(len(within), 'change') if within else 'No change'} in {plural(len(points), 'version')}.",
+        "chart": _range_chart(view, at, number),
+        "ranges": _range_links(view, row, number),
+        "series": view.link(row.path),
+    }
+
+
+def _index(view: View, parts: tuple[str, ...]) -> int:
+    at = view.branch.by_parts.get(parts)
+    if at is None:
+        raise NotFoundError("there is no such series")
+    return at
+
+
+def _range_chart(view: View, at: int, number: int) -> Markup:
+    """Every version of a range, with its runs."""
+    branch, row = view.branch, view.branch.series[at]
+    points = view.site.points(at, number)
+    link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
+    chart_data = history_chart(row.history(points), accepted=branch.accepted, releases=branch.releases, link=link)
+    ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
+    chart_data = attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
+    return Markup(chart(chart_data, ChartOptions(id=_RANGE, height=320)))
+
+
+def _whole_chart(view: View, at: int) -> Markup:
+    """The whole history, in buckets."""
+    branch, row = view.branch, view.branch.series[at]
+    level = levels.fitting(view.site.levels(at), len(branch.versions), BUCKETS)
+    if level is None:
+        return Markup("")
+    return Markup(chart(whole_chart(branch, row, level), ChartOptions(id=_OVERVIEW, height=220)))
+
+
+def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
+    """A level as a chart: the mean of each bucket, with the least and the greatest of it as a band."""
+    firsts = [branch.versions[number * level.size] for number in range(len(level.mean))]
+    ends = [min((number + 1) * level.size, len(branch.versions)) for number in range(len(firsts))]
+    lasts = [branch.versions[end - 1] for end in ends]
+    return ChartData(
+        title="The whole history",
+        finding=f"{plural(row.points, 'version')} in groups of {level.size}.",
+        unit=shown(row.unit, 16),
+        labels=[shown(version.id[:10]) for version in firsts],
+        notes=[f"{first.id[:10]} to {last.id[:10]}" for first, last in zip(firsts, lasts, strict=True)],
+        dates=[version.date for version in firsts],
+        lines=[Line(name=shown(row.metric), values=level.mean, low=level.least, high=level.most, counts=level.counts)],
+        marks=[_mark(branch, change, level) for change in row.changes if _is_marked(branch, change)],
+        rules=list(_releases(branch, level)),
+        band=f"The line is the mean of {level.size} medians; the band is from the least to the greatest of them.",
+    )
+
+
+def _is_marked(branch: Branch, change: Change) -> bool:
+    return change.kind in data.REPORTED and change.kind != "machine" and branch.at(change) >= 0
+
+
+def _mark(branch: Branch, change: Change, level: Level) -> Mark:
+    first, last = data.extent(branch, change)
+    return Mark(
+        at=branch.at(change) // level.size,
+        word=verdict_text.word(change),
+        text=change_text(change),
+        worse=True if change.kind in data.WORSE else False if change.kind in data.BETTER else None,
+        first=first // level.size,
+        last=last // level.size,
+        accepted=shown(branch.accepted.get(change.id, "")),
+    )
+
+
+def _releases(branch: Branch, level: Level) -> list[Rule]:
+    """The releases; where a bucket has several, the newest."""
+    by_bucket: dict[int, str] = {}
+    for version, tags in branch.releases.items():
+        position = branch.position.get(version)
+        if position is not None and tags:
+            by_bucket[position // level.size] = tags[-1]
+    return [Rule(at=at, kind="release", text=shown(tag, 40)) for at, tag in sorted(by_bucket.items())]
+
+
+def _facts(branch: Branch, state: data.SeriesState) -> list[tuple[str, str]]:
+    row = state.row
+    measured = f"{row.points:,} of {len(branch.versions) - row.first:,} versions"
+    facts = [
+        ("Command", row.command),
+        ("Collector", row.collector),
+        ("Metric", f"{row.metric}, {'lower' if row.better == 'lower' else 'higher'} is better"),
+        ("Now", f"{quantity(row.median, shown(row.unit, 16))}, the median of {plural(row.runs, 'run')}"),
+        ("Measured", measured),
+        ("Noise", _noise(row)),
+        ("Environments", plural(len(row.environments), "environment")),
+    ]
+    return [(word, text) for word, text in facts if text]
+
+
+def _noise(row: SeriesRow) -> str:
+    texts = []
+    if row.noise is not None:
+        texts.append(f"{_share(row.noise)} from version to version")
+    if row.spread is not None:
+        texts.append(f"{_share(row.spread)} from run to run")
+    return ", ".join(texts)
+
+
+def _share(ratio: float) -> str:
+    digits = 1 if ratio >= 0.001 or not ratio else max(1, -math.floor(math.log10(ratio)) - 2)
+    return f"{100 * ratio:.{digits}f} %"
+
+
+def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, str, bool]]:
+    """(text, address, whether it is the one that is shown) of each range, the newest first."""
+    links = []
+    for number in reversed(range(ranges(row))):
+        first, last = number * RANGE + 1, min((number + 1) * RANGE, row.points)
+        links.append((f"{first:,} to {last:,}", view.link(range_path(row, number)), number == current))
+    return links
+
+
+def _changes(view: View, row: SeriesRow) -> Sequence[Mapping[str, Any]]:
+    branch = view.branch
+    at = branch.by_parts[row.parts]
+    reported = [change for change in reversed(row.changes) if change.kind in data.REPORTED]
+    return [change_row(view, data.listed_change(branch, at, change)) for change in reported]
+
+
+def _quoted(text: str) -> str:
+    return shlex.quote(text)

@@ -1,0 +1,220 @@
+"""A site: the pages of one performance history, for a server and for files."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+from perfcore_command_show import context
+
+from perfcore.errors import NotFoundError
+from perfcore.model import MinorVersion, Point
+from perfcore.model.listener import SilentListener
+from perfcore_site_kit import paths
+from perfcore_site_kit.branch import RANGE, Branch, SeriesRow
+from perfcore_site_kit.derive import Derived, derive, ranges, state_of
+from perfcore_site_kit.paths import PagePath
+from perfcore_site_kit.rows import BranchRows, levels_key, points_key
+
+if TYPE_CHECKING:
+    from perfcore.model.listener import Listener
+    from perfcore.repository.repository import Repository
+    from perfcore_site_kit.levels import Level
+    from perfcore_site_kit.renderer import Renderer
+    from perfcore_site_kit.rows import StoredPoints
+
+
+@attrs.frozen(kw_only=True)
+class SiteOptions:
+    """`title` is the name of the project (by default that of its folder), `head` where the branch ends (by default the
+    version that is checked out)."""
+
+    title: str = ""
+    head: str | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Mode:
+    """How pages are made: with links for a server or for files that are opened by a double click, and with or without
+    the elements by which people decide about changes. `token` is in the forms of pages that write."""
+
+    links: Literal["server", "files"] = "server"
+    writable: bool = False
+    token: str = attrs.field(default="", repr=False)
+
+
+SERVER, FILES = Mode(links="server"), Mode(links="files")
+
+
+@attrs.frozen(kw_only=True)
+class Page:
+    """A page as bytes. `policy` is what its content security policy allows, for a header too."""
+
+    content: bytes = attrs.field(repr=False)
+    media_type: str = "text/html; charset=utf-8"
+    policy: str = "default-src 'none'"
+
+
+class Site:
+    """The pages of a repository. The branch is derived when a page first needs it, and again by `refresh` where the
+    store has changed; pages that are made meanwhile are of the branch as it was. It may be used by several threads."""
+
+    def __init__(
+        self, repository: Repository, options: SiteOptions | None = None, listener: Listener | None = None
+    ) -> None:
+        self.repository = repository
+        self.options = options or SiteOptions()
+        self._listener = listener or SilentListener()
+        self._derived: Derived | None = None
+        self._paths: tuple[Branch, frozenset[PagePath]] | None = None
+        self._store = threading.RLock()  # SQLite and the drivers are used by one thread at a time
+
+    @property
+    def title(self) -> str:
+        return self.options.title or self.repository.root.name
+
+    @property
+    def branch(self) -> Branch:
+        """The branch as it was derived last."""
+        return self._current.branch
+
+    @property
+    def state(self) -> str:
+        """What the pages were derived from: with the same state they are the same, but for an empty one."""
+        return self.branch.state
+
+    def refresh(self) -> bool:
+        """Derive the branch again if the store, its versions or the configuration changed; gives whether it did."""
+        with self._store:
+            head, name = self._head()
+            releases = context.releases(self.repository)
+            state = state_of(self.repository, head, releases)
+            if self._derived is not None and state and self._derived.branch.state == state:
+                return False
+            rows = BranchRows(self.repository.store.read_model, name or head)
+            branch = rows.read(state, releases) if state else None
+            if branch is not None:
+                self._derived = Derived(branch=branch)
+                return True
+            self._derive(head, name, state, releases)
+            return True
+
+    def pages(self) -> Iterator[PagePath]:
+        """Every page of a static site. A server has more of the kinds `version`, `compare` and `diff`."""
+        yield PagePath(paths.OVERVIEW)
+        yield from self._change_lists()
+        branch = self.branch
+        for row in branch.series:
+            yield row.path
+            if row.points > RANGE:
+                yield from (range_path(row, number) for number in range(ranges(row)))
+
+    def has(self, path: PagePath) -> bool:
+        """Whether there is this page on a static site."""
+        return path in self._paths_of(self.branch)
+
+    def parse(self, address: str) -> PagePath:
+        """The page of an address below the root of a server. NotFoundError where there is none."""
+        path = paths.parse(address)
+        if path is None or path.address != address:
+            raise NotFoundError("there is no such page")
+        return path
+
+    def render(self, path: PagePath, mode: Mode = SERVER) -> Page:
+        """A page. NotFoundError where there is none of this path."""
+        return self._renderer.render(path, mode)
+
+    def assets(self, mode: Mode = FILES) -> Mapping[str, bytes]:
+        """The files that the pages of a mode need beside them, by their names below the root."""
+        return self._renderer.assets() if mode.links == "files" else {}
+
+    def points(self, at: int, number: int) -> list[Point]:
+        """A range of a series with its runs."""
+        branch, stored = self.branch, self._points(at, number)
+        columns = (stored.positions, stored.environments, stored.profiles, stored.values)
+        return [
+            Point(version=branch.versions[position], environment=environment, profiles=profiles, values=values)
+            for position, environment, profiles, values in zip(*columns, strict=True)
+        ]
+
+    def levels(self, at: int) -> Mapping[int, Level]:
+        """The levels of a long series."""
+        with self._store:
+            derived = self._current
+            if not derived.scanned:
+                levels = self._rows.levels(derived.branch.state, levels_key(at))
+                if levels is not None:
+                    return levels
+                derived = self._derive_again()
+            return derived.levels(at)
+
+    @property
+    def _current(self) -> Derived:
+        if self._derived is None:
+            self.refresh()
+        assert self._derived is not None
+        return self._derived
+
+    @property
+    def _rows(self) -> BranchRows:
+        branch = self._current.branch
+        return BranchRows(self.repository.store.read_model, branch.name or branch.head)
+
+    @functools.cached_property
+    def _renderer(self) -> Renderer:
+        from perfcore_site_kit.renderer import Renderer
+
+        return Renderer(self)
+
+    def _head(self) -> tuple[str, str]:
+        """(id of the version where the branch ends, name of the branch)."""
+        vcs, head = self.repository.vcs, self.options.head
+        if head is not None:
+            return self.repository.version(head), head
+        return self.repository.version(), vcs.get_head_major_version().name
+
+    def _points(self, at: int, number: int) -> StoredPoints:
+        with self._store:
+            derived = self._current
+            if not derived.scanned:
+                stored = self._rows.points(derived.branch.state, points_key(at, number))
+                if stored is not None:
+                    return stored
+                derived = self._derive_again()
+            return derived.points(at, number)
+
+    def _derive_again(self) -> Derived:
+        """The branch with its points, where the rows of the read model have gone. It is of the same head."""
+        branch = self._current.branch
+        return self._derive(branch.head, branch.name, branch.state, branch.releases)
+
+    def _derive(self, head: str, name: str, state: str, releases: Mapping[str, tuple[str, ...]]) -> Derived:
+        derived = derive(self.repository, head=head, name=name, state=state, releases=releases, listener=self._listener)
+        if state:
+            derived.keep(BranchRows(self.repository.store.read_model, name or head))
+        self._derived = derived
+        return derived
+
+    def _change_lists(self) -> Iterator[PagePath]:
+        from perfcore_site_kit import data
+
+        yield PagePath(paths.CHANGES)
+        for number in range(2, data.changes(self.branch).pages + 1):
+            yield PagePath(paths.CHANGES, (str(number),))
+
+    def _paths_of(self, branch: Branch) -> frozenset[PagePath]:
+        if self._paths is None or self._paths[0] is not branch:
+            self._paths = branch, frozenset(self.pages())
+        return self._paths[1]
+
+
+def range_path(row: SeriesRow, number: int) -> PagePath:
+    """The page of a range of a long series, from 0 on, the oldest first."""
+    return PagePath(paths.RANGE, (str(number + 1), *row.parts))
+
+
+def version_path(version: MinorVersion) -> PagePath:
+    return PagePath(paths.VERSION, (paths.part(version.id),))

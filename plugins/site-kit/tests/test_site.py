@@ -1,0 +1,162 @@
+"""The pages of a site, as files and as those of a server."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import attrs
+import pytest
+from perfcore_site_kit import data, levels, paths
+from perfcore_site_kit.branch import RANGE
+from perfcore_site_kit.paths import PagePath
+from perfcore_site_kit.site import FILES, SERVER, Site
+from perfcore_testing import hostile
+from perfcore_testing.project import Project
+
+from perfcore.errors import NotFoundError
+from perfcore.library import open_repository
+
+from .conftest import HOSTILE, STEP, of_command
+
+
+def words(site: Site, path: PagePath) -> str:
+    return html.unescape(re.sub(r"<[^>]*>", "|", site.render(path, FILES).content.decode()))
+
+
+def test_every_page_answers_in_its_first_sentence(site: Site) -> None:
+    answers = {
+        path: re.search(r'<p class="answer">([^<]*)', site.render(path).content.decode()) for path in site.pages()
+    }
+    assert all(answers.values())
+    overview, changes = answers[PagePath(paths.OVERVIEW)], answers[PagePath(paths.CHANGES)]
+    assert overview is not None
+    assert changes is not None
+    assert overview[1].startswith("Yes: 1 of 2 benchmarks is slower, the newest ./slow +100.0 % since ")
+    assert re.match(r"\d+ regressions? stands?, of \d+ changes in 12 versions\.", changes[1])
+
+
+def test_the_overview_counts_every_status(site: Site) -> None:
+    overview = data.overview(site.branch)
+    assert overview.counts == {"slower": 1, "faster": 0, "same": 1, "inconclusive": 0, "not measured": 0}
+    (slow, steady) = overview.primary
+    assert (slow.row.name, slow.since, slow.behind) == ("./slow", 11 - STEP, 0)
+    assert (steady.row.name, steady.change) == ("./steady", None)
+
+
+def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
+    change = next(change for _, change in site.branch.changes if change.primary)
+    open_repository(measured.path).accept(change.id, why="it is safer", author="Ann")
+    assert site.refresh()
+    assert data.overview(site.branch).counts["slower"] == 0
+    assert "accepted: it is safer" in words(site, PagePath(paths.CHANGES))
+
+
+def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:
+    for name, content in site.assets(FILES).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    for path in site.pages():
+        (tmp_path / path.file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path.file).write_bytes(site.render(path, FILES).content)
+    for path in site.pages():
+        text = (tmp_path / path.file).read_text(encoding="utf-8")
+        links = [html.unescape(link) for link in re.findall(r'(?:href|src)="([^"#]+)"', text)]
+        assert links
+        for link in links:
+            assert ((tmp_path / path.file).parent / link).resolve().is_file(), (path, link)
+
+
+def test_links_of_a_server_lead_to_pages(site: Site) -> None:
+    for path in site.pages():
+        text = site.render(path, SERVER).content.decode()
+        base = path.address.split("/")[:-1]
+        for link in re.findall(r'href="([^"#]+)"', text):
+            parts = list(base)
+            for part in html.unescape(link).removeprefix("./").split("/"):
+                if part == "..":
+                    parts.pop()
+                else:
+                    parts.append(part)
+            assert site.render(site.parse("/".join(parts)), SERVER).content
+
+
+def test_a_page_that_does_not_exist_is_an_error(site: Site) -> None:
+    (row, *_) = site.branch.series
+    wrong = ("changes/0", "changes/1", "changes/9", "changes/x", "series", "series/a/b", "nothing", "../etc/passwd")
+    for address in (*wrong, f"{row.path.address}/", f"{row.path.address}/x", f"range/2/{'/'.join(row.parts)}", "a//b"):
+        with pytest.raises(NotFoundError):
+            site.render(site.parse(address))
+
+
+def test_a_second_site_reads_what_the_first_derived(site: Site, measured: Project) -> None:
+    deadline_free = Site(open_repository(measured.path).repository)
+    pages = {path: site.render(path).content for path in site.pages()}
+    assert site.state == deadline_free.state or "" in (site.state, deadline_free.state)
+    assert {path: deadline_free.render(path).content for path in deadline_free.pages()} == pages
+
+
+def test_rows_that_vanish_are_derived_again(measured: Project) -> None:
+    first = Site(open_repository(measured.path).repository)
+    first.refresh()
+    second = Site(open_repository(measured.path).repository)
+    second.refresh()
+    (measured.path / ".perf" / "cache" / "derived.db").unlink()
+    for path in second.pages():
+        assert second.render(path).content == first.render(path).content
+
+
+def test_names_are_never_markup_nor_paths(project: Project) -> None:
+    history = open_repository(project.path)
+    versions = [project.commit(f"Change {number}") for number in range(2)]
+    for number, version in enumerate(versions):
+        for name in HOSTILE:
+            profile = of_command(name, number, 1_000_000)
+            history.register(
+                history.save(attrs.evolve(profile, config_id=name.encode("utf-8", "replace").hex())), version
+            )
+    site = Site(open_repository(project.path).repository)
+    files = [path.file for path in site.pages()]
+    assert len({file.lower() for file in files}) == len(files)
+    assert all(
+        re.fullmatch(r"(?:[a-z0-9_~-][a-z0-9_.~-]{0,80}/)*[a-z0-9_~-][a-z0-9_.~-]{0,80}", file) for file in files
+    )
+    for path in site.pages():
+        text = site.render(path, SERVER).content.decode()
+        assert hostile.unsafe(text) == set()
+        assert not any(tag in text.split("</title>", 1)[1] for tag in hostile.TAGS)
+        assert len(re.findall(r"<script", text)) <= 2
+
+
+def test_parts_of_addresses_tell_names_apart() -> None:
+    names = [*HOSTILE, "a", "A", "a.", "..", ".", "a..b", "cpu", "x" * 65, "x" * 66]
+    parts = [paths.part(name) for name in names]
+    assert len(set(parts)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9~][a-z0-9_.~-]*", part) and not part.endswith(".") for part in parts)
+
+
+def test_a_long_series_is_shown_in_buckets_and_ranges(site: Site) -> None:
+    medians = [float(number % 97) for number in range(2_345)]
+    by_size = levels.levels_of(range(2_345), medians, 2_345)
+    assert {size: len(level.mean) for size, level in by_size.items()} == {10: 235, 100: 24}
+    assert by_size[100].most[0] == 96.0
+    assert by_size[100].least[0] == 0.0
+    assert sum(by_size[10].counts) == 2_345
+    fitting = levels.fitting(by_size, 2_345, 100)
+    assert fitting is not None
+    assert fitting.size == 100
+    assert RANGE == 1_000
+
+
+def test_a_reduced_series_keeps_its_spike() -> None:
+    values = [1.0] * 1_000
+    values[617] = 9.0
+    assert max(value or 0 for value in levels.reduced(values, 120)) == 9.0
+    assert levels.reduced([None] * 500, 10) == (None,) * 10
+
+
+def test_a_branch_without_profiles_says_how_to_measure(project: Project) -> None:
+    project.commit("Nothing measured")
+    site = Site(open_repository(project.path).repository)
+    assert "Nothing was measured on this branch yet." in words(site, PagePath(paths.OVERVIEW))
