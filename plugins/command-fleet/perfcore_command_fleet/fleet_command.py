@@ -381,7 +381,7 @@ def _status_lines(result: FleetStatus) -> list[str]:
                 times.shown(box.begin),
                 clip(printable(box.host), 24),
                 f"{box.segments:,}",
-                f"{len(box.streams):,}",
+                f"{box.streams:,}",
                 f"{box.samples:,}",
                 quantity(box.time / times.NS, "s"),
                 ", ".join(remarks),

@@ -94,7 +94,7 @@ def _nothing(version: str) -> NotFoundError:
 def status(repository: Repository, revision: str | None = None, box: int = DAY) -> FleetStatus:
     """Hosts, boxes and gaps of a version."""
     index = FleetIndex.read(repository.store, repository.version(revision))
-    if not index.briefs and not index.problems:
+    if not index.streams and not index.problems:
         raise _nothing(index.version)
     return status_of(index, box)
 
