@@ -26,7 +26,6 @@ import attrs
 import made_fleet
 from perfcore_command_fleet import library
 from perfcore_command_fleet.files import candidates
-from perfcore_fleet_kit.counting import count
 from perfcore_fleet_kit.query import Query
 
 from perfcore.errors import NotFoundError
@@ -147,10 +146,10 @@ def _problems(folder: Path, totals: made_fleet.Totals) -> Iterator[str]:
     from perfcore.plugins.registry import Plugins
 
     repository = Repository.open(folder / "project", plugins=Plugins())
-    _, _, merged = library.merged(repository, "R1", Query())
-    counts = count(merged.union.tree, merged.union.samples)
-    if merged.problems:
-        yield str(merged.problems)
+    _, _, counted = library.counts(repository, "R1", Query())
+    counts = counted.counts
+    if counted.problems:
+        yield str(counted.problems)
     if counts.total != totals.total:
         yield f"{counts.total} samples instead of {totals.total}"
     for name, amount in totals.exclusive.items():

@@ -193,9 +193,9 @@ def show_report(
     if by not in BY:
         raise UsageError(f"--by wants one of {', '.join(BY)}, got {by!r}")
     query = _query(console, where, named, since, until)
-    state, selected, merged = library.merged(console.repository, revision, query, console)
+    state, selected, counted = library.counts(console.repository, revision, query, console)
     hosts = len({each.receipt.host for each in selected})
-    result = report(state.version, query.text, by, merged, hosts, limit)
+    result = report(state.version, query.text, by, counted, hosts, limit)
     if as_json:
         console.json(result.as_json())
     else:
@@ -381,7 +381,7 @@ def _status_lines(result: FleetStatus) -> list[str]:
                 times.shown(box.begin),
                 clip(printable(box.host), 24),
                 f"{box.segments:,}",
-                f"{len(box.streams):,}",
+                f"{box.streams:,}",
                 f"{box.samples:,}",
                 quantity(box.time / times.NS, "s"),
                 ", ".join(remarks),

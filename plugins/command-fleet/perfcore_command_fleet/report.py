@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
-from perfcore_fleet_kit.counting import Counts, count
-from perfcore_fleet_kit.query import Merged
+from perfcore_fleet_kit.counting import Counts
+from perfcore_fleet_kit.query import Counted
 
 SCHEMA = 1
 BY = ("function", "line", "file", "call-site", "callee")
@@ -41,20 +41,20 @@ class FleetReport:
         return {"schema": SCHEMA, **attrs.asdict(self), "rows": [attrs.asdict(row) for row in self.rows]}
 
 
-def report(version: str, where: str, by: str, merged: Merged, hosts: int, limit: int) -> FleetReport:
+def report(version: str, where: str, by: str, counted: Counted, hosts: int, limit: int) -> FleetReport:
     """The `limit` rows with most samples, inclusive before exclusive."""
-    counts = count(merged.union.tree, merged.union.samples)
+    counts = counted.counts
     rows = sorted(_rows(counts, by), key=lambda row: (-(row.inclusive or row.exclusive or 0), row.name))
     return FleetReport(
         version=version,
         where=where,
         by=by,
         total=counts.total,
-        time=sum(merged.union.time.values()),
-        segments=merged.segments,
+        time=counted.time,
+        segments=counted.segments,
         hosts=hosts,
         rows=tuple(rows[:limit]),
-        problems=tuple(merged.problems),
+        problems=tuple(counted.problems),
     )
 
 

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
+import msgspec
 from perfcore_fleet_kit.receipts import Brief
-from perfcore_fleet_kit.retention import box_of
 from perfcore_fleet_kit.state import FleetIndex
 
 SCHEMA = 1
 
 
-@attrs.define
-class HostBox:
-    """The segments of a host in a box. `gaps` are segments that are missing between others of a stream."""
+class HostBox(msgspec.Struct, gc=False):
+    """The segments of a host in a box. There may be a million of them."""
 
     host: str
     begin: int
     segments: int = 0
-    streams: set[str] = attrs.field(factory=set)
+    streams: int = 0
     samples: int = 0
     time: int = 0
     partial: int = 0
@@ -55,7 +54,6 @@ class FleetStatus:
 
     def as_json(self) -> dict[str, Any]:
         """The form of `docs/schemas/fleet-status.json`."""
-        boxes = [{**attrs.asdict(box, recurse=False), "streams": len(box.streams)} for box in self.boxes]
         return {
             "schema": SCHEMA,
             "version": self.version,
@@ -63,7 +61,7 @@ class FleetStatus:
             "newest": self.newest,
             "receipts": self.receipts,
             "packs": self.packs,
-            "boxes": boxes,
+            "boxes": [msgspec.structs.asdict(box) for box in self.boxes],
             "gaps": [attrs.asdict(gap) for gap in self.gaps],
             "problems": list(self.problems),
         }
@@ -71,29 +69,36 @@ class FleetStatus:
 
 def status_of(index: FleetIndex, box: int) -> FleetStatus:
     """The hosts and boxes of a version, boxes of so many ns."""
-    boxes: dict[tuple[int, str], HostBox] = {}
-    streams: dict[str, list[Brief]] = {}
+    hosts: dict[str, dict[int, HostBox]] = {}
     newest = living = 0
-    for brief in index.briefs.values():
-        streams.setdefault(brief.stream, []).append(brief)
-        key = (box_of(brief.end, box), brief.host)
-        row = boxes.get(key)
-        if row is None:
-            row = boxes[key] = HostBox(brief.host, key[0])
-        if brief.expired:
-            row.expired += 1
-            continue
-        living += 1
-        newest = max(newest, brief.end)
-        row.segments += 1
-        row.streams.add(brief.stream)
-        row.samples += brief.total
-        row.time += brief.total * brief.period
-        row.partial += not brief.whole
+    for briefs in index.streams.values():
+        own_rows = set[int]()
+        for brief in briefs.values():
+            boxes = hosts.get(brief.host)
+            if boxes is None:
+                boxes = hosts[brief.host] = {}
+            begin = brief.end // box * box
+            row = boxes.get(begin)
+            if row is None:
+                row = boxes[begin] = HostBox(brief.host, begin)
+            if brief.expired:
+                row.expired += 1
+                continue
+            living += 1
+            row.segments += 1
+            if id(row) not in own_rows:
+                own_rows.add(id(row))
+                row.streams += 1
+            row.samples += brief.total
+            row.time += brief.total * brief.period
+            if not brief.whole:
+                row.partial += 1
+            if brief.end > newest:
+                newest = brief.end
     return FleetStatus(
         version=index.version,
-        boxes=tuple(boxes[key] for key in sorted(boxes)),
-        gaps=tuple(gap for briefs in streams.values() for gap in _gaps(briefs)),
+        boxes=tuple(_sorted(hosts)),
+        gaps=tuple(gap for briefs in index.streams.values() for gap in _gaps(briefs)),
         newest=newest,
         receipts=living,
         packs=index.packs,
@@ -101,10 +106,22 @@ def status_of(index: FleetIndex, box: int) -> FleetStatus:
     )
 
 
-def _gaps(briefs: list[Brief]) -> Iterator[Gap]:
+def _sorted(hosts: Mapping[str, Mapping[int, HostBox]]) -> Iterator[HostBox]:
+    """By box, and by host in each."""
+    by_begin: dict[int, list[HostBox]] = {}
+    for host in sorted(hosts):
+        for begin, row in hosts[host].items():
+            by_begin.setdefault(begin, []).append(row)
+    for begin in sorted(by_begin):
+        yield from by_begin[begin]
+
+
+def _gaps(briefs: Mapping[int, Brief]) -> Iterator[Gap]:
     """The gaps of one stream. Segments count from 1."""
-    previous = 0
-    for number in sorted(brief.number for brief in briefs):
+    if (min(briefs), max(briefs)) == (1, len(briefs)):
+        return
+    previous, any_brief = 0, next(iter(briefs.values()))
+    for number in sorted(briefs):
         if number > previous + 1:
-            yield Gap(briefs[0].stream, briefs[0].host, previous + 1, number - 1)
+            yield Gap(any_brief.stream, any_brief.host, previous + 1, number - 1)
         previous = number

@@ -55,7 +55,7 @@ class Committer:
         committed: list[Committed | None] = []
         prepared: dict[int, Receipt] = {}
         for at, (segment, own) in enumerate(zip(segments, labels, strict=True)):
-            known = self.index.briefs.get((segment.stream, segment.number))
+            known = self.index.get(segment.stream, segment.number)
             committed.append(None if known is None else self._compare(known, segment))
             if committed[-1] is None:
                 prepared[at] = self._prepare(segment, own)
@@ -64,7 +64,7 @@ class Committer:
         for at, receipt in prepared.items():
             result = committed[at] = self._create(receipt, segments[at])
             if result.outcome in ("new", "replaced"):
-                self.index.briefs[receipt.stream, receipt.number] = receipt.brief()
+                self.index.put(receipt.brief())
                 written += receipt.ids
         self._secure(dict.fromkeys(written))
         return [result for result in committed if result is not None]
@@ -164,7 +164,7 @@ class Committer:
         for _ in range(_TRIES):
             try:
                 storage.create(key, data)
-                is_new = (receipt.stream, receipt.number) not in self.index.briefs
+                is_new = self.index.get(receipt.stream, receipt.number) is None
                 return Committed("new" if is_new else "replaced", receipt)
             except KeyExistsError:
                 pass

@@ -7,15 +7,19 @@ in, counts an item at the topmost stack of a path that has it, with the samples 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 import attrs
 
 from perfcore_fleet_kit.stack_tree import ROOT, StackTree
 
 Line = tuple[str, int]
-_Item = str | Line | tuple[str, int, str, str] | tuple[str, int, str]
+Frame = tuple[str, str, int | None, int | None]
+"""Name, file, line and first line."""
+Item = str | Line | tuple[str, int, str, str] | tuple[str, int, str]
 CallSite = tuple[str, int, str, str]
 """The caller's file and line, caller, callee."""
+_KINDS = {2: 1, 4: 2, 3: 3}  # of items that are tuples, by their lengths
 
 
 @attrs.define
@@ -41,6 +45,37 @@ class Counts:
     lines: dict[Line, list[int]] = attrs.field(factory=dict)
     call_sites: dict[CallSite, list[int]] = attrs.field(factory=dict)
     callees: dict[tuple[str, int, str], int] = attrs.field(factory=dict)
+
+    def add(self, others: Counts) -> None:
+        """Add the counts of other samples, but not their total."""
+        for id, function in others.functions.items():
+            own = self.functions.setdefault(id, attrs.evolve(function, inclusive=0, exclusive=0))
+            own.inclusive += function.inclusive
+            own.exclusive += function.exclusive
+        _add_pairs(others.lines, self.lines)
+        _add_pairs(others.call_sites, self.call_sites)
+        _add_each(others.files, self.files)
+        _add_each(others.callees, self.callees)
+
+
+K = TypeVar("K")
+
+
+def _add_pairs(pairs: Mapping[K, Sequence[int]], target: dict[K, list[int]]) -> None:
+    for key, (inclusive, exclusive) in pairs.items():
+        pair = target.setdefault(key, [0, 0])
+        pair[0] += inclusive
+        pair[1] += exclusive
+
+
+def _add_each(counts: Mapping[K, int], target: dict[K, int]) -> None:
+    for key, amount in counts.items():
+        target[key] = target.get(key, 0) + amount
+
+
+def kind_of_item(item: Item) -> int:
+    """0 for a function, 1 for a line, 2 for a call site, 3 for a callee."""
+    return 0 if isinstance(item, str) else _KINDS[len(item)]
 
 
 def kind_of(name: str, file: str) -> str:
@@ -75,21 +110,21 @@ def count(tree: StackTree, amounts: Mapping[int, int]) -> Counts:
             below[parents[node]] += below[node]
     for item, (frame, amount) in _inclusive(tree, frames, ids, below).items():
         if amount:
-            _add(counts, frames[frame], item, amount)
+            add_inclusive(counts, frames[frame], item, amount)
     _count_innermost(tree, frames, ids, amounts, counts)
     return counts
 
 
 def _inclusive(
     tree: StackTree,
-    frames: Sequence[tuple[str, str, int | None, int | None]],
+    frames: Sequence[Frame],
     ids: Sequence[str],
     below: Sequence[int],
-) -> dict[_Item, tuple[int, int]]:
+) -> dict[Item, tuple[int, int]]:
     """(a frame that has it, inclusive amount) of each item."""
     # A stack has the items of its innermost frame and that one's caller. They are numbered once for each such pair, and
     # the walk marks those of the path that it is on.
-    items: dict[_Item, int] = {}
+    items: dict[Item, int] = {}
     item_frames: list[int] = []
     pairs: dict[tuple[int, int], tuple[int, ...]] = {}
     of_node: list[tuple[int, ...]] = []
@@ -101,7 +136,7 @@ def _inclusive(
         depths.append(0 if parent == ROOT else depths[parent] + 1)
         numbers = pairs.get((caller, frame))
         if numbers is None:
-            new = _items(frames, ids, None if caller == ROOT else caller, frame)
+            new = items_of(frames, ids, None if caller == ROOT else caller, frame)
             numbers = pairs[caller, frame] = tuple(items.setdefault(item, len(items)) for item in new)
             item_frames += [frame] * (len(items) - len(item_frames))
         of_node.append(numbers)
@@ -145,12 +180,10 @@ def _walk(
     return amounts
 
 
-def _items(
-    frames: Sequence[tuple[str, str, int | None, int | None]], ids: Sequence[str], caller: int | None, frame: int
-) -> list[_Item]:
+def items_of(frames: Sequence[Frame], ids: Sequence[str], caller: int | None, frame: int) -> list[Item]:
     """A text for the function, a pair for the line, four for the call site, three for the callee."""
     _, file, line, _ = frames[frame]
-    items: list[_Item] = [ids[frame]]
+    items: list[Item] = [ids[frame]]
     if line is not None and line > 0:
         items.append((file, line))
     if caller is not None:
@@ -160,7 +193,8 @@ def _items(
     return items
 
 
-def _add(counts: Counts, frame: tuple[str, str, int | None, int | None], item: _Item, amount: int) -> None:
+def add_inclusive(counts: Counts, frame: Frame, item: Item, amount: int) -> None:
+    """Count an item of a frame."""
     name, file, _, first = frame
     if isinstance(item, str):
         function = counts.functions.get(item)
@@ -177,7 +211,7 @@ def _add(counts: Counts, frame: tuple[str, str, int | None, int | None], item: _
 
 def _count_innermost(
     tree: StackTree,
-    frames: Sequence[tuple[str, str, int | None, int | None]],
+    frames: Sequence[Frame],
     ids: Sequence[str],
     amounts: Mapping[int, int],
     counts: Counts,
@@ -188,12 +222,18 @@ def _count_innermost(
         if node == ROOT or not amount:
             continue
         parent, frame = nodes[node]
-        _, file, line, _ = frames[frame]
-        counts.functions[ids[frame]].exclusive += amount
-        counts.files[file] = counts.files.get(file, 0) + amount
-        if line is not None and line > 0:
-            counts.lines[(file, line)][1] += amount
-        if parent != ROOT:
-            caller = nodes[parent][1]
-            site = (frames[caller][1], frames[caller][2] or 0, ids[caller], ids[frame])
-            counts.call_sites[site][1] += amount
+        add_exclusive(counts, frames, ids, None if parent == ROOT else nodes[parent][1], frame, amount)
+
+
+def add_exclusive(
+    counts: Counts, frames: Sequence[Frame], ids: Sequence[str], caller: int | None, frame: int, amount: int
+) -> None:
+    """Count an innermost frame, whose items are there."""
+    _, file, line, _ = frames[frame]
+    counts.functions[ids[frame]].exclusive += amount
+    counts.files[file] = counts.files.get(file, 0) + amount
+    if line is not None and line > 0:
+        counts.lines[(file, line)][1] += amount
+    if caller is not None:
+        site = (frames[caller][1], frames[caller][2] or 0, ids[caller], ids[frame])
+        counts.call_sites[site][1] += amount

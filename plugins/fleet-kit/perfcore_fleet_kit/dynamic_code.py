@@ -10,7 +10,8 @@ _ADDRESS = re.compile(r"\b(GLOB|CODE|REF|HASH|IO|SCALAR|ARRAY)\(0x([0-9a-fA-F]+)
 # perlsyn, "Plain Old Comments (Not!)": /^\#\s*line\s+(\d+)\s*(?:\s("?)([^"]+)\g2)?\s*$/
 _LINE = re.compile(r'#[ \t]*line[ \t]+([0-9]{1,9})(?:[ \t]+(?:"([^"\n]+)"|([^\s"]+)))?[ \t]*')
 _UNKNOWN = re.compile(r"qeval:([^/]+)/\(eval ([0-9]{1,9})\)")
-NAMED = "eval:"
+NAMED, UNKNOWN = "eval:", "qeval:"
+"""Beginnings of the files of code whose text is known, or not."""
 
 
 class LineRange(NamedTuple):
@@ -36,7 +37,7 @@ def named_file(text: str) -> str:
 
 def unknown_file(stream: str, number: int) -> str:
     """The file of code whose text may arrive later."""
-    return f"qeval:{stream}/(eval {number})"
+    return f"{UNKNOWN}{stream}/(eval {number})"
 
 
 def parse_unknown(file: str) -> tuple[str, int] | None:

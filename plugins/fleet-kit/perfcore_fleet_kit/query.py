@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from perfcore.errors import FormatError, NotFoundError, PerfError
 from perfcore.model import Header, Profile, Tool
-from perfcore.profile import codec
+from perfcore.profile import bitmap, codec
 from perfcore.profile.codec import LazyTables
 from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
 from perfcore.store.store import Store, key_id, object_key, opened
+from perfcore_fleet_kit.counting import Counts
 from perfcore_fleet_kit.dynamic_code import named_file
 from perfcore_fleet_kit.glue import Labels, combined, glue
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.stack_tree import ROOT
-from perfcore_fleet_kit.state import FleetState
+from perfcore_fleet_kit.state import CodeNames, FleetState
 from perfcore_fleet_kit.union import TreeColumns, Union
+
+if TYPE_CHECKING:
+    from perfcore_fleet_kit.stack_order import Numbers
 
 Condition = tuple[str, frozenset[str]]
 
@@ -92,8 +98,7 @@ class Merged:
 
 def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Merged:
     """Add up what was selected. Segments whose profiles share their stacks are added together."""
-    codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
-    merged = Merged(Union(state.code_names(_LazyNames(store, codes))))
+    merged = Merged(Union(_resolve(store, state)))
     for tree, members in read_samples(store, selected, merged.problems):
         try:
             merged.union.add(tree, [(by_node, each.receipt.period) for each, by_node in members])
@@ -103,15 +108,61 @@ def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Me
     return merged
 
 
+@attrs.define
+class Counted:
+    """The counts of segments, and the time in ns that their samples stand for. `problems` as in `Merged`."""
+
+    counts: Counts
+    time: int = 0
+    segments: int = 0
+    problems: list[str] = attrs.field(factory=list)
+
+
+def counted(store: Store, state: FleetState, selected: Collection[Selected], cache: Path | None = None) -> Counted:
+    """The counts of what was selected, as of its merged tree, without making one. `cache` is a folder for what need
+    not be worked out again."""
+    from perfcore_fleet_kit.tally import Tally
+
+    problems: list[str] = []
+    tally = Tally(_resolve(store, state), cache)
+    segments = 0
+    for key, members in _groups(store, selected, problems).items():
+        try:
+            tally.add(key, functools.partial(_tree, members[0][1]), *_rows(members))
+        except PerfError as error:
+            problems += [f"{_name(each)}: {error.message}" for each, _ in members]
+        else:
+            segments += len(members)
+    return Counted(tally.counts(), tally.time, segments, problems)
+
+
 def read_samples(
     store: Store, selected: Collection[Selected], problems: list[str]
 ) -> Iterator[tuple[TreeColumns, list[tuple[Selected, dict[int, int]]]]]:
     """(stacks, samples by stack of each segment that shares them). What cannot be read goes to `problems`."""
-    groups: dict[tuple[str, ...], list[tuple[Selected, Table]]] = {}
-    trees: dict[tuple[str, ...], TreeColumns] = {}
+    for members in _groups(store, selected, problems).values():
+        read = []
+        for each, tables in members:
+            try:
+                read.append((each, _by_node(tables.stored("resources"), each.parts)))
+            except PerfError as error:
+                problems.append(f"{_name(each)}: {error.message}")
+        try:
+            tree = _tree(members[0][1])
+        except PerfError as error:
+            problems += [f"{_name(each)}: {error.message}" for each, _ in members]
+        else:
+            yield tree, read
+
+
+def _groups(
+    store: Store, selected: Collection[Selected], problems: list[str]
+) -> dict[str, list[tuple[Selected, LazyTables]]]:
+    """The segments whose profiles share their stacks, by the identity of these. Nothing is decoded so far."""
+    groups: dict[str, list[tuple[Selected, LazyTables]]] = {}
     contents = _contents(store, {each.receipt.profile for each in selected})
     for each in sorted(selected, key=lambda each: (each.receipt.stream, each.receipt.number)):
-        where = receipt_name(each.receipt.stream, each.receipt.number)
+        where = _name(each)
         try:
             content = contents.get(each.receipt.profile)
             if content is None:
@@ -119,14 +170,27 @@ def read_samples(
             tables = store.decode_profile(content, where).tables
             assert isinstance(tables, LazyTables)
             shared = codec.shared_pieces(content, where)
-            key = tuple(id for name in NAMES for id in shared[name])
-            if key not in trees:
-                trees[key] = TreeColumns.of({name: tables.stored(name) for name in NAMES})
-            groups.setdefault(key, []).append((each, tables.stored("resources")))
+            if len(shared) < len(NAMES):
+                raise FormatError("its stacks are no tables that profiles share")
+            ids = "\0".join(id for name in NAMES for id in shared[name])
+            key = hashlib.sha1(ids.encode(), usedforsecurity=False).hexdigest()
+            groups.setdefault(key, []).append((each, tables))
         except PerfError as error:
             problems.append(f"{where}: {error.message}")
-    for key, members in groups.items():
-        yield trees.pop(key), [(each, _by_node(rows, each.parts)) for each, rows in members]
+    return groups
+
+
+def _name(selected: Selected) -> str:
+    return receipt_name(selected.receipt.stream, selected.receipt.number)
+
+
+def _tree(tables: LazyTables) -> TreeColumns:
+    return TreeColumns.of({name: tables.stored(name) for name in NAMES})
+
+
+def _resolve(store: Store, state: FleetState) -> CodeNames:
+    codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
+    return state.code_names(_LazyNames(store, codes))
 
 
 def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
@@ -137,6 +201,26 @@ def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
             if not isinstance(data, PerfError):
                 contents[key_id(key)] = opened(key_id(key), data, "profile").content
     return contents
+
+
+def _rows(members: Sequence[tuple[Selected, LazyTables]]) -> tuple[Numbers, Numbers, int]:
+    """(stacks, samples, time in ns) of the rows of segments that are asked for."""
+    import numpy as np
+
+    stacks, samples, time = [], [], 0
+    for each, tables in members:
+        rows = tables.stored("resources")
+        stack = np.array(rows["stack"].data, np.int64)
+        if rows["stack"].valid is not None:
+            stack[np.frombuffer(bitmap.flags(rows["stack"].valid, rows.rows), np.uint8) == 0] = ROOT
+        amounts = np.array(rows["samples"].data, np.int64)
+        if len(each.parts) < len(each.receipt.parts):
+            is_chosen = np.isin(np.array(rows["part"].data, np.int64), list(each.parts))
+            stack, amounts = stack[is_chosen], amounts[is_chosen]
+        stacks.append(stack)
+        samples.append(amounts)
+        time += int(amounts.sum()) * each.receipt.period
+    return np.concatenate(stacks), np.concatenate(samples), time
 
 
 def _by_node(rows: Table, parts: Mapping[int, Labels]) -> dict[int, int]:

@@ -13,9 +13,8 @@ from collections.abc import Collection, Iterable, Mapping
 from perfcore.errors import ConflictError, KeyExistsError, KeyMissingError
 from perfcore.store.store import Store
 from perfcore_fleet_kit import receipts
-from perfcore_fleet_kit.counting import count
 from perfcore_fleet_kit.keys import receipt_name, version_prefix
-from perfcore_fleet_kit.query import Selected, merge
+from perfcore_fleet_kit.query import Selected, counted
 from perfcore_fleet_kit.receipts import ExpiredBox, Pack, Receipt, Tombstone, husk
 from perfcore_fleet_kit.state import FleetState, pack_key, tombstone_key
 
@@ -67,9 +66,9 @@ def _boxes(store: Store, state: FleetState, members: Mapping[str, Receipt], box:
         groups.setdefault(box_of(receipt.end, box), []).append(receipt)
     for begin, group in sorted(groups.items()):
         selected = [Selected(receipt, dict.fromkeys(range(len(receipt.parts)), ())) for receipt in group]
-        merged = merge(store, state, selected)
-        counts = count(merged.union.tree, merged.union.samples)
-        top = sorted(counts.functions.items(), key=lambda item: (-item[1].inclusive, item[0]))[:TOP]
+        top = sorted(
+            counted(store, state, selected).counts.functions.items(), key=lambda item: (-item[1].inclusive, item[0])
+        )[:TOP]
         yield ExpiredBox(
             begin=begin,
             end=begin + box,

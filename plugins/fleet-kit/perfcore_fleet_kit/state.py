@@ -103,7 +103,7 @@ class FleetIndex:
     """The beginnings of all receipts by stream and number, read much faster than a `FleetState`."""
 
     version: str
-    briefs: dict[tuple[str, int], Brief] = attrs.field(factory=dict)
+    streams: dict[str, dict[int, Brief]] = attrs.field(factory=dict)
     packs: int = 0
     problems: list[str] = attrs.field(factory=list)
 
@@ -124,16 +124,25 @@ class FleetIndex:
                     index._add([decode(row.record, Receipt, row.key).brief()])
             except PerfError as error:
                 index.problems.append(error.message)
-        index.briefs.update(((brief.stream, brief.number), brief) for brief in expired)
+        for brief in expired:
+            index.put(brief)
         return index
 
+    def get(self, stream: str, number: int) -> Brief | None:
+        return self.streams.get(stream, {}).get(number)
+
+    def put(self, brief: Brief) -> None:
+        self.streams.setdefault(brief.stream, {})[brief.number] = brief
+
     def _add(self, briefs: Iterable[Brief]) -> None:
-        known = self.briefs
+        streams = self.streams
         for brief in briefs:
-            key = (brief.stream, brief.number)
-            current = known.get(key)
+            members = streams.get(brief.stream)
+            if members is None:
+                members = streams[brief.stream] = {}
+            current = members.get(brief.number)
             if current is None or brief.order() > current.order():
-                known[key] = brief
+                members[brief.number] = brief
 
 
 def pack_key(version: str, digest: str) -> str:

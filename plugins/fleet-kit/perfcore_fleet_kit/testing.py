@@ -11,7 +11,7 @@ from perfcore.hookspecs import Part, Section, Segment
 from perfcore.store.store import Store
 from perfcore_fleet_kit.commit import Committed, Committer
 from perfcore_fleet_kit.counting import Counts, count
-from perfcore_fleet_kit.query import Query, merge, select
+from perfcore_fleet_kit.query import Query, counted, merge, select
 from perfcore_fleet_kit.stack_tree import StackTree, rows_table, segment_profile
 from perfcore_fleet_kit.state import FleetIndex, FleetState
 
@@ -79,9 +79,12 @@ def counts(store: Store, **conditions: str) -> Counts:
     state = FleetState.read(store, VERSION)
     assert state.problems == []
     query = Query(tuple((key, frozenset({value})) for key, value in conditions.items()))
-    merged = merge(store, state, list(select(state, query)))
-    assert merged.problems == []
-    return count(merged.union.tree, merged.union.samples)
+    selected = list(select(state, query))
+    merged, tallied = merge(store, state, selected), counted(store, state, selected)
+    assert merged.problems == tallied.problems == []
+    assert tallied.counts == count(merged.union.tree, merged.union.samples)
+    assert tallied.time == sum(merged.union.time.values())
+    return tallied.counts
 
 
 def functions(store: Store, **conditions: str) -> dict[str, int]:
