@@ -13,27 +13,29 @@ from perfcore.model import EMPTY
 from perfcore.text import percent
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import Acceptance
     from perfcore.analysis.pairing import Unpaired
     from perfcore.model import Change
+    from perfcore.model.decisions import Decision, Standing
 
 SCHEMA = 1
 
 
 @attrs.frozen(kw_only=True)
 class CheckResult:
-    """The changes of a check in the order of their report. `accepted` has the acceptances by the id of the change,
-    `rules` say what fails the build. `conclusion` says in a line what was looked at and found, `compared` how many
-    comparisons or series that were, and `metrics` of what. `versions` has full ids by their first ten characters."""
+    """The changes of a check in the order of their report. `decisions` are those of people on them, by the id of the
+    change, and `accepted` those by which one fails no build; `rules` say what fails it. `conclusion` says in a line
+    what was looked at and found, `compared` how many comparisons or series that were, and `metrics` of what. `versions`
+    has full ids by their first ten characters."""
 
     changes: tuple[Change, ...] = ()
     unpaired: tuple[Unpaired, ...] = ()
-    accepted: Mapping[str, Acceptance] = EMPTY
+    accepted: Mapping[str, Decision] = EMPTY
     rules: tuple[FailRule, ...] = DEFAULT
     conclusion: str = ""
     compared: int = attrs.Factory(lambda self: sum(change.primary for change in self.changes), takes_self=True)
     metrics: frozenset[str] = frozenset()
     versions: Mapping[str, str] = EMPTY
+    decisions: Mapping[str, Standing] = EMPTY
 
     def fails(self, change: Change) -> bool:
         """Whether this change fails the build: one that was accepted never does, nor one that was taken back."""
@@ -107,4 +109,12 @@ class CheckResult:
     def _change_json(self, change: Change) -> dict[str, Any]:
         note = self.accepted.get(change.id)
         accepted = None if note is None else {"author": note.author, "why": note.why, "time": note.time}
-        return {**change_json.as_json(change, self.versions), "accepted": accepted, "fails": self.fails(change)}
+        values = change_json.as_json(change, self.versions)
+        return {**values, "accepted": accepted, "decision": self._decision(change), "fails": self.fails(change)}
+
+    def _decision(self, change: Change) -> dict[str, Any] | None:
+        standing = self.decisions.get(change.id)
+        if standing is None:
+            return None
+        fields = ("state", "author", "why", "time", "fixed_in", "until_date", "until_version", "limit")
+        return {**{name: getattr(standing.decision, name) for name in fields}, "reopened": standing.reopened}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from perfcore.analysis import history, note_keys, verdict_text
+from perfcore.analysis import decisions, history, verdict_text
 from perfcore.analysis import series as series_of
 from perfcore.analysis.change_json import by_beginning
 from perfcore.analysis.check_result import CheckResult
@@ -25,12 +25,11 @@ from perfcore.config.layers import KEYS
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import EMPTY, Change, Pairing
 from perfcore.repository.repository import Repository
-from perfcore.store import notes
 from perfcore.text import brief, printable
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import Acceptance
     from perfcore.analysis.pairing import Unpaired
+    from perfcore.model.decisions import Standing
     from perfcore.model.listener import Listener
     from perfcore.store.lookup import Ref
 
@@ -62,10 +61,12 @@ def check(
         listener = SilentListener()
     run = _Run(repository, options, listener)
     findings = run.findings(target)
+    standings = _decisions(repository, target, findings)
     result = CheckResult(
         changes=findings.changes,
         unpaired=findings.unpaired,
-        accepted=_accepted(repository, findings.changes),
+        accepted={id: standing.decision for id, standing in standings.items() if standing.silences},
+        decisions=standings,
         rules=options.rules,
         conclusion="\n".join(findings.conclusions),
         compared=findings.compared,
@@ -313,18 +314,13 @@ def _by_effect(change: Change) -> tuple[bool, bool, float]:
     return not change.primary, change.kind not in ("degradation", "optimization"), -size
 
 
-def _accepted(repository: Repository, changes: Sequence[Change]) -> Mapping[str, Acceptance]:
-    """The acceptances that hold for these changes: those of the working tree, and before them those of the store."""
-    found = {}  # most projects have none, and import nothing
-    if (repository.root / note_keys.ACCEPTED_FILE).exists():
-        from perfcore.analysis import accepted_file
-
-        found = accepted_file.accepted(repository, changes)
-    if notes.exist(repository.store, note_keys.ACCEPTED):
-        from perfcore.analysis import acceptance
-
-        found |= acceptance.of_changes(changes, acceptance.accepted(repository.store))
-    return found
+def _decisions(repository: Repository, target: CheckTarget, findings: Findings) -> Mapping[str, Standing]:
+    """The decisions on what was found, those of the working tree among them."""
+    if not (findings.changes and decisions.exist(repository)):
+        return EMPTY
+    engine = decisions.standings(repository, _version_of(repository, target))
+    standings: Mapping[str, Standing] = engine.on(findings.changes, frozenset(findings.versions.values()))
+    return standings
 
 
 def _ancestors(repository: Repository, target: Range) -> frozenset[str]:

@@ -5,16 +5,19 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis import acceptance, change_json, verdict_text
-from perfcore.analysis.acceptance import Acceptance
-from perfcore.analysis.note_keys import ACCEPTED_FILE
+import attrs
+
+from perfcore.analysis import change_json, decisions, verdict_text
 from perfcore.analysis.stored_results import Result, Results, headlines
 from perfcore.cli.console import Console
-from perfcore.errors import FormatError, PerfError
+from perfcore.errors import FormatError, PerfError, PluginError
 from perfcore.model import Change
 from perfcore.text import align, clip, percent, printable
+
+if TYPE_CHECKING:
+    from perfcore.model.decisions import Standing
 
 _LABEL = 60  # columns of a command in a line of 80
 _SHOWN = (
@@ -30,8 +33,7 @@ class Marks:
         self._console = console
         self._results = Results(console.repository.store, console.repository.vcs_name)
         self._arrows = _can_write("▲▼✗")
-        self._accepted = self._read_accepted()
-        self._in_file = (console.repository.root / ACCEPTED_FILE).exists()
+        self._standings = self._read_standings()
 
     def lines(self, version: str) -> list[str]:
         """A line for each, aligned: `  ▲ slower  +5.2 %  cpu  sort big.txt`."""
@@ -57,12 +59,12 @@ class Marks:
 
     def _gist(self, found: Sequence[Change]) -> str:
         # What nobody accepted stands first: an accepted contract must not hide a broken one.
-        first = min(found, key=lambda change: (self._acceptance(change) is not None, change.kind != "degradation"))
+        first = min(found, key=lambda change: (self._is_silent(change), change.kind != "degradation"))
         overflow = f" and {len(found) - 1} more" if len(found) > 1 else ""
         return self.painted(first, " ".join(filter(None, self.cells(first)))) + overflow
 
     def painted(self, change: Change, text: str) -> str:
-        if self._acceptance(change):
+        if self._is_silent(change):
             return self._console.paint(text, "dim")
         colors = {"degradation": "red", "drift": "red", "variance": "yellow"}
         return self._console.paint(text, colors.get(change.kind, "green"))
@@ -84,7 +86,7 @@ class Marks:
             return ()
 
     def cells(self, change: Change) -> tuple[str, ...]:
-        """Verdict, size, metric, command, and whether it was accepted. Of a contract what it says, and no size."""
+        """Verdict, size, metric, command, and what somebody decided. Of a contract what it says, and no size."""
         size = percent(change.ratio) if change.ratio is not None and not change.contract else ""
         metric = verdict_text.metric(change)
         label = clip(printable(change.label), _LABEL)
@@ -98,9 +100,13 @@ class Marks:
         return "▲ " if change.ratio > 1 else "▼ "
 
     def _remark(self, change: Change) -> str:
-        acceptance = self._acceptance(change)
-        accepted = f"(accepted: {clip(printable(acceptance.why), _LABEL)})" if acceptance else ""
-        return "  ".join(filter(None, (verdict_text.drift(change), accepted)))
+        standing = self._standing(change)
+        if standing is None:
+            return verdict_text.drift(change)
+        state = f"reopened: {standing.reopened}" if standing.reopened else standing.decision.state
+        reason = clip(printable(standing.decision.why), _LABEL)
+        decided = f"({': '.join(filter(None, (printable(state), '' if standing.reopened else reason)))})"
+        return "  ".join(filter(None, (verdict_text.drift(change), decided)))
 
     def _change_json(self, result: Result, change: Change) -> dict[str, Any]:
         values = {name: getattr(change, name) for name in _SHOWN}
@@ -110,7 +116,7 @@ class Marks:
             "baseline": change_json.full_id(change.baseline, self._full_ids(change.baseline)),
             "method": result.method,
             "time": result.time,
-            "accepted": self._acceptance(change) is not None,
+            "accepted": self._is_silent(change),
         }
 
     def _full_ids(self, label: str) -> dict[str, str]:
@@ -119,24 +125,30 @@ class Marks:
             return change_json.by_beginning([self._console.repository.version(label.partition("+")[0])])
         return {}
 
-    def _acceptance(self, change: Change) -> Acceptance | None:
-        found = acceptance.of_changes((change,), self._accepted).get(change.id)
-        if found is None and self._in_file:
-            from perfcore.analysis import accepted_file
+    def _is_silent(self, change: Change) -> bool:
+        standing = self._standing(change)
+        return standing is not None and standing.silences
 
-            try:
-                return accepted_file.accepted(self._console.repository, (change,)).get(change.id)
-            except PerfError as error:  # a listing is no gate: `perf check` fails where the file is wrong
-                self._in_file = False
-                self._console.warn(str(error))
-        return found
-
-    def _read_accepted(self) -> dict[str, Acceptance]:
+    def _standing(self, change: Change) -> Standing | None:
+        if self._standings is None:
+            return None
         try:
-            return acceptance.accepted(self._console.repository.store)
+            standing: Standing | None = self._standings.on((change,)).get(change.id)
+        except PerfError as error:  # a listing is no gate: `perf check` fails where the file is wrong
+            self._standings = attrs.evolve(self._standings, has_file=False)
+            self._console.warn(str(error))
+            return self._standing(change)
+        return standing
+
+    def _read_standings(self) -> Any:
+        try:
+            repository = self._console.repository
+            return decisions.standings(repository) if decisions.exist(repository) else None
         except FormatError as error:
             self._warn(error)
-            return {}
+        except PluginError as error:
+            self._console.warn(str(error))
+        return None
 
     def _warn(self, error: FormatError) -> None:
         self._console.repository.leave_out(error)

@@ -32,7 +32,7 @@ GROUPS: Mapping[str, str] = {**{name: kind.group for name, kind in KINDS.items()
 COMMANDS: Mapping[str, str] = {
     verb: distribution
     for distribution, verbs in {
-        "perfcore-command-ack": "check.ack",
+        "perfcore-command-ack": "check.ack check.triage",
         "perfcore-command-bisect": "bisect",
         "perfcore-command-check": "check",
         "perfcore-command-compare": "compare",

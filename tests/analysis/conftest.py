@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from perfcore_testing import results
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 
 
 @pytest.fixture
@@ -23,5 +23,5 @@ def gap() -> Callable[..., Unpaired]:
 
 
 @pytest.fixture
-def accept() -> Callable[..., Acceptance]:
+def accept() -> Callable[..., Decision]:
     return results.acceptance

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import DEFAULT, combined, parse_rules, parse_thresholds
 from perfcore.analysis.pairing import Unpaired
 from perfcore.errors import UsageError
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 
 KINDS = ("degradation", "optimization", "drift", "improving drift", "variance", "machine", "same", "cannot tell")
 
@@ -116,7 +116,7 @@ def test_never_is_never(change: Callable[..., Change]) -> None:
     assert code("never", *map(change, KINDS)) == 0
 
 
-def test_what_was_accepted_never_fails(change: Callable[..., Change], accept: Callable[..., Acceptance]) -> None:
+def test_what_was_accepted_never_fails(change: Callable[..., Change], accept: Callable[..., Decision]) -> None:
     slower = change("degradation")
     accepted = {slower.id: accept(slower.id)}
     assert CheckResult(changes=(slower,), accepted=accepted).exit_code == 0
@@ -171,7 +171,7 @@ def test_a_threshold_for_all_outweighs_the_configuration_and_one_of_a_metric_add
 
 
 def test_the_report_says_what_fails_and_what_was_accepted(
-    change: Callable[..., Change], accept: Callable[..., Acceptance], gap: Callable[..., Unpaired]
+    change: Callable[..., Change], accept: Callable[..., Decision], gap: Callable[..., Unpaired]
 ) -> None:
     slower, worse = change("degradation"), change("degradation", id="other")
     made = CheckResult(changes=(slower, worse), unpaired=(gap(),), accepted={slower.id: accept(slower.id)}).as_json()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from perfcore_command_kit import accepted_file
+from perfcore_command_kit.accepted_file import Entry
 from perfcore_testing import hostile, profiles, results
 
-from perfcore.analysis import accepted_file
-from perfcore.analysis.accepted_file import Entry
 from tests.cli.conftest import Here
 
 FILE = ".perf-accepted.yml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from typing import Annotated
 
 import attrs
@@ -11,9 +10,8 @@ import typer
 from perfcore.cli import listing
 from perfcore.cli.console import Console
 from perfcore.errors import UsageError
-from perfcore.repository.repository import Repository
 from perfcore.text import align, printable
-from perfcore_command_ack import engine
+from perfcore_command_ack import engine, triage
 
 
 def new_app() -> typer.Typer:
@@ -35,6 +33,10 @@ def ack(
     ] = None,
     why: Annotated[str, typer.Option("--why", metavar="TEXT", help="The reason. It is stored with the change.")] = "",
     undo: Annotated[bool, typer.Option("--undo", help="Withdraw an acceptance.")] = False,
+    until: Annotated[
+        list[str] | None,
+        typer.Option("--until", metavar="END", help="The end: a date, a version, or a size such as +8%. Repeatable."),
+    ] = None,
     in_repository: Annotated[
         bool,
         typer.Option("--in-repository", help="Write it into .perf-accepted.yml, which is committed with the code."),
@@ -63,8 +65,10 @@ def ack(
         return
     if not undo and not why.strip():
         raise UsageError("an acceptance needs a reason", hint="--why TEXT: it is stored with the change")
+    if until and (undo or in_repository):
+        raise UsageError(f"--until does not go with {'--undo' if undo else '--in-repository'}")
     repository = console.history.repository
-    who = author or _author(repository)
+    who = author or triage.user(repository)
     if in_repository:
         result = (
             engine.take_back_in_file(repository, change)
@@ -72,9 +76,11 @@ def ack(
             else engine.accept_in_file(repository, change, why, who)
         )
     elif undo:
-        result = engine.take_back(repository, change, why, who)
+        result = triage.withdraw(repository, change, why=why, author=who)
     else:
-        result = engine.accept(repository, change, why, who, console)
+        result = triage.decide(
+            repository, change, triage.ACCEPTED, why=why, author=who, until=until or (), listener=console
+        )
     if as_json:
         console.json(result.as_json())
         return
@@ -104,15 +110,3 @@ def _print_list(console: Console, as_json: bool) -> None:
         for each in ordered
     ]
     console.write("".join(f"{line}\n" for line in align(rows)))
-
-
-def _author(repository: Repository) -> str:
-    """Who works here: as the VCS says, or else the name of the login."""
-    named = getattr(repository.vcs, "author", None)
-    if named is not None and (name := named()):
-        return str(name)
-    try:
-        return getpass.getuser()
-    # A container may run as a user without an entry in /etc/passwd: KeyError up to Python 3.12, OSError from 3.13 on.
-    except (OSError, KeyError, ImportError):
-        return "unknown"

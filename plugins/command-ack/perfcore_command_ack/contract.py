@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from perfcore_testing.command import CommandInRepositoryContract
 
-from perfcore_command_ack.driver import Acknowledge
+from perfcore_command_ack.driver import Acknowledge, Triage
 
 
 class AcknowledgeContract(CommandInRepositoryContract):
@@ -14,3 +14,15 @@ class AcknowledgeContract(CommandInRepositoryContract):
     @pytest.fixture
     def driver(self) -> Acknowledge:
         return Acknowledge()
+
+
+class TriageContract(CommandInRepositoryContract):
+    examples = (
+        [],
+        ["0123456789abcdef0123", "--as", "false alarm", "--why", "another build ran", "--author", "Ann"],
+        ["--json"],
+    )
+
+    @pytest.fixture
+    def driver(self) -> Triage:
+        return Triage()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from perfcore.analysis.accepted_file import Entry, read
+from perfcore_command_kit.accepted_file import Entry, read
+
 from perfcore.config.documents import lines
 from perfcore.config.layers import read_bytes
 from perfcore.errors import UsageError

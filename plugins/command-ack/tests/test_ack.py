@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from perfcore_command_ack import engine
+from perfcore_command_ack import triage
 from perfcore_command_ack.contract import AcknowledgeContract
 from perfcore_testing.project import Project
 
@@ -13,15 +13,15 @@ from perfcore.plugins.registry import Plugins
 
 
 def test_a_change_is_named_by_the_beginning_of_its_id() -> None:
-    assert engine.find("ab", ["abc", "b", "abc"]) == "abc"
-    assert engine.find("ab", ["abc", "ab"]) == "ab"
+    assert triage.find("ab", ["abc", "b", "abc"]) == "abc"
+    assert triage.find("ab", ["abc", "ab"]) == "ab"
     with pytest.raises(AmbiguousError, match="2 changes begin with 'ab': abc, abd"):
-        engine.find("ab", ["abd", "abc"])
+        triage.find("ab", ["abd", "abc"])
     for nothing in ("x", ""):
         with pytest.raises(NotFoundError):
-            engine.find(nothing, ["abc"])
+            triage.find(nothing, ["abc"])
     with pytest.raises(NotFoundError):
-        engine.find("", [])
+        triage.find("", [])
 
 
 def test_without_the_distribution_the_library_and_the_command_line_name_it(project: Project) -> None:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from perfcore_command_kit import report_text
+
 from perfcore.analysis.verdict_text import CHANGED, drift, end, machine, metric, word
 from perfcore.model import EMPTY
 from perfcore.text import align, fitted, percent, plural, printable, quantity
 from perfcore_command_check import companions
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import Acceptance
     from perfcore.analysis.pairing import Unpaired
     from perfcore.model import Change
+    from perfcore.model.decisions import Standing
 
 _ID = 10  # characters of an id that are shown: enough to be unique among the changes of one table
 
@@ -25,7 +27,7 @@ def lines(
     everything: bool,
     always: Container[str] = (),
     metrics: Container[str] = (),
-    accepted: Mapping[str, Acceptance] = EMPTY,
+    standings: Mapping[str, Standing] = EMPTY,
     columns: int | None = None,
 ) -> list[str]:
     """A table: primary metrics with their companions beside them, the named `metrics`, and others that changed by
@@ -37,14 +39,15 @@ def lines(
     leading = companions.leaders(changes)
     wanted = [change for change in visible if not change.contract]
     selected = [c for c in wanted if everything or not (c.resource and c.kind == "same")]
-    named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in accepted)]
+    silent = {id for id, standing in standings.items() if standing.silences}
+    named = [c.id for c in selected if everything or (c.kind in CHANGED and c.id not in silent)]
     head = ("", "metric", "baseline", "", "target", "", "change", "interval", "command", "id" if named else "", "")
     rows: list[tuple[str, ...]] = [head]
     rows += [
         _row(
             change,
             change.id[:_ID] if change.id in named else "",
-            accepted.get(change.id),
+            standings.get(change.id),
             "" if everything else companions.beside(change, leading, changes),
         )
         for change in selected
@@ -54,16 +57,16 @@ def lines(
         text.append(f"{plural(len(wanted) - len(selected), 'benchmark')} unchanged: --verbose lists them")
     text += filter(None, [companions.hidden(changes, visible)])
     text += [f"not compared: {printable(u.label)} at {u.version[:10]}: {u.reason}" for u in unpaired]
-    agreed = [_agreed(change, accepted.get(change.id)) for change in changes if change.contract]
+    agreed = [_agreed(change, standings.get(change.id)) for change in changes if change.contract]
     return text + ([""] if text and agreed else []) + align(fitted(agreed, columns, cut=(1, 4)))
 
 
-def _row(change: Change, id: str, acceptance: Acceptance | None, beside: str) -> tuple[str, ...]:
+def _row(change: Change, id: str, standing: Standing | None, beside: str) -> tuple[str, ...]:
     interval = ""
     if change.low is not None and change.high is not None:
         interval = f"{percent(change.low)} to {percent(change.high)}"
     return (
-        word(change) if acceptance is None else "accepted",
+        _word(change, standing),
         metric(change),
         change.baseline,
         quantity(change.baseline_value, change.unit),
@@ -73,26 +76,36 @@ def _row(change: Change, id: str, acceptance: Acceptance | None, beside: str) ->
         interval,
         printable(change.label),
         printable(id),
-        ", ".join(filter(None, (_remark(change, acceptance), beside))),
+        ", ".join(filter(None, (_remark(change, standing), beside))),
     )
 
 
-def _agreed(change: Change, acceptance: Acceptance | None) -> tuple[str, ...]:
+def _agreed(change: Change, standing: Standing | None) -> tuple[str, ...]:
     return (
-        word(change) if acceptance is None else "accepted",
+        _word(change, standing),
         printable(change.label),
         metric(change),
-        change.id[:_ID] if change.kind == "degradation" and acceptance is None else "",
+        change.id[:_ID] if change.kind == "degradation" and not (standing and standing.silences) else "",
         printable("; ".join(change.evidence.split("; ")[:2])),
-        _remark(change, acceptance),
+        _remark(change, standing),
     )
 
 
-def _remark(change: Change, acceptance: Acceptance | None) -> str:
+def _remark(change: Change, standing: Standing | None) -> str:
+    decided = "" if standing is None else _decision(standing)
     if change.reason:
-        return printable(change.reason)
+        return ", ".join(filter(None, (printable(change.reason), decided)))
     if change.kind == "machine":
-        return machine(change)
+        return ", ".join(filter(None, (machine(change), decided)))
     undone = f"undone in {change.undone[:10]}" if change.undone else ""
-    accepted = "" if acceptance is None else f"by {printable(acceptance.author)}: {printable(acceptance.why)}"
-    return ", ".join(filter(None, (drift(change), undone, accepted)))
+    return ", ".join(filter(None, (drift(change), undone, decided)))
+
+
+def _word(change: Change, standing: Standing | None) -> str:
+    return printable(standing.decision.state) if standing is not None and standing.silences else word(change)
+
+
+def _decision(standing: Standing) -> str:
+    """What the first column lacks of it."""
+    text = report_text.decision(standing)
+    return text.removeprefix(f"{printable(standing.decision.state)} ") if standing.silences else text

@@ -254,7 +254,7 @@ def _print(console: Console, outcome: CheckResult, metrics: Sequence[str], *, ev
         everything=everything,
         always={change.id for change in outcome.failing},
         metrics=metrics,
-        accepted=outcome.accepted,
+        standings={c.id: s for c in outcome.changes if (s := report_text.standing(outcome, c))},
         columns=console.width,
     )
     for line in rows:

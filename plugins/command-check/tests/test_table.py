@@ -9,9 +9,9 @@ from perfcore_command_check import check_table
 from perfcore_testing import hostile
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
+from perfcore.model.decisions import Decision, Standing
 
 KINDS = ("degradation", "optimization", "variance", "same", "cannot tell")
 
@@ -57,8 +57,8 @@ def test_an_id_is_shown_of_what_can_be_accepted() -> None:
 
 
 def test_what_was_accepted_is_called_so_with_who_and_why() -> None:
-    accepted = {"1": Acceptance(change="1", why="it is\nsafer", author="Ann", time=1)}
-    head, line = check_table.lines([_change("degradation")], [], everything=False, accepted=accepted)
+    accepted = {"1": Standing(Decision(change="1", why="it is\nsafer", author="Ann", time=1))}
+    head, line = check_table.lines([_change("degradation")], [], everything=False, standings=accepted)
     assert line.split()[0] == "accepted"
     assert line.endswith("by Ann: it is\\nsafer")
     assert "id" not in head
@@ -103,7 +103,7 @@ def test_hostile_names_are_harmless() -> None:
     for name in hostile.NAMES:
         change = _change(metric=name, resource=name, label=name, unit=name)
         missing = Unpaired(label=name, config_id="1:x", version="c" * 40, reason="none")
-        accepted = {"1": Acceptance(change="1", why=name, author=name, time=1)}
-        lines = check_table.lines([change], [missing], everything=True, accepted=accepted)
+        accepted = {"1": Standing(Decision(change="1", why=name, author=name, time=1))}
+        lines = check_table.lines([change], [missing], everything=True, standings=accepted)
         assert len(lines) == 3
         assert hostile.unsafe("".join(lines)) == set()

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from perfcore.analysis import verdict_text
 from perfcore.analysis.check_result import CheckResult
+from perfcore.model.decisions import Standing
 from perfcore.text import percent, plural, printable, quantity
 
 if TYPE_CHECKING:
-    from perfcore.analysis.acceptance import Acceptance
     from perfcore.analysis.pairing import Unpaired
     from perfcore.model import Change
 
@@ -46,8 +46,26 @@ def sentence(change: Change) -> str:
     return f"{verdict}, {before} at {printable(change.baseline)}, {after} at {printable(verdict_text.end(change))}"
 
 
-def accepted(acceptance: Acceptance) -> str:
-    return f"accepted by {printable(acceptance.author)}: {printable(acceptance.why)}"
+def standing(result: CheckResult, change: Change) -> Standing | None:
+    """The decision of a person on a change as it stands."""
+    if accepted := result.accepted.get(change.id):
+        return result.decisions.get(change.id, Standing(accepted))
+    return result.decisions.get(change.id)
+
+
+def decision(standing: Standing) -> str:
+    """`accepted by Ann: it is safer`, `reopened, as it was +5.0 %; accepted by Ann: it is safer`."""
+    made = standing.decision
+    state = f"fixed in {made.fixed_in[:10]}" if made.fixed_in else made.state
+    reason = f": {made.why}" if made.why else ""
+    text = f"{state} by {made.author}{reason}"
+    return printable(f"reopened, as {standing.reopened}; {text}" if standing.reopened else text)
+
+
+def decided(result: CheckResult, change: Change) -> str:
+    """The same of a change of a result; empty where nobody decided."""
+    stands = standing(result, change)
+    return decision(stands) if stands else ""
 
 
 def unpaired(missing: Unpaired) -> str:
@@ -58,5 +76,10 @@ def conclusion(result: CheckResult) -> str:
     """The conclusion in one line, with the number of accepted changes; other metrics of a change do not count again."""
     accepted_changes = [change for change in result.changes if change.id in result.accepted]
     count = sum(change.primary for change in accepted_changes) or len(accepted_changes)
-    suffix = f", {plural(count, 'change')} accepted" if count else ""
+    suffix = f", {plural(count, 'change')} {_states(result)}" if count else ""
     return (result.conclusion.replace("\n", "; ") or verdict_text.conclusion(result.changes)) + suffix
+
+
+def _states(result: CheckResult) -> str:
+    """`accepted`, or what else people decided by which changes fail no check."""
+    return " or ".join(sorted({printable(decision.state) for decision in result.accepted.values()}))

@@ -53,12 +53,13 @@ def _of_changes(result: CheckResult, locate: Callable[[Change], Location | None]
     """Every change that a reader may want to know."""
     leading = companions.leaders(result.changes)
     for change in companions.reported(result):
-        acceptance = result.accepted.get(change.id)
         if level := _level(result, change):
             location = None if level == "notice" else locate(change)
             beside = companions.beside(change, leading, result.changes)
             parts = [report_text.sentence(change), beside, change.evidence and printable(change.evidence)]
-            parts += [report_text.accepted(acceptance)] if acceptance else [f"change {printable(change.id)}"]
+            decided = report_text.decided(result, change)
+            parts += [decided] if decided else []
+            parts += [] if change.id in result.accepted else [f"change {printable(change.id)}"]
             parts += [f"the location is a hint: {location.why}"] if location and location.why else []
             yield _Annotation(level, report_text.title(change), "\n".join(filter(None, parts)), location)
 

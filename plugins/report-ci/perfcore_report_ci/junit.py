@@ -64,9 +64,8 @@ def render(result: CheckResult) -> str:
 
 def _case(result: CheckResult, change: Change) -> _Case:
     status = _status(result, change)
-    acceptance = result.accepted.get(change.id)
     parts = [report_text.sentence(change), printable(change.evidence), f"change {printable(change.id)}"]
-    parts += [report_text.accepted(acceptance)] if acceptance else []
+    parts.append(report_text.decided(result, change))
     return _Case(
         suite=_suite(change.label),
         name=verdict_text.metric(change),

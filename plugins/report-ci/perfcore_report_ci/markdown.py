@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 from perfcore_command_check import companions
 from perfcore_command_kit import report_text
+from perfcore_command_kit.accepted_file import Entry
 
 from perfcore.analysis import verdict_text
-from perfcore.analysis.accepted_file import Entry
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.model import Change
+from perfcore.model.decisions import Standing
 from perfcore.text import clip, printable, quantity
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def render(result: CheckResult) -> str:
     paragraphs = [f"### Performance: {_headline(result)}", _plain(report_text.conclusion(result)) + "."]
     paragraphs += [_table(result, changed)] if changed else []
     paragraphs += (
-        [_list(_acceptances(result, changed[:_MOST]))] if any(c.id in result.accepted for c in changed) else []
+        [_list(_acceptances(result, changed[:_MOST]))] if any(report_text.standing(result, c) for c in changed) else []
     )
     paragraphs += [_list(_unpaired(result)) + _more(result.unpaired)] if result.unpaired else []
     if others:
@@ -92,9 +93,11 @@ def _row(result: CheckResult, change: Change) -> str:
 
 def _verdict(result: CheckResult, change: Change) -> str:
     word = verdict_text.word(change)
-    if change.id in result.accepted:
-        return f"{word}, accepted"
-    return f"**{word}**" if result.fails(change) else word
+    standing = report_text.standing(result, change)
+    if standing is not None and standing.silences:
+        return f"{word}, {_plain(standing.decision.state)}"
+    state = "" if standing is None else f", {'reopened' if standing.reopened else _plain(standing.decision.state)}"
+    return (f"**{word}**" if result.fails(change) else word) + state
 
 
 def _arrow(change: Change) -> str:
@@ -105,8 +108,15 @@ def _arrow(change: Change) -> str:
 
 def _acceptances(result: CheckResult, changes: Sequence[Change]) -> Iterator[str]:
     for change in changes:
-        if acceptance := result.accepted.get(change.id):
-            yield f"{_subject(change)}: accepted by {_code(acceptance.author)}: {_code(acceptance.why)}"
+        if standing := report_text.standing(result, change):
+            yield f"{_subject(change)}: {_decision(standing)}"
+
+
+def _decision(standing: Standing) -> str:
+    made = standing.decision
+    state = f"fixed in {_code(made.fixed_in[:10])}" if made.fixed_in else _plain(made.state)
+    reopened = f"reopened, as {_plain(standing.reopened)}; " if standing.reopened else ""
+    return f"{reopened}{state} by {_code(made.author)}" + (f": {_code(made.why)}" if made.why else "")
 
 
 def _unpaired(result: CheckResult) -> Iterator[str]:

@@ -110,16 +110,17 @@ def _results(result: CheckResult, locate: _Locate) -> Iterator[dict[str, Any]]:
 
 
 def _of_change(result: CheckResult, change: Change, location: Location | None) -> dict[str, Any]:
-    acceptance = result.accepted.get(change.id)
+    decided = report_text.decided(result, change)
     text = report_text.sentence(change) + (f". {printable(change.evidence)}" if change.evidence else "")
     alert = {
         **_result(_rule_of(change), _level(result, change), text, change.id, location),
         "properties": _properties(change),
     }
     alert["locations"][0]["logicalLocations"] = _logical(change.label, verdict_text.metric(change))
-    if acceptance:
-        justification = report_text.accepted(acceptance)
-        alert["suppressions"] = [{"kind": "external", "status": "accepted", "justification": justification}]
+    if change.id in result.accepted:
+        alert["suppressions"] = [{"kind": "external", "status": "accepted", "justification": decided}]
+    elif decided:
+        alert["message"]["text"] += f". {decided}"
     return alert
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from perfcore_testing import results
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def gap() -> Callable[..., Unpaired]:
 
 
 @pytest.fixture
-def accept() -> Callable[..., Acceptance]:
+def accept() -> Callable[..., Decision]:
     return results.acceptance
 
 

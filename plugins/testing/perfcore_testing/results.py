@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.check_result import CheckResult
 from perfcore.analysis.fail_on import parse_rules
 from perfcore.analysis.pairing import Unpaired
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 from perfcore_testing import hostile as hostile_names
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ def unpaired(**fields: Any) -> Unpaired:
     return Unpaired(**{**facts, **fields})
 
 
-def acceptance(change_id: str, **fields: Any) -> Acceptance:
-    return Acceptance(**{"change": change_id, "why": "it is safer", "author": "Ann", "time": 1, **fields})
+def acceptance(change_id: str, **fields: Any) -> Decision:
+    return Decision(**{"change": change_id, "why": "it is safer", "author": "Ann", "time": 1, **fields})
 
 
 def nothing() -> CheckResult:

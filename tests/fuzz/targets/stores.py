@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import zlib
 
+from perfcore_command_kit import decisions
 from perfcore_format_perun import index as perun_index
 from perfcore_format_perun import reader
 from perfcore_testing import profiles
 from perfcore_testing.memory import MemoryStorage
 
 from perfcore import files
-from perfcore.analysis import acceptance, stored_results
+from perfcore.analysis import stored_results
 from perfcore.analysis.run_values import ValueCache
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.profile import codec, pieces, stacks
@@ -111,8 +112,8 @@ def recent_stacks(data: bytes) -> None:
 def notes_of_checks(data: bytes) -> None:
     """Results of checks, and changes that were accepted, as other stores may have noted them."""
     store = Store(MemoryStorage())
-    notes.add(store, acceptance.SUBJECT, acceptance.TYPE, data)
-    decoded(lambda: acceptance.accepted(store))
+    notes.add(store, decisions.SUBJECT, decisions.TYPE, data)
+    decoded(lambda: decisions.accepted(store))
     notes.add(store, f"checks of {_ID[:2]}", stored_results.TYPE, data)
     decoded(lambda: stored_results.headlines(stored_results.Results(store, "git").of(_ID)))
 

@@ -13,13 +13,13 @@ from typing import Any
 
 import attrs
 
-from perfcore.analysis.acceptance import Acceptance
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 from perfcore.config.documents import lines, parse
 from perfcore.config.layers import read_bytes
 from perfcore.config.settings import option, structure
 from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.model import Change
+from perfcore.model.decisions import Decision
 from perfcore.repository.repository import Repository
 from perfcore.text import encodable
 
@@ -75,13 +75,13 @@ class Entry:
         within = self.limit is None or (size is not None and size <= self.limit)
         return within and self.metric in ("", change.metric) and self.benchmark in ("", change.resource)
 
-    def acceptance(self, change: str) -> Acceptance:
+    def acceptance(self, change: str) -> Decision:
         """It as that of the change with this id."""
         try:
             moment = datetime.datetime.fromisoformat(self.date).replace(tzinfo=datetime.UTC)
         except ValueError:
             moment = datetime.datetime.fromtimestamp(0, datetime.UTC)
-        return Acceptance(change=change, why=self.why, author=self.author, time=int(moment.timestamp()) * 10**9)
+        return Decision(change=change, why=self.why, author=self.author, time=int(moment.timestamp()) * 10**9)
 
 
 def read(data: bytes, where: str = ACCEPTED_FILE) -> tuple[Entry, ...]:
@@ -108,7 +108,7 @@ def of_tree(repository: Repository) -> tuple[Entry, ...]:
     return read(read_bytes(repository.root / ACCEPTED_FILE) or b"")
 
 
-def accepted(repository: Repository, changes: Iterable[Change]) -> dict[str, Acceptance]:
+def accepted(repository: Repository, changes: Iterable[Change]) -> dict[str, Decision]:
     """The acceptances of the working tree that hold for these changes, by the id of the change."""
     entries = of_tree(repository)
     before: dict[str, Collection[Entry]] = {"": ()}  # a contract may have no baseline
