@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from perfcore_command_show import context
 
-from perfcore.analysis import accepted_file
 from perfcore.analysis.note_keys import ACCEPTED_FILE
 
 if TYPE_CHECKING:
@@ -18,11 +17,7 @@ if TYPE_CHECKING:
 def accepted(repository: Repository, changes: Sequence[Change]) -> dict[str, str]:
     """The reason for each of these changes that somebody accepted, by its id: in the store, or in the file that is
     committed with the code."""
-    reasons = {}
-    if changes and (repository.root / ACCEPTED_FILE).exists():
-        entries = accepted_file.accepted(repository, changes)
-        reasons = {change: entry.why or "without a reason" for change, entry in entries.items()}
-    return reasons | context.accepted(repository, changes)
+    return context.accepted(repository, changes)
 
 
 def stamp(repository: Repository) -> tuple[int, ...]:
