@@ -25,8 +25,8 @@ class SeriesRow:
 
     `newest` is the last position with a value, which is `median` of `runs` runs; `spark` is the series reduced to at
     most 120 values, `noise` its relative standard deviation from version to version, and `spread` that of the runs of a
-    version. `primary` says that its metric decides. `is_short` says that it has too few versions to be scanned, so
-    that each is compared with the one before."""
+    version; `sessions` counts those of the newest versions. `primary` says that its metric decides. `is_short` says
+    that it has too few versions to be scanned, so that each is compared with the one before."""
 
     config_id: str
     command: str
@@ -45,6 +45,7 @@ class SeriesRow:
     noise: float | None
     spread: float | None
     environments: tuple[str, ...]
+    sessions: int
     changes: tuple[Change, ...]
     is_short: bool = False
 

@@ -69,6 +69,11 @@ class Derived:
                 levels[levels_key(at)] = self.levels(at)
         rows.write(self.branch, points, levels)
 
+    def is_in(self, rows: BranchRows) -> bool:
+        """Whether all of it can be read from the read model, of which the last row was written with the others."""
+        last = points_key(len(self.branch.series) - 1, 0)
+        return not self.branch.series or rows.points(self.branch.state, last) is not None
+
 
 def ranges(row: SeriesRow) -> int:
     """How many ranges a series has."""
@@ -147,6 +152,7 @@ def _row(scanned: ScannedSeries, short: Mapping[tuple[str, str, str], Sequence[C
         spark=reduced(medians, SPARK),
         noise=noise(recent),
         spread=_spread(series.values[-RECENT:]),
+        sessions=len({name for counted in series.sessions[-RECENT:] for name, _ in counted if name}),
         environments=tuple(dict.fromkeys(measured.environment for measured in line.versions)),
         changes=tuple(scanned.changes) or tuple(pairwise),
         is_short=is_short,

@@ -42,7 +42,7 @@ class PagePath(NamedTuple):
 
 
 OVERVIEW, CHANGES, CHANGE, SERIES, RANGE = "overview", "changes", "change", "series", "range"
-VERSION, COMPARE, DIFF, MEASURE = "version", "compare", "diff", "measure"
+VERSION, COMPARE, DIFF, FLAME, MEASURE = "version", "compare", "diff", "flame", "measure"
 CONTRACTS, PLUGINS, SEARCH, LIVE = "contracts", "plugins", "search", "live"
 BETWEEN = ".."
 """Between the two versions of a comparison; no part has it, for versions have no two points."""

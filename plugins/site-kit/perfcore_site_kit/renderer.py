@@ -7,8 +7,9 @@ it is in the page, allowed by its hash; for files it is a file beside them, so t
 
 from __future__ import annotations
 
-import datetime
 import hashlib
+import html
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,14 @@ if TYPE_CHECKING:
 
 _PACKAGE = "perfcore_site_kit"
 _POLICY = "default-src 'none'; script-src {script}; style-src {style}; base-uri 'none'; form-action {form}"
+_NOTHING = "default-src 'none'"
+_OWN_POLICY = re.compile(r'http-equiv="Content-Security-Policy" content="([^"]*)"')
+_SECTIONS = {
+    paths.CHANGE: paths.CHANGES,
+    paths.DIFF: paths.CHANGES,
+    paths.SERIES: paths.OVERVIEW,
+    paths.RANGE: paths.OVERVIEW,
+}
 NAVIGATION = (
     (paths.OVERVIEW, "Overview"),
     (paths.CHANGES, "Changes"),
@@ -58,8 +67,9 @@ class Renderer:
         if page is None or (page.server_only and mode.links == "files"):
             raise NotFoundError("there is no such page")
         view = View(self.site, path, mode)
-        context = page.build(view)
-        return self._page(view, page.template, context)
+        if not page.template:
+            return _document(page.document(view))
+        return self._page(view, page.template, page.build(view))
 
     def assets(self) -> Mapping[str, bytes]:
         """The script and the style, under names that change with them."""
@@ -111,7 +121,7 @@ class View:
     @property
     def section(self) -> str:
         """The kind of page in the navigation that this one belongs to."""
-        return {paths.CHANGE: paths.CHANGES}.get(self.path.kind, self.path.kind)
+        return _SECTIONS.get(self.path.kind, self.path.kind)
 
     @property
     def is_served(self) -> bool:
@@ -137,7 +147,7 @@ def _environment() -> jinja2.Environment:
         finalize=_harmless,
         auto_reload=False,
     )
-    environment.filters |= {"percent": percent, "day": day, "short": lambda version: version.id[:10]}
+    environment.filters |= {"percent": percent, "day": sentences.day, "short": lambda version: version.id[:10]}
     environment.globals |= {"plural": plural, "quantity": quantity, "word": verdict_text.word, "sentences": sentences}
     return environment
 
@@ -147,9 +157,9 @@ def _harmless(content: Any) -> Any:
     return shown(content, 400) if isinstance(content, str) and not isinstance(content, Markup) else content
 
 
-def day(seconds: int) -> str:
-    """A date of the calendar in UTC; empty for one that it does not have."""
-    try:
-        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
-    except (ValueError, OverflowError, OSError):
-        return ""
+def _document(text: str) -> Page:
+    """A page of another view, with the policy that it names itself."""
+    policy = _OWN_POLICY.search(text)
+    return Page(
+        content=text.encode("utf-8", "backslashreplace"), policy=html.unescape(policy[1]) if policy else _NOTHING
+    )

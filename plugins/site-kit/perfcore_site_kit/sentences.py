@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+import statistics
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from perfcore_view_kit.form import shown
 
 from perfcore.analysis import verdict_text
-from perfcore.model import Change
+from perfcore.model import Change, MinorVersion
 from perfcore.text import percent, plural, quantity
 from perfcore_site_kit.branch import SeriesRow
 from perfcore_site_kit.data import BETTER, WORSE, Changes, ListedChange, Overview, SeriesState
+
+if TYPE_CHECKING:
+    from perfcore_site_kit.code import CodeDifference
+    from perfcore_site_kit.comparisons import Comparison
 
 SIGNS: Mapping[str, str] = {
     "slower": "▲",
@@ -75,6 +83,89 @@ def series(state: SeriesState) -> str:
     return f"{answer}: {verdict_text.word(change)} {size_of(change)} since {shown(change.target)}{accepted}; {now}."
 
 
+def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[MinorVersion]) -> str:
+    """Since when, and why?"""
+    moved = item.change
+    since = f"since {shown(moved.target)}" + (f" of {day(version.date)}" if version is not None else "")
+    size = f" by {size_of(moved)}" if size_of(moved) else ""
+    came = ""
+    if len(commits) == 1:
+        came = f"; it came with this version: {shown(commits[0].subject, 60)}"
+    elif commits:
+        came = f"; it came with one of {len(commits)} versions"
+    ending = f", {status_of(item)}" if item.accepted or moved.undone else ""
+    return f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}."
+
+
+def version(comparison: Comparison | None, own: Sequence[object]) -> str:
+    """Is this version slower?"""
+    noted = f" The history shows {plural(len(own), 'change')} here." if own else ""
+    if comparison is None:
+        return f"It is the first measured version, so there is nothing to compare it with.{noted}"
+    return f"{counted(comparison)} than the version before.{noted}"
+
+
+def comparison(compared: Comparison) -> str:
+    """What differs?"""
+    return f"{counted(compared)}."
+
+
+def counted(compared: Comparison) -> str:
+    """`2 of 20 benchmarks are slower, 1 faster, 3 inconclusive`."""
+    kinds = [change.kind for change in compared.primary]
+    worse, better = (sum(kind in side for kind in kinds) for side in (WORSE, BETTER))
+    undecided = kinds.count("cannot tell")
+    if not kinds:
+        return "Nothing was measured in both, so nothing is known to be slower"
+    total = plural(len(kinds), "benchmark")
+    first = f"{worse} of {total} {_be(worse)} slower" if worse else f"None of {total} is slower"
+    counts = ((better, "faster"), (undecided, "inconclusive"))
+    return ", ".join([first, *(f"{count} {name}" for count, name in counts if count)])
+
+
+def code(difference: CodeDifference) -> str:
+    """What exactly in the code?"""
+    rows = difference.result.table
+    ratio = f" ({percent(rows.target / rows.baseline)})" if rows.baseline > 0 < rows.target else ""
+    before, after = (quantity(amount, shown(rows.unit, 16)) for amount in (rows.baseline, rows.target))
+    total = f"{shown(rows.metric, _MOST)} went from {before} to {after}{ratio}"
+    if not rows.rows:
+        return f"No function differs: {total}."
+    first = rows.rows[0]
+    own = first.own if first.own is not None else first.change
+    sign = "+" if own > 0 else ""
+    return f"{shown(first.name, 60)} changed most, by {sign}{quantity(own, shown(rows.unit, 16))} of its own; {total}."
+
+
+def trust(primary: Sequence[SeriesRow], noisiest: SeriesRow | None, few: int, machines: int) -> str:
+    """Can I trust it?"""
+    if not primary:
+        return "Nothing was measured on this branch yet."
+    on = f"{plural(len(primary), 'series', 'series')} on {plural(machines, 'environment')}"
+    if noisiest is None:
+        return f"That is not known yet: {on}, each with fewer than 4 versions."
+    enough = f"{few} of them with too few runs for intervals of 95 %" if few else "each with enough runs for intervals"
+    middle = statistics.median(row.noise for row in primary if row.noise is not None)
+    worst = f"{shown(noisiest.name, _MOST)} {share(noisiest.noise)}"
+    return f"Versions differ by {share(middle)} of noise ({worst} at most): {on}, {enough}."
+
+
+def share(ratio: float | None) -> str:
+    """`0.6 %`, with two digits where it is small."""
+    if ratio is None:
+        return "unknown"
+    digits = 1 if ratio >= 0.001 or not ratio else min(9, 1 - math.floor(math.log10(100 * ratio)))
+    return f"{100 * ratio:.{digits}f} %"
+
+
+def levels(moved: Change) -> str:
+    """`5 ms → 10 ms`."""
+    if moved.baseline_value is None or moved.target_value is None:
+        return ""
+    before, after = (quantity(level, shown(moved.unit, 16)) for level in (moved.baseline_value, moved.target_value))
+    return f"{before} → {after}"
+
+
 def group(listed: Sequence[ListedChange]) -> str:
     """The changes of one range of versions in a few words."""
     worse = sum(item.change.kind in WORSE for item in listed)
@@ -117,3 +208,11 @@ def _be(count: int) -> str:
 
 def _stand(count: int) -> str:
     return "stands" if count == 1 else "stand"
+
+
+def day(seconds: int) -> str:
+    """A date of the calendar in UTC; empty for one that it does not have."""
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC).date().isoformat()
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -163,15 +162,10 @@ def _facts(branch: Branch, state: data.SeriesState) -> list[tuple[str, str]]:
 def _noise(row: SeriesRow) -> str:
     texts = []
     if row.noise is not None:
-        texts.append(f"{_share(row.noise)} from version to version")
+        texts.append(f"{sentences.share(row.noise)} from version to version")
     if row.spread is not None:
-        texts.append(f"{_share(row.spread)} from run to run")
+        texts.append(f"{sentences.share(row.spread)} from run to run")
     return ", ".join(texts)
-
-
-def _share(ratio: float) -> str:
-    digits = 1 if ratio >= 0.001 or not ratio else max(1, -math.floor(math.log10(ratio)) - 2)
-    return f"{100 * ratio:.{digits}f} %"
 
 
 def _range_links(view: View, row: SeriesRow, current: int) -> list[tuple[str, str, bool]]:

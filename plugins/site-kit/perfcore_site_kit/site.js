@@ -1,3 +1,25 @@
 // What the pages of a site do beside their charts and tables.
 
-for (const box of document.querySelectorAll("input[data-enhanced]")) box.hidden = false;
+/** The table of what is measured now, kept up to date by events of the server. */
+function followLive(table) {
+  const state = $("live-state"), answer = document.querySelector(".answer");
+  const source = new EventSource(table.dataset.events);
+  source.addEventListener("message", (event) => {
+    const rows = JSON.parse(event.data);
+    table.tBodies[0].replaceChildren(...rows.map((row) => {
+      const head = element("th", row.label, { className: "text", scope: "row" });
+      const version = around("td", "text", element("code", row.version));
+      const runs = `${row.runs}${row.wanted ? ` of ${row.wanted}` : ""}`;
+      const cells = [version, element("td", row.collector, { className: "text" }), element("td", runs),
+        element("td", row.is_complete ? "complete" : "incomplete", { className: "text" })];
+      return around("tr", "", head, ...cells);
+    }));
+    const incomplete = rows.filter((row) => !row.is_complete).length;
+    answer.textContent = rows.length ? `${incomplete || "None"} of ${pluralText(rows.length, "pending profile")} ${incomplete < 2 ? "is" : "are"} incomplete.`
+      : "Nothing is measured now, and nothing waits to be registered.";
+    state.textContent = "Up to date.";
+  });
+  source.addEventListener("error", () => { state.textContent = "The server does not answer; trying again."; });
+}
+
+if ($("live")) followLive($("live"));

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from perfcore_site_kit.rows import StoredPoints
 
 
+MOST_VERSIONS = 1000
+"""Pages of versions of a static site: those with changes and releases, the newest."""
+
+
 @attrs.frozen(kw_only=True)
 class SiteOptions:
     """`title` is the name of the project (by default that of its folder), `head` where the branch ends (by default the
@@ -102,15 +106,55 @@ class Site:
             self._derive(head, name, state, releases)
             return True
 
+    @property
+    def is_derived(self) -> bool:
+        return self._derived is not None
+
+    def is_current(self) -> bool:
+        """Whether the branch is that of the store as it is now."""
+        with self._store:
+            head, _ = self._head()
+            state = state_of(self.repository, head, context.releases(self.repository))
+            return bool(state) and self._derived is not None and self._derived.branch.state == state
+
+    def is_lasting(self, path: PagePath) -> bool:
+        """Whether a page stays the same while the branch does."""
+        return path.kind not in (paths.LIVE, paths.PLUGINS, paths.SEARCH, paths.CONTRACTS)
+
     def pages(self) -> Iterator[PagePath]:
-        """Every page of a static site. A server has more of the kinds `version`, `compare` and `diff`."""
+        """Every page of a static site. A server has more of the kinds `version`, `compare`, `diff` and `flame`."""
+        from perfcore_site_kit import data
+
+        branch = self.branch
         yield PagePath(paths.OVERVIEW)
         yield from self._change_lists()
-        branch = self.branch
+        yield PagePath(paths.MEASURE)
         for row in branch.series:
             yield row.path
             if row.points > RANGE:
                 yield from (range_path(row, number) for number in range(ranges(row)))
+        listed = [(part, change) for part, (_, change) in branch.by_change.items() if change.kind in data.REPORTED]
+        yield from (PagePath(paths.CHANGE, (part,)) for part, _ in listed)
+        ends = dict.fromkeys(data.extent(branch, change) for _, change in listed if branch.at(change) >= 0)
+        versions = {at: None for begin, end in ends for at in range(begin, end + 1)}
+        versions |= {at: None for version in branch.releases if (at := branch.position.get(version)) is not None}
+        versions |= {branch.newest: None} if branch.versions else {}
+        yield from (version_path(branch.versions[at]) for at in sorted(versions)[-MOST_VERSIONS:])
+        for begin, end in ends:
+            if begin > 0:
+                pair = paths.pair(branch.versions[begin - 1].id, branch.versions[end].id)
+                yield PagePath(paths.COMPARE, (pair,))
+                yield from self._code_pages(begin - 1, end, pair)
+
+    def _code_pages(self, before: int, after: int, pair: str) -> Iterator[PagePath]:
+        """What differs in the code, where both versions have profiles with call stacks."""
+        from perfcore_site_kit.stacked import configurations
+
+        versions = self.branch.versions
+        for entry in configurations(self.repository, versions[before].id, versions[after].id):
+            parts = (pair, paths.part(entry.config_id))
+            yield PagePath(paths.DIFF, parts)
+            yield PagePath(paths.FLAME, parts)
 
     def has(self, path: PagePath) -> bool:
         """Whether there is this page on a static site."""
@@ -144,7 +188,7 @@ class Site:
         """The levels of a long series."""
         with self._store:
             derived = self._current
-            if not derived.scanned:
+            if not derived.scanned and derived.branch.series:
                 levels = self._rows.levels(derived.branch.state, levels_key(at))
                 if levels is not None:
                     return levels
@@ -189,12 +233,23 @@ class Site:
     def _derive_again(self) -> Derived:
         """The branch with its points, where the rows of the read model have gone. It is of the same head."""
         branch = self._current.branch
-        return self._derive(branch.head, branch.name, branch.state, branch.releases)
+        self._derived = derive(
+            self.repository,
+            head=branch.head,
+            name=branch.name,
+            state=branch.state,
+            releases=branch.releases,
+            listener=self._listener,
+        )
+        return self._derived
 
     def _derive(self, head: str, name: str, state: str, releases: Mapping[str, tuple[str, ...]]) -> Derived:
         derived = derive(self.repository, head=head, name=name, state=state, releases=releases, listener=self._listener)
         if state:
-            derived.keep(BranchRows(self.repository.store.read_model, name or head))
+            rows = BranchRows(self.repository.store.read_model, name or head)
+            derived.keep(rows)
+            if derived.is_in(rows):  # a long history takes a hundred megabytes, and the rows have it
+                derived = attrs.evolve(derived, scanned=())
         self._derived = derived
         return derived
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from perfcore_view_kit import chart, svg
 from perfcore_view_kit.form import framed, shown
@@ -27,20 +27,25 @@ _MOST = 60  # rows of that picture
 
 def write(ranked: Sequence[Row], *, title: str, summary: str, about: str) -> str:
     """The whole file. Every text is one that can be shown as it is."""
+    main = f'<p class="soft">{html.escape(about)}</p>\n{comparison_table(ranked)}'
+    body = framed(title, summary, main)
+    return page(title, body, [*chart.scripts()[:2], script()], styles=chart.styles())
+
+
+def comparison_table(ranked: Sequence[Row], link: Callable[[Row], str] = lambda row: "") -> str:
+    """The table of the page, with what its pictures show below; for other pages, too. `link` gives the address of the
+    page of what was compared."""
     scale = scale_of(ranked)
     levels = {row.change.confidence for row in ranked if row.change.low is not None}
     level = f" at {100 * (levels.pop() or 0):.3g} %" if len(levels) == 1 and None not in levels else ""
     head = ("Benchmark", "Verdict", "Metric", "Change", f"Interval{level}", "Picture", "Before", "After", "Why")
-    cells = [_cells(row, scale, named=bool(level)) for row in ranked]
+    cells = [[Cell(row.name, link=link(row)), *_cells(row, scale, named=bool(level))[1:]] for row in ranked]
     kinds = [row.word.replace(" ", "-") for row in ranked]
-    main = (
-        f'<p class="soft">{html.escape(about)}</p>\n'
-        + table("Comparisons", head, cells, left=(1, 2, 8), sortable=True, kinds=kinds)
+    return (
+        table("Comparisons", head, cells, left=(1, 2, 8), sortable=True, kinds=kinds)
         + f'<p class="soft">The pictures reach from {percent(math.exp(-scale))} to {percent(math.exp(scale))}, '
         "on a scale of ratios; the line in the middle is no change.</p>"
     )
-    body = framed(title, summary, main)
-    return page(title, body, [*chart.scripts()[:2], script()], styles=chart.styles())
 
 
 def scale_of(ranked: Iterable[Row]) -> float:

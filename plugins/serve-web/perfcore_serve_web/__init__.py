@@ -1,0 +1,1 @@
+"""`perf serve`: a local web interface to a performance history."""

@@ -1,0 +1,125 @@
+"""The site that is served, made again when the store changes, and its pages, each made once.
+
+Pages are made by one thread, one at a time: they need the interpreter all the while, and a store is used by one thread.
+While a changed history is derived, which takes seconds for a long one, another thread does it with a repository of its
+own, and pages are those of the history before.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import attrs
+from perfcore_site_kit.site import Mode, Page, Site, SiteOptions
+
+from perfcore.repository.repository import Repository
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from perfcore_site_kit.paths import PagePath
+
+_PAGES = 32 * 2**20  # bytes of pages that are kept
+_LOOK = 1.0  # seconds between two looks whether the store has changed
+_PATIENCE = 0.3  # seconds that a visitor waits for a changed history, rather than to see the one before
+
+
+@attrs.frozen(kw_only=True)
+class TaggedPage:
+    """A page with a tag that changes with its content."""
+
+    page: Page
+    tag: str
+
+
+class SiteCache:
+    """The current site of a repository. A context: it ends its threads."""
+
+    def __init__(self, repository: Repository, head: str | None = None) -> None:
+        self._repository = repository
+        self._options = SiteOptions(head=head)
+        self._site = Site(repository, self._options)
+        self._worker = ThreadPoolExecutor(1, "pages")
+        self._refresher = ThreadPoolExecutor(1, "refresh")
+        self._looked = 0.0
+        self._refreshing: Future[Site | None] | None = None
+        self._pages: OrderedDict[tuple[PagePath, Mode], TaggedPage] = OrderedDict()
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> SiteCache:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._worker.shutdown(cancel_futures=True)
+        self._refresher.shutdown(cancel_futures=True)
+
+    def submit(self, address: str, mode: Mode) -> Future[TaggedPage]:
+        """The page of an address, when it is made. NotFoundError where there is none."""
+        return self._worker.submit(self._page, address, mode)
+
+    def call(self, work: Callable[[Site], object]) -> Future[object]:
+        """Anything else that uses the store, in the same thread."""
+        return self._worker.submit(lambda: work(self._current()))
+
+    def _page(self, address: str, mode: Mode) -> TaggedPage:
+        site = self._current()
+        path = site.parse(address)
+        kept = self._pages.get((path, mode))
+        if kept is not None:
+            self._pages.move_to_end((path, mode))
+            return kept
+        page = site.render(path, mode)
+        tagged = TaggedPage(page=page, tag=hashlib.sha256(page.content).hexdigest()[:32])
+        if site.is_lasting(path):
+            self._keep((path, mode), tagged)
+        return tagged
+
+    def _keep(self, key: tuple[PagePath, Mode], tagged: TaggedPage) -> None:
+        self._pages[key] = tagged
+        self._size += len(tagged.page.content)
+        while self._size > _PAGES:
+            _, dropped = self._pages.popitem(last=False)
+            self._size -= len(dropped.page.content)
+
+    def _current(self) -> Site:
+        """The site as the store is now, or was when the last look was made."""
+        if not self._site.is_derived:
+            self._site.refresh()
+            self._looked = time.monotonic()
+        elif self._refreshing is None and time.monotonic() - self._looked > _LOOK:
+            if self._site.is_current():
+                self._looked = time.monotonic()
+            else:
+                self._refreshing = self._refresher.submit(self._refreshed)
+        if self._refreshing is not None:
+            self._take(self._refreshing)
+        return self._site
+
+    def _take(self, refreshing: Future[Site | None]) -> None:
+        try:
+            site = refreshing.result(timeout=_PATIENCE)
+        except TimeoutError:
+            return
+        self._refreshing = None
+        self._looked = time.monotonic()
+        if site is not None:
+            self._site = site
+            self._pages.clear()
+            self._size = 0
+
+    def _refreshed(self) -> Site | None:
+        """A new site of the same repository, derived."""
+        old = self._repository
+        repository = Repository.open(old.cwd, plugins=old.plugins, places=old.places)
+        site = Site(repository, self._options)
+        site.refresh()
+        return site

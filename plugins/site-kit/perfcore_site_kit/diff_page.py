@@ -1,0 +1,81 @@
+"""What in the code: functions by the change of their own time, and the flame graph of the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.table import Cell, table
+
+from perfcore.errors import NotFoundError, PerfError
+from perfcore.text import percent, quantity
+from perfcore_site_kit import code, paths, sentences
+from perfcore_site_kit.code import CodeDifference
+from perfcore_site_kit.paths import PagePath
+from perfcore_site_kit.site import version_path
+from perfcore_site_kit.version_page import versions_of
+
+if TYPE_CHECKING:
+    from perfcore_command_diff.engine import DiffRow
+
+    from perfcore_site_kit.renderer import View
+
+_FUNCTIONS = 100
+
+
+def diff_page(view: View) -> Mapping[str, Any]:
+    found = difference(view)
+    rows = found.result.table
+    picture = Markup(code.flame_picture(view.site.repository, found))
+    return {
+        "heading": f"{found.label}: {found.baseline.id[:10]} → {found.target.id[:10]}",
+        "answer": sentences.code(found),
+        "table": Markup(_functions(rows.rows[:_FUNCTIONS], rows.unit)) if rows.rows else None,
+        "rest": max(0, len(rows.rows) - _FUNCTIONS),
+        "picture": picture,
+        "flame": view.link(PagePath(paths.FLAME, view.path.parts)),
+        "versions": [(version, view.link(version_path(version))) for version in (found.baseline, found.target)],
+        "sides": [str(side) for side in found.result.sides],
+        "command": f"perf diff {found.baseline.id[:10]} {found.target.id[:10]}",
+    }
+
+
+def flame_page(view: View) -> str:
+    """The interactive page, which has a script and a policy of its own."""
+    return code.flame_graph(view.site.repository, difference(view))
+
+
+def difference(view: View) -> CodeDifference:
+    if len(view.path.parts) != 2:
+        raise NotFoundError("there is no such page")
+    baseline, target = versions_of(view, view.path.parts[0])
+    try:
+        return code.difference(view.site.repository, baseline, target, view.path.parts[1])
+    except NotFoundError:
+        raise
+    except PerfError as error:
+        raise NotFoundError(f"the two profiles cannot be compared: {error.message}") from error
+
+
+def _functions(rows: tuple[DiffRow, ...], unit: str) -> str:
+    head = ("Function", "Own change", "Change with callees", "Before", "After", "File")
+    cells = [_cells(row, unit) for row in rows]
+    return table("Functions by the change of their own time", head, cells, left=(5,), sortable=True)
+
+
+def _cells(row: DiffRow, unit: str) -> list[str | Cell]:
+    ratio = f" ({percent(row.target / row.baseline)})" if row.baseline > 0 and row.target > 0 else ""
+    return [
+        shown(row.name, 100),
+        Cell(_signed(row.own or 0.0, unit), row.own),
+        Cell(f"{_signed(row.change, unit)}{ratio}", row.change),
+        Cell(quantity(row.baseline, shown(unit, 16)), row.baseline),
+        Cell(quantity(row.target, shown(unit, 16)), row.target),
+        shown(row.file, 80),
+    ]
+
+
+def _signed(amount: float, unit: str) -> str:
+    return ("+" if amount > 0 else "") + quantity(amount, shown(unit, 16))

@@ -1,0 +1,130 @@
+"""Can I trust it: how noisy each series is, on which machines it was measured, and what the checks can see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+from markupsafe import Markup
+from perfcore_view_kit.form import shown
+from perfcore_view_kit.table import Cell, table
+
+from perfcore.analysis import judges, note_keys
+from perfcore.errors import PerfError
+from perfcore.store import notes
+from perfcore.text import plural
+from perfcore_site_kit import sentences
+from perfcore_site_kit.branch import Branch, SeriesRow
+
+if TYPE_CHECKING:
+    from perfcore_site_kit.renderer import View
+
+_ROWS = 500
+_MACHINES = 40
+_FACTS = ("host", "os", "cpu", "cpus", "memory", "governor")
+FEW = 6
+"""Runs from which on the range between the least and the greatest covers the median with 95 %."""
+
+
+@attrs.frozen(kw_only=True)
+class Machine:
+    """An environment: how many series it measured, from which version to which."""
+
+    environment: str
+    series: int
+    first: str
+    last: str
+    facts: tuple[tuple[str, str], ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Trust:
+    """`noisy` is the series with most noise, `few` count those of too few runs for an interval of 95 %."""
+
+    machines: tuple[Machine, ...]
+    primary: tuple[SeriesRow, ...]
+    noisiest: SeriesRow | None
+    few: int
+    seen: tuple[str, ...]
+
+
+def measure_page(view: View) -> Mapping[str, Any]:
+    page = trust(view)
+    return {
+        "heading": "Can I trust it?",
+        "answer": sentences.trust(page.primary, page.noisiest, page.few, len(page.machines)),
+        "page": page,
+        "table": Markup(_table(view, page.primary)) if page.primary else None,
+    }
+
+
+def trust(view: View) -> Trust:
+    branch = view.branch
+    primary = tuple(row for row in branch.series if row.primary)
+    noisy = [row for row in primary if row.noise is not None]
+    return Trust(
+        machines=machines(view, branch),
+        primary=primary[:_ROWS],
+        noisiest=max(noisy, key=lambda row: row.noise or 0.0, default=None),
+        few=sum(row.runs < FEW for row in primary),
+        seen=_seen(view),
+    )
+
+
+def machines(view: View, branch: Branch) -> tuple[Machine, ...]:
+    """The environments in which something was measured, the newest last, with the facts of the newest profile of
+    each."""
+    series: dict[str, list[SeriesRow]] = {}
+    for row in branch.series:
+        for environment in row.environments:
+            series.setdefault(environment, []).append(row)
+    return tuple(
+        Machine(
+            environment=environment,
+            series=len(rows),
+            first=branch.versions[min(row.first for row in rows)].id[:10],
+            last=branch.versions[max(row.newest for row in rows)].id[:10],
+            facts=_facts(view, branch, environment, rows[0]),
+        )
+        for environment, rows in list(series.items())[-_MACHINES:]
+    )
+
+
+def _facts(view: View, branch: Branch, environment: str, row: SeriesRow) -> tuple[tuple[str, str], ...]:
+    repository = view.site.repository
+    try:
+        entries = repository.readable_entries(branch.versions[row.newest].id)
+        entry = next((entry for entry in reversed(entries) if entry.environment_id == environment), None)
+        machine = repository.store.load(entry.profile).machine if entry is not None else {}
+    except PerfError:
+        return ()
+    return tuple((name, shown(str(machine[name]), 60)) for name in _FACTS if name in machine)
+
+
+def _seen(view: View) -> tuple[str, ...]:
+    """What stored calibrations say of the changes that the checks see."""
+    repository = view.site.repository
+    try:
+        if not notes.exist(repository.store, note_keys.CALIBRATION):
+            return ()
+        return tuple(judges.calibrated(repository, {row.config_id for row in view.branch.series}))
+    except PerfError:
+        return ()
+
+
+def _table(view: View, primary: tuple[SeriesRow, ...]) -> str:
+    head = ("Series", "From version to version", "From run to run", "Runs", "Sessions", "Versions", "Environments")
+    rows = [
+        [
+            Cell(shown(sentences.title(row), 80), link=view.link(row.path)),
+            Cell(sentences.share(row.noise), row.noise),
+            Cell(sentences.share(row.spread), row.spread),
+            Cell(f"{row.runs}{' (few)' if row.runs < FEW else ''}", row.runs),
+            Cell(str(row.sessions or "unknown"), row.sessions),
+            Cell(f"{row.points:,}", row.points),
+            Cell(plural(len(row.environments), "environment"), len(row.environments)),
+        ]
+        for row in primary
+    ]
+    return table("Noise of each series, as a relative standard deviation", head, rows, sortable=True)
