@@ -13,6 +13,7 @@ from perfcore_command_remote.links import Links
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
 from perfcore_command_remote.rules import Rules
+from perfcore_command_remote.tag_rules import tell_doubled
 from perfcore_command_remote.transfer import Transferred, transfer
 
 if TYPE_CHECKING:
@@ -66,16 +67,19 @@ def pull(
     listener: Listener | None = None,
 ) -> Transferred:
     """Bring from a remote what is not here. What comes is data: nothing of it runs."""
-    place = remotes.named(repository, remote)
-    return transfer(
+    place, listener = remotes.named(repository, remote), listener or SilentListener()
+    done = transfer(
         remotes.opened(repository, place),
         repository.store,
         Memory.read(remotes.memory_file(repository, place, "pull")),
-        listener or SilentListener(),
+        listener,
         versions=versions,
         translation=Restoring(_links(repository)),
         dry_run=dry_run,
     )
+    if done.profiles or done.tagged:
+        tell_doubled(repository, listener)
+    return done
 
 
 def _push(

@@ -25,6 +25,7 @@ from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.records import RecordChange, plan_records
 from perfcore_command_remote.redaction import AsItIs, Redacting, Translation
+from perfcore_command_remote.tag_rules import refused_tags
 from perfcore_command_remote.writer import Writer
 
 _TRIES = 20  # while others write to the same place, each of whom succeeded in between
@@ -78,6 +79,7 @@ class _Plan:
     records: dict[str, RecordChange] = attrs.field(factory=dict)
     joinable: set[str] = attrs.field(factory=set)
     problems: list[str] = attrs.field(factory=list)
+    notices: list[str] = attrs.field(factory=list)
 
     def needed(self) -> dict[str, None]:
         """The ids of all objects that new entries and notes refer to; a profile after its tables."""
@@ -125,6 +127,8 @@ def _once(
     listener.progress(0, 0, "comparing")
     ours, theirs = Holdings.of(source), Holdings.of(target)
     plan = _planned(ours, theirs, memory, versions, translation)
+    for notice in plan.notices:
+        listener.note(notice)
     if isinstance(translation, Redacting):  # names of hosts and labels are what the rules are to keep here
         listener.note("records of fleets are not sent while sharing.omit or sharing.replace is set")
     else:
@@ -169,6 +173,7 @@ def _planned(
                 _plan_notes(plan, key, data, there, translation)
             else:
                 _plan_index(plan, ours, theirs, key, data, there, versions, translation)
+                plan.notices += refused_tags(key, data)
         except FormatError as error:
             plan.problems.append(error.message)
     return plan
