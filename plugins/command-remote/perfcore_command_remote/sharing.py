@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perfcore.model.listener import Listener, SilentListener
 from perfcore_command_remote import remotes
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
-from perfcore_command_remote.memory import Memory
+from perfcore_command_remote.memory import Memory, is_told, keep_told
 from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
+from perfcore_command_remote.remotes import Remote
 from perfcore_command_remote.rules import Rules
 from perfcore_command_remote.tag_rules import tell_doubled
 from perfcore_command_remote.transfer import Transferred, transfer
@@ -42,7 +42,7 @@ def first_look(
     """What a push would tell about the machine and its users. None where `agree` was called for this remote and these
     rules."""
     rules, listener = Rules.of(repository.config), listener or SilentListener()
-    if _agreement(repository, remote, rules).exists():
+    if is_told(repository.store.read_model, _agreement(repository, remote, rules)):
         return None
     translation = _redaction(repository, True)
     done = _push(repository, remote, translation, versions, True, listener)
@@ -53,9 +53,7 @@ def first_look(
 
 def agree(repository: Repository, remote: str | None = None) -> None:
     """Remember that what leaves for a remote by these rules was told."""
-    path = _agreement(repository, remote, Rules.of(repository.config))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.touch()
+    keep_told(repository.store.read_model, _agreement(repository, remote, Rules.of(repository.config)))
 
 
 def pull(
@@ -71,7 +69,7 @@ def pull(
     done = transfer(
         remotes.opened(repository, place),
         repository.store,
-        Memory.read(remotes.memory_file(repository, place, "pull")),
+        _memory(repository, place, "pull"),
         listener,
         versions=versions,
         translation=Restoring(_links(repository)),
@@ -91,7 +89,7 @@ def _push(
     listener: Listener,
 ) -> Transferred:
     place = remotes.named(repository, remote)
-    memory = Memory.read(remotes.memory_file(repository, place, f"push{Rules.of(repository.config).digest}"))
+    memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}")
     there = remotes.opened(repository, place)
     return transfer(
         repository.store, there, memory, listener, versions=versions, translation=translation, dry_run=dry_run
@@ -103,8 +101,12 @@ def _redaction(repository: Repository, dry_run: bool) -> Translation:
     return Redacting(repository.store, rules, _links(repository), dry_run) if rules else AsItIs()
 
 
-def _agreement(repository: Repository, remote: str | None, rules: Rules) -> Path:
-    return remotes.memory_file(repository, remotes.named(repository, remote), f"told{rules.digest}")
+def _memory(repository: Repository, remote: Remote, direction: str) -> Memory:
+    return Memory.read(repository.store.read_model, remotes.transfers_name(remote, direction))
+
+
+def _agreement(repository: Repository, remote: str | None, rules: Rules) -> str:
+    return remotes.transfers_name(remotes.named(repository, remote), f"push{rules.digest}")
 
 
 def _links(repository: Repository) -> Links:

@@ -71,8 +71,9 @@ def remove_garbage(repository: Repository, grace: float | None = None, *, dry_ru
 
 def _remove_earlier_caches(repository: Repository) -> None:
     """Remove what a perfcore kept in `.perf/cache` before there was a read model."""
-    for name in _EARLIER_CACHES:
-        path = repository.perf / "cache" / name
+    cache = repository.perf / "cache"
+    transfers = [path for kind in ("pull", "push*", "told*") for path in (cache / "remotes").glob(f"*.{kind}")]
+    for path in (*(cache / name for name in _EARLIER_CACHES), *transfers):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
