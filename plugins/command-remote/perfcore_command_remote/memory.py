@@ -1,4 +1,4 @@
-"""What the last transfer between two stores left in the read model, so that the next one reads only what changed since."""
+"""What the last transfer between two stores left in the read model, so that the next reads only what changed since."""
 
 from __future__ import annotations
 

@@ -6,13 +6,14 @@ from collections.abc import Container
 from typing import TYPE_CHECKING
 
 from perfcore.model.listener import Listener, SilentListener
-from perfcore_command_remote import remotes
+from perfcore_command_remote import remotes, retention
 from perfcore_command_remote.leaving import Leaving, leaving
 from perfcore_command_remote.links import Links
 from perfcore_command_remote.memory import Memory, is_told, keep_told
 from perfcore_command_remote.redaction import AsItIs, Redacting, Restoring, Translation
 from perfcore_command_remote.remotes import Remote
 from perfcore_command_remote.rules import Rules
+from perfcore_command_remote.set_back import Pushed
 from perfcore_command_remote.tag_rules import tell_doubled
 from perfcore_command_remote.transfer import Transferred, transfer
 
@@ -66,13 +67,18 @@ def pull(
 ) -> Transferred:
     """Bring from a remote what is not here. What comes is data: nothing of it runs."""
     place, listener = remotes.named(repository, remote), listener or SilentListener()
+    there = remotes.opened(repository, place)
+    # What rules made of profiles is not compared with them.
+    is_redacted = bool(Rules.of(repository.config))
+    pushed = None if is_redacted else Pushed(_memory(repository, place, "push"), retention.read(there))
     done = transfer(
-        remotes.opened(repository, place),
+        there,
         repository.store,
         _memory(repository, place, "pull"),
         listener,
         versions=versions,
         translation=Restoring(_links(repository)),
+        pushed=pushed,
         dry_run=dry_run,
     )
     if done.profiles or done.tagged:
@@ -91,8 +97,17 @@ def _push(
     place = remotes.named(repository, remote)
     memory = _memory(repository, place, f"push{Rules.of(repository.config).digest}")
     there = remotes.opened(repository, place)
+    if (cutoff := retention.read(there)).before:
+        listener.note(f"{place.name} keeps no profiles made before {cutoff.date}, unless they have a tag")
     return transfer(
-        repository.store, there, memory, listener, versions=versions, translation=translation, dry_run=dry_run
+        repository.store,
+        there,
+        memory,
+        listener,
+        versions=versions,
+        translation=translation,
+        cutoff=cutoff,
+        dry_run=dry_run,
     )
 
 
