@@ -13,7 +13,7 @@ import attrs
 import pytest
 from perfcore_storage_git import GitStorage, GitStorageSettings
 from perfcore_testing.project import Project
-from perfcore_testing.remotes import DAMAGED, RemoteContract, Tampering, register, registered
+from perfcore_testing.remotes import DAMAGED, RemoteContract, RemoteWriters, Tampering, register, registered
 
 from . import servers
 from .conftest import bare
@@ -116,15 +116,10 @@ class TestBareRepository(RemoteContract):
         assert registered(second) == {kept}
 
 
-class _OverTheNetwork(RemoteContract):
-    """What is said does not depend on how it travels: only writers and kills are tried."""
-
+class TestHttp(RemoteWriters):
     kills = 2
     rounds = 1
-    lies: Mapping[str, object] = {}  # type: ignore[assignment]
 
-
-class TestHttp(_OverTheNetwork):
     @pytest.fixture
     def remote(self, tmp_path: Path) -> Iterator[GitRemote]:
         path = bare(tmp_path / "served" / "origin.git")
@@ -138,7 +133,10 @@ class TestHttp(_OverTheNetwork):
             yield GitRemote(path, f"{url}/origin.git", settings)
 
 
-class TestSsh(_OverTheNetwork):
+class TestSsh(RemoteWriters):
+    kills = 2
+    rounds = 1
+
     @pytest.fixture
     def remote(self, tmp_path: Path) -> Iterator[GitRemote]:
         program = servers.sshd()

@@ -17,10 +17,11 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import attrs
 import pytest
@@ -146,12 +147,12 @@ LIES: Mapping[str, Lie] = {
 }
 
 
-class RemoteContract:
-    """Two clones on two hosts, whose clocks differ by hours, and a remote between them."""
+class RemoteWriters:
+    """Two clones on two hosts, whose clocks differ by hours, and a remote between them: what depends on how it is
+    reached."""
 
     kills = 6
     rounds = 2
-    lies: Mapping[str, Lie] = LIES
 
     @pytest.fixture
     def remote(self) -> Remote:
@@ -178,7 +179,7 @@ class RemoteContract:
                 expected.add(register(clone, 1000 * (host + 1) + number, host=f"lab{host}"))
                 pushes.append(start(clone, "push", env=clock))
             for push in pushes:
-                assert push.wait() == 0
+                push.succeeded()
         for clone, clock in zip(clones, clocks, strict=True):
             assert run(clone, "pull", env=clock).code == 0
             assert registered(clone) == expected
@@ -191,11 +192,7 @@ class RemoteContract:
         for number in range(self.kills):
             expected.add(register(first, 100 + number))
             for clone, verb in ((first, "push"), (second, "pull")):
-                process = start(clone, verb)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.wait(dice.uniform(0.1, 1.0))
-                process.kill()
-                process.wait()
+                start(clone, verb).end(dice.uniform(0.1, 1.0))
             assert registered(second) <= expected
             second.perf("fsck")
         first.perf("push")
@@ -203,6 +200,12 @@ class RemoteContract:
         assert registered(second) == expected
         for clone in clones:
             clone.perf("fsck")
+
+
+class RemoteContract(RemoteWriters):
+    """The same, and what depends on what a remote says."""
+
+    lies: Mapping[str, Lie] = LIES
 
     def test_what_a_lying_remote_says_is_named_and_not_taken(
         self, clones: tuple[Project, Project], remote: Remote, tmp_path: Path
@@ -295,7 +298,8 @@ class RemoteContract:
             commands = [(clone, verb) for clone in clones for verb in ("push", "pull")]
             running = [start(clone, verb) for clone, verb in commands]
             running.append(start(clones[0], "remote", "gc", "--expire", "1d", "--grace", "0s", "--alone"))
-            assert [process.wait() for process in running] == [0] * 5
+            for command in running:
+                command.succeeded()
         for verb in ("push", "pull"):
             for clone in clones:
                 clone.perf(verb)
@@ -341,23 +345,46 @@ def clock_env(seconds: int) -> dict[str, str]:
     library = next(iter(_faketime()), None)
     if library is None:
         return {}
-    return {"LD_PRELOAD": str(library), "FAKETIME": f"{seconds:+d}s", "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
+    return {"LD_PRELOAD": str(library), "FAKETIME": f"{seconds:+d}s"}
 
 
 def _faketime() -> list[Path]:
     return sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
 
 
-def start(project: Project, *words: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
-    """Begin a command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "perfcore", *words],
-        cwd=project.path,
-        env={**project.env, **(env or {})},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+@attrs.define
+class Started:
+    """A command in a process of its own, with what it says."""
+
+    process: subprocess.Popen[bytes]
+    log: IO[bytes]
+
+    def succeeded(self) -> None:
+        """Wait for its end. AssertionError with what it said if it failed."""
+        code = self.process.wait()
+        self.log.seek(0)
+        said = self.log.read().decode(errors="replace")
+        self.log.close()
+        assert code == 0, said
+
+    def end(self, seconds: float) -> None:
+        """Kill it after so many seconds, unless it has come to its end."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(seconds)
+        self.process.kill()
+        self.process.wait()
+        self.log.close()
+
+
+def start(project: Project, *words: str, env: Mapping[str, str] | None = None) -> Started:
+    """Begin a command."""
+    log = tempfile.TemporaryFile()  # noqa: SIM115  (closed by whoever waits)
+    command = [sys.executable, "-m", "perfcore", *words]
+    variables = {**project.env, **(env or {})}
+    process = subprocess.Popen(
+        command, cwd=project.path, env=variables, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log
     )
+    return Started(process, log)
 
 
 def run(project: Project, *words: str, env: Mapping[str, str] | None = None) -> Done:
