@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
-from perfcore.store.pending import content_name
 
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
@@ -51,7 +51,7 @@ def temporary_page(repository: Repository, name: str) -> Path:
     """Where a page that is only looked at is written: looking at the same again adds no file."""
     folder = repository.perf / "tmp"
     folder.mkdir(exist_ok=True)
-    return folder / f"{content_name(name.encode())}.html"
+    return folder / f"{hashlib.sha1(name.encode(), usedforsecurity=False).hexdigest()[:10]}.html"
 
 
 def _accepts(driver: type[Any]) -> frozenset[str]:
