@@ -6,13 +6,11 @@ import functools
 from collections.abc import Iterator
 
 from perfcore_command_kit.sources import VersionSources
-from perfcore_fleet_kit.dynamic_code import line_ranges, named_file
+from perfcore_fleet_kit.dynamic_code import LINES_OF, line_ranges, named_file
 from perfcore_fleet_kit.state import FleetState
 
 from perfcore.errors import FormatError, NotFoundError
 from perfcore.repository.repository import Repository
-
-LINES_OF = "#line:"
 
 
 class FleetSources:

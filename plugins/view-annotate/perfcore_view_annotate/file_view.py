@@ -99,12 +99,12 @@ def title_of(file: str) -> str:
         return f"Generated code {file.removeprefix(NAMED)[:10]}"
     if file.startswith("xs:"):
         return f"Native functions of {shown(file.removeprefix('xs:'))}"
-    return shown(file) or "Functions without a file"
+    return shown(file).strip() or "Functions without a file"
 
 
 def name_of(function: FunctionCounts) -> str:
     """What a function is called."""
-    return shown(function.name, _NAME) or "(no name)"
+    return shown(function.name, _NAME).strip() or "(no name)"
 
 
 def file_view(

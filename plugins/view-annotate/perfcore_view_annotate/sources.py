@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Literal
 
 import attrs
-from perfcore_fleet_kit.dynamic_code import NAMED
+from perfcore_fleet_kit.dynamic_code import LINES_OF, NAMED
 
 from perfcore_view_annotate.generated_lines import logical_lines
 
 Read = Callable[[str, str], bytes | None]
 Origin = Literal["version", "folder", "mapped", "uncompared", "generated", "missing"]
-LINES_OF = "#line:"
-"""A reader that has texts of generated code gives the one with lines of a logical file under this name."""
 _LARGEST = 4 << 20  # bytes of a source; larger ones are no code that people wrote
 _MOST_COMPARED = 20_000  # lines: a comparison of unlike files takes time with the square of their lengths
 _WORD = re.compile(r"\w+")
