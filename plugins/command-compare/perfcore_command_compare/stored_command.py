@@ -41,12 +41,8 @@ class Shown:
             accepted={change: note.why for change, note in comparison.outcome.accepted.items()},
         )
         made = views.make(console, self.view, data)
-        path, force = self.path, self.force
-        if self.browse and path is None:
-            name = " ".join(side.version for side in comparison.sides)
-            path, force = views.temporary_page(console.repository, name), True
-        console.output_to(path, force=force, browse=self.browse)
-        made.draw(console, data)
+        name = " ".join(side.version for side in comparison.sides)
+        made.draw_to(console, data, self.path, force=self.force, browse=self.browse, name=name)
 
 
 def run(

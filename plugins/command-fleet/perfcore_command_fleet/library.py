@@ -165,8 +165,15 @@ def profile(
     listener: Listener | None = None,
 ) -> Profile:
     """The samples of a query as a profile of the version."""
+    return profile_with_state(repository, revision, query, name, listener)[1]
+
+
+def profile_with_state(
+    repository: Repository, revision: str | None, query: Query, name: str, listener: Listener | None = None
+) -> tuple[FleetState, Profile]:
+    """The same with the state of the version that it was read from."""
     read, _, sum_of_all = merged(repository, revision, query, listener)
-    return profile_of(sum_of_all, query, read.version, time.time_ns(), name, sum_of_all.problems)
+    return read, profile_of(sum_of_all, query, read.version, time.time_ns(), name, sum_of_all.problems)
 
 
 def save_query(repository: Repository, name: str, where: str) -> None:

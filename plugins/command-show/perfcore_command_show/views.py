@@ -18,7 +18,9 @@ from perfcore.model.views import DEFAULT_ACCEPTS
 from perfcore.plugins.drivers import guard
 from perfcore.plugins.installed import PluginInfo
 from perfcore.repository.repository import Repository
+from perfcore.text import printable
 
+_PAGES = (".html", ".htm", ".svg")  # files that hold one page
 _NOUNS = {"profiles": "profiles", "pair": "two profiles", "series": "histories", "changes": "changes"}
 
 
@@ -33,6 +35,26 @@ class MadeView:
         with guard(self.plugin, "render"):
             self.driver.render(data, console)
 
+    def draw_to(
+        self, console: Console, data: ViewData, path: Path | None, *, force: bool, browse: bool, name: str = "page"
+    ) -> None:
+        """Draw to a file, or a folder where the view makes one; `browse` opens it, and without a path something
+        temporary of this name."""
+        is_folder = getattr(self.driver, "folder", False)
+        if browse and path is None:
+            page = temporary_page(console.repository, name)
+            path, force = page.with_suffix("") if is_folder else page, True
+        if path is None or not is_folder:
+            console.output_to(path, force=force, browse=browse)
+            self.draw(console, data)
+            return
+        if path.suffix.lower() in _PAGES:
+            raise UsageError(f"the view {self.plugin.name} makes a folder of pages", hint=f"-o {path.with_suffix('')}")
+        console.path, console.width, console.color = path, None, False
+        self.draw(console, data)
+        if browse:
+            _open(console, path / "index.html")
+
 
 def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any] = EMPTY) -> MadeView:
     """The view of this name with its configured options and these above them. UsageError where it accepts nothing of
@@ -45,6 +67,13 @@ def make(console: Console, name: str, data: ViewData, options: Mapping[str, Any]
             hint=f"views that fit: {', '.join(_fitting(console, data)) or 'none is installed'}",
         )
     return MadeView(plugin, driver)
+
+
+def _open(console: Console, page: Path) -> None:
+    import webbrowser
+
+    if not webbrowser.open(page.resolve().as_uri()):
+        console.say(f"there is no browser here that could open {printable(str(page))}")
 
 
 def temporary_page(repository: Repository, name: str) -> Path:

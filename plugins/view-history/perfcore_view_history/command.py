@@ -109,7 +109,4 @@ def history(
         releases=lambda: context.releases(repository),
     )
     drawing = views.make(console, view, data, {"csv": True, "raw_text": raw_text} if as_csv else EMPTY)
-    if browse and output is None:
-        output, force = views.temporary_page(repository, "history"), True
-    console.output_to(output, force=force, browse=browse)
-    drawing.draw(console, data)
+    drawing.draw_to(console, data, output, force=force, browse=browse, name="history")
