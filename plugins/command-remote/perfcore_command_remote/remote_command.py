@@ -97,9 +97,9 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print what would be removed.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove what nothing on a remote refers to any more, once its grace is over.
+    """Remove what nothing on a remote refers to.
 
-    With --expire, old profiles are taken off the remote first. They stay off: a push does not bring them back. In git,
+    What somebody used within its grace stays. With --expire, old profiles are taken off the remote first. They stay off: a push does not bring them back. In git,
     the history of the ref begins anew, so that the server can forget what was removed.
     """
     console: Console = ctx.obj

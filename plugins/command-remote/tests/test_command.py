@@ -263,3 +263,21 @@ def test_a_tag_that_two_clones_gave_names_neither_until_it_is_taken_off_one(
     other.perf("push")
     assert "now" not in project.perf("pull").err
     assert "100 ns" in project.perf("show", "--one-line", "release").out
+
+
+def test_the_document_of_a_collection_follows_its_schema(project: Project, tmp_path: Path) -> None:
+    profile = register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    document = project.perf("remote", "gc", "--expire", "30d", "--json").json
+    Draft202012Validator(json.loads(SCHEMA.with_name("remote-gc.json").read_text())).validate(document)
+    assert [row["profile"] for row in document["expired"]] == [profile]
+
+
+def test_a_damaged_retention_stops_a_push(project: Project, tmp_path: Path) -> None:
+    register(project, 100)
+    project.perf("remote", "add", "shared", str(tmp_path / "shared"))
+    project.perf("push")
+    (tmp_path / "shared" / "retention").mkdir()
+    (tmp_path / "shared" / "retention" / "expired").write_text('{"format": 1, "before": ')
+    assert "retention/expired of the remote is damaged" in project.perf("push", code=4).err

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import re
 import threading
-import urllib.error
-import urllib.request
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,7 +17,7 @@ from perfcore_storage_object import ObjectStorage, ObjectStorageSettings
 from perfcore_storage_object.bucket import Bucket
 from perfcore_storage_object.contract import BUCKET, server
 from perfcore_testing.project import Project
-from perfcore_testing.remotes import DAMAGED, RemoteContract, register, registered
+from perfcore_testing.remotes import DAMAGED, LIES, Lie, RemoteContract, register, registered
 
 # A copy of a process in which the library of the bucket has started its threads is none that it works in.
 pytestmark = pytest.mark.process
@@ -49,7 +48,12 @@ class BucketRemote:
 
 
 class TestBucket(RemoteContract):
-    kills = 3
+    # Each command is a process of its own here; what is said does not depend on where it stands.
+    kills = 2
+    rounds = 1
+    lies: Mapping[str, Lie] = {
+        name: LIES[name] for name in ("a flipped bit of each profile", "indexes of profiles that are nowhere")
+    }
 
     @pytest.fixture
     def remote(self, monkeypatch: pytest.MonkeyPatch) -> BucketRemote:
@@ -60,23 +64,22 @@ class TestBucket(RemoteContract):
             monkeypatch.setenv(name, value)
         return BucketRemote(f"s3://{BUCKET}/{uuid.uuid4().hex}", environment)
 
-    def test_lists_that_lie_change_nothing_wrongly(self, clones: tuple[Project, Project], remote: BucketRemote) -> None:
-        """Lists of yesterday, lists that end early, keys that come twice, sizes that are not so."""
+    @pytest.mark.parametrize("lie", ["_half", "_twice", "_none"])
+    def test_lists_that_lie_change_nothing_wrongly(
+        self, clones: tuple[Project, Project], remote: BucketRemote, lie: str
+    ) -> None:
+        """Lists that end early, and those that are empty, and keys that come twice."""
         first, second = clones
         truth = {register(first, 100 + number, version="HEAD" if number % 2 else "HEAD~1") for number in range(4)}
         first.perf("push")
-        for lie in (_half, _twice, _tiny, _none):
-            name = lie.__name__
-            with lying(remote.env["AWS_ENDPOINT_URL"], lie) as url:
-                for clone in clones:
-                    done = clone.perf("pull", code=None, env={"AWS_ENDPOINT_URL": url})
-                    assert "Traceback" not in done.err, (name, done)
-                    assert registered(clone) <= truth, name
-                    clone.perf("fsck")
-                    if clone is first:  # who pushed, and so has something to compare it with
-                        assert done.code == DAMAGED, (name, done)
-                    pushed = clone.perf("push", code=None, env={"AWS_ENDPOINT_URL": url})
-                    assert "Traceback" not in pushed.err, (name, pushed)
+        with lying(remote.env["AWS_ENDPOINT_URL"], globals()[lie]) as url:
+            env = {"AWS_ENDPOINT_URL": url}
+            # Who pushed has something to compare it with.
+            assert first.perf("pull", env=env, code=None).code == DAMAGED
+            for clone, verb in ((second, "pull"), (second, "push"), (first, "push")):
+                done = clone.perf(verb, code=None, env=env)
+                assert "Traceback" not in done.err, done
+                assert registered(clone) <= truth
         first.perf("push")
         second.perf("pull")
         assert registered(second) == truth
@@ -94,10 +97,6 @@ def _twice(body: bytes) -> bytes:
     return _ROW.sub(lambda row: row[0] * 2, body)
 
 
-def _tiny(body: bytes) -> bytes:
-    return re.sub(rb"<Size>\d+</Size>", b"<Size>3</Size>", body)
-
-
 def _none(body: bytes) -> bytes:
     return _ROW.sub(b"", body)
 
@@ -113,17 +112,21 @@ def lying(upstream: str, change: Change) -> Iterator[str]:
         def do_GET(self) -> None:
             self._pass()
 
-        do_PUT = do_HEAD = do_DELETE = do_POST = do_GET
+        def do_PUT(self) -> None:
+            self._pass()
+
+        def do_HEAD(self) -> None:
+            self._pass()
 
         def _pass(self) -> None:
             body = self.rfile.read(int(self.headers.get("Content-Length", 0))) or None
-            headers = {name: text for name, text in self.headers.items() if name.lower() not in ("connection",)}
-            request = urllib.request.Request(f"{upstream}{self.path}", body, headers, method=self.command)
-            try:
-                with urllib.request.urlopen(request) as answer:
-                    status, fields, content = answer.status, answer.headers, answer.read()
-            except urllib.error.HTTPError as error:
-                status, fields, content = error.code, error.headers, error.read()
+            # As they were written: the server knows its headers by their capitals.
+            headers = {name: text for name, text in self.headers.items() if name.lower() != "connection"}
+            connection = http.client.HTTPConnection(upstream.removeprefix("http://"))
+            connection.request(self.command, self.path, body, headers)
+            answer = connection.getresponse()
+            status, fields, content = answer.status, answer.headers, answer.read()
+            connection.close()
             if "list-type" in self.path:
                 content = change(content)
             self.send_response(status)

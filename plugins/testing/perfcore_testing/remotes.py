@@ -21,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, Any, Protocol
 
 import attrs
 import pytest
@@ -32,9 +32,6 @@ from perfcore.store import objects
 from perfcore.store.store import is_object_key, key_id
 from perfcore_testing import profiles
 from perfcore_testing.project import Done, Project
-
-if TYPE_CHECKING:
-    from perfcore.hookspecs import Storage
 
 NAME = "shared"
 HOUR = 3600
@@ -47,7 +44,7 @@ class Remote(Protocol):
     url: str
     env: Mapping[str, str]
 
-    def storage(self, place: Path) -> Storage:
+    def storage(self, place: Path) -> Any:
         """The storage of the place, from one more machine that keeps its copies in a folder."""
         ...
 
@@ -66,7 +63,7 @@ Lie = Callable[["Tampering"], None]
 class Tampering:
     """A remote's keys, read and changed behind the back of those who use it."""
 
-    storage: Storage
+    storage: Any
 
     def profiles(self) -> list[str]:
         return [key for key in self._keys() if objects.is_compressed(self.storage.read(key).data)]
@@ -402,7 +399,7 @@ class FolderRemote:
     def url(self) -> str:
         return str(self.path)
 
-    def storage(self, place: Path) -> Storage:
+    def storage(self, place: Path) -> Any:
         from perfcore.plugins import Plugins
 
         _, driver = Plugins().make("storage", "local", {}, place=self.path)
