@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import attrs
@@ -13,7 +12,7 @@ from perfcore_view_flamegraph import FlamegraphSettings, FlamegraphView
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import Entry, MinorVersion, PairSide, ViewData
 from perfcore_site_kit import paths
-from perfcore_site_kit.stacked import STACKS
+from perfcore_site_kit.stacked import newest_entries, with_stacks
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -89,14 +88,11 @@ def _view_data(repository: Repository, found: CodeDifference) -> ViewData:
 
 
 def _newest(repository: Repository, version: MinorVersion, config_part: str) -> Entry:
-    entries: Sequence[Entry] = [
-        entry
-        for entry in repository.entries(version.id)
-        if entry.config_id and paths.part(entry.config_id) == config_part and STACKS in entry.tables
-    ]
-    if not entries:
+    entries = newest_entries(repository, version.id).items()
+    entry = next((entry for config, entry in entries if paths.part(config) == config_part), None)
+    if entry is None or not with_stacks(repository, [entry]):
         raise NotFoundError(f"{version.id[:10]} has no profile with call stacks in this configuration")
-    return entries[-1]
+    return entry
 
 
 class _Text:

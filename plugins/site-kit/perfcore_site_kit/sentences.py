@@ -97,14 +97,21 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     return f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}."
 
 
-def version(comparison: Comparison | None, own: Sequence[object], before: MinorVersion | None) -> str:
-    """Is this version slower?"""
-    noted = f" The history shows {plural(len(own), 'change')} here." if own else ""
-    if comparison is None and before is not None:
-        return noted.strip() or "No: the history shows no change at this version."
-    if comparison is None:
-        return f"It is the first measured version, so there is nothing to compare it with.{noted}"
-    return f"{counted(comparison)} than the version before.{noted}"
+def version(compared: Comparison | None, own: Sequence[ListedChange], before: MinorVersion | None) -> str:
+    """Is this version slower? What its history shows weighs more than a comparison with one other version."""
+    worse = [item for item in own if item.change.kind in WORSE and item.change.primary]
+    better = [item for item in own if item.change.kind in BETTER and item.change.primary]
+    if worse:
+        named = ", ".join(f"{shown(item.row.name, _MOST)} {size_of(item.change)}".strip() for item in worse[:3])
+        more = f" and {len(worse) - 3} more" if len(worse) > 3 else ""
+        return f"Yes, as its history shows: {named}{more}."
+    if better:
+        return f"No: its history shows {plural(len(better), 'improvement')} here."
+    if before is None:
+        return "It is the first measured version, so there is nothing to compare it with."
+    if compared is None:
+        return "No: its history shows no change here."
+    return f"{counted(compared)} than the version before."
 
 
 def comparison(compared: Comparison) -> str:

@@ -83,7 +83,11 @@ def _range_chart(view: View, at: int, number: int) -> Markup:
     branch, row = view.branch, view.branch.series[at]
     points = view.site.points(at, number)
     link = f"{view.root}{paths.VERSION}/{{}}" if view.is_served else ""
-    chart_data = history_chart(row.history(points), accepted=branch.accepted, releases=branch.releases, link=link)
+    targets = {point.version.id[:10] for point in points}
+    within = [change for change in row.changes if change.target[:10] in targets]
+    chart_data = history_chart(
+        row.history(points, within), accepted=branch.accepted, releases=branch.releases, link=link
+    )
     ends = [shown(points[at].version.id[:10]) for at in (0, -1)]
     chart_data = attrs.evolve(chart_data, title=f"Every version from {ends[0]} to {ends[1]}")
     return Markup(chart(chart_data, ChartOptions(id=_RANGE, height=320)))
@@ -107,6 +111,7 @@ def whole_chart(branch: Branch, row: SeriesRow, level: Level) -> ChartData:
         title="The whole history",
         finding=f"{plural(row.points, 'version')} in groups of {level.size}.",
         unit=shown(row.unit, 16),
+        axis=f"groups of {level.size} versions",
         labels=[shown(version.id[:10]) for version in firsts],
         notes=[f"{first.id[:10]} to {last.id[:10]}" for first, last in zip(firsts, lasts, strict=True)],
         dates=[version.date for version in firsts],
@@ -126,7 +131,7 @@ def _mark(branch: Branch, change: Change, level: Level) -> Mark:
     return Mark(
         at=branch.at(change) // level.size,
         word=verdict_text.word(change),
-        text=change_text(change),
+        text=f"{change_text(change)}, at {shown(change.target)}",
         worse=True if change.kind in data.WORSE else False if change.kind in data.BETTER else None,
         first=first // level.size,
         last=last // level.size,

@@ -31,11 +31,12 @@ def version_page(view: View) -> Mapping[str, Any]:
     position = branch.position[version.id]
     before = branch.versions[position - 1] if position else None
     release = _last_release(view, position)
-    own = [
-        change_row(view, data.listed_change(branch, at, change))
+    listed = [
+        data.listed_change(branch, at, change)
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
+    own = [change_row(view, item) for item in listed]
     others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
         others.append((f"the release {', '.join(branch.releases[release.id])}", release))
@@ -43,7 +44,7 @@ def version_page(view: View) -> Mapping[str, Any]:
     return {
         "version": version,
         "heading": f"{version.id[:10]} {version.subject}",
-        "answer": sentences.version(against[0]["comparison"] if against else None, own, before),
+        "answer": sentences.version(against[0]["comparison"] if against else None, listed, before),
         "tags": branch.releases.get(version.id, ()),
         "own": own,
         "against": against,
