@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import attrs
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
 
 MOST_BYTES = 290_000  # of an interactive page: beyond, small boxes are left out
+_STYLE = re.compile(r"<style>[^<]*</style>\n?")
 _SHARES = (None, 0.05, 0.2, 1.0, 5.0)  # per cent of the whole
 
 
@@ -61,11 +63,12 @@ def flame_graph(repository: Repository, found: CodeDifference) -> str:
 
 
 def flame_picture(repository: Repository, found: CodeDifference) -> str:
-    """The difference as a picture for a page, without what XML has before it."""
+    """The difference as a picture for a page: without what XML has before it, and without its style, which the policy
+    of a page refuses; `site.css` has the same."""
     output = _Text()
     settings = FlamegraphSettings(format="svg", width=1200, min_share=0.3)
     FlamegraphView(settings).render(_view_data(repository, found), output)
-    return output.text[output.text.index("<svg") :]
+    return _STYLE.sub("", output.text[output.text.index("<svg") :])
 
 
 def _view_data(repository: Repository, found: CodeDifference) -> ViewData:
