@@ -48,7 +48,7 @@ def test_an_accepted_change_is_no_answer(site: Site, measured: Project) -> None:
     open_repository(measured.path).accept(change.id, why="it is safer", author="Ann")
     assert site.refresh()
     assert data.overview(site.branch).counts["slower"] == 0
-    assert "accepted: it is safer" in words(site, PagePath(paths.CHANGES))
+    assert "accepted by Ann: it is safer" in words(site, PagePath(paths.CHANGES))
 
 
 def test_links_of_files_lead_to_files(site: Site, tmp_path: Path) -> None:
