@@ -54,6 +54,7 @@ class ListedChange:
     change: Change
     row: SeriesRow
     accepted: str
+    decided: str
 
     @property
     def stands(self) -> bool:
@@ -165,7 +166,12 @@ def changes(branch: Branch, number: int = 1) -> Changes:
 
 
 def listed_change(branch: Branch, at: int, change: Change) -> ListedChange:
-    return ListedChange(change=change, row=branch.series[at], accepted=branch.accepted.get(change.id, ""))
+    return ListedChange(
+        change=change,
+        row=branch.series[at],
+        accepted=branch.accepted.get(change.id, ""),
+        decided=branch.decided.get(change.id, ""),
+    )
 
 
 def _group(branch: Branch, members: Sequence[ListedChange]) -> ChangeGroup:
@@ -184,12 +190,12 @@ def companions(branch: Branch, change: Change) -> tuple[ListedChange, ...]:
     """The other changes that may have come with the same versions, as their ranges overlap."""
     begin, end = extent(branch, change)
     moved = []
-    for at, other in branch.changes:
-        if other.id == change.id or other.kind not in REPORTED:
+    for at, companion in branch.changes:
+        if companion.id == change.id or companion.kind not in REPORTED:
             continue
-        first, last = extent(branch, other)
+        first, last = extent(branch, companion)
         if first <= end and begin <= last:
-            moved.append(listed_change(branch, at, other))
+            moved.append(listed_change(branch, at, companion))
     return tuple(moved)
 
 

@@ -32,7 +32,7 @@ RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
 # Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
 _TO_DEVIATION = 1 / 0.6745
 _FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and pages open at once
-_CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
+CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -42,10 +42,10 @@ class Derived:
     branch: Branch
     scanned: Sequence[ScannedSeries] = ()
 
-    def points(self, at: int, number: int) -> StoredPoints:
+    def points(self, at: int, index: int) -> StoredPoints:
         """A range of a series."""
         line, series = self.scanned[at].line, self.scanned[at].series
-        chosen = slice(number * RANGE, (number + 1) * RANGE)
+        chosen = slice(index * RANGE, (index + 1) * RANGE)
         versions = line.versions[chosen]
         return StoredPoints(
             tuple(measured.position for measured in versions),
@@ -63,8 +63,8 @@ class Derived:
         """Write all of it to the read model."""
         points, levels = {}, {}
         for at, row in enumerate(self.branch.series):
-            for number in range(ranges(row)):
-                points[points_key(at, number)] = self.points(at, number)
+            for index in range(ranges(row)):
+                points[points_key(at, index)] = self.points(at, index)
             if row.points > RANGE:
                 levels[levels_key(at)] = self.levels(at)
         rows.write(self.branch, points, levels)
@@ -87,7 +87,7 @@ def state_of(repository: Repository, head: str, releases: Mapping[str, tuple[str
     folders = stamps("objects/") if stamps is not None else {"": ""}
     if not all(folders.values()):
         return ""
-    configured = [repository.config.get(key) for key in _CONFIGURED]
+    configured = [repository.config.get(key) for key in CONFIGURED]
     facts = [head, sorted(folders.items()), sorted(releases.items()), configured, decisions.stamp(repository)]
     return hashlib.sha1(json.dumps(facts, default=str).encode(), usedforsecurity=False).hexdigest()
 
@@ -113,15 +113,17 @@ def derive(
         scanned = list(selected)
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
-    series = tuple(_row(each, short) for each in scanned)
-    accepted = decisions.accepted(repository, [change for row in series for change in row.changes])
+    series = tuple(_row(scanned_series, short) for scanned_series in scanned)
+    changes = [change for row in series for change in row.changes]
+    decided = decisions.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
         state=state,
         head=head,
         name=name,
         versions=tuple(versions),
         series=series,
-        accepted=accepted,
+        accepted=decided.accepted,
+        decided=decided.words,
         releases=releases,
         notes=tuple(notes),
     )

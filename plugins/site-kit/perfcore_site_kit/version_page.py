@@ -12,10 +12,10 @@ from perfcore_view_compare.ranking import Row, rows
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion
 from perfcore_site_kit import comparisons, data, paths, sentences
+from perfcore_site_kit.branch import version_path
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.comparisons import Comparison
 from perfcore_site_kit.paths import PagePath
-from perfcore_site_kit.site import version_path
 from perfcore_site_kit.stacked import configurations
 
 if TYPE_CHECKING:
@@ -31,31 +31,37 @@ def version_page(view: View) -> Mapping[str, Any]:
     position = branch.position[version.id]
     before = branch.versions[position - 1] if position else None
     release = _last_release(view, position)
-    own = [
-        change_row(view, data.listed_change(branch, at, change))
+    listed = [
+        data.listed_change(branch, at, change)
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
-    comparison = comparisons.compare(view.site.repository, before, version) if before is not None else None
-    against = [_side("Against the version before", view, comparison)] if comparison is not None else []
+    own_rows = [change_row(view, item) for item in listed]
+    others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
-        against.append(
-            _side(
-                f"Against the release {', '.join(branch.releases[release.id])}",
-                view,
-                comparisons.compare(view.site.repository, release, version),
-            )
-        )
+        others.append((f"the release {', '.join(branch.releases[release.id])}", release))
+    against = [_against(view, f"Against {name}", base, version) for name, base in others]
     return {
         "version": version,
         "heading": f"{version.id[:10]} {version.subject}",
-        "answer": sentences.version(comparison, own),
+        "answer": sentences.version(against[0]["comparison"] if against else None, listed, before),
         "tags": branch.releases.get(version.id, ()),
-        "own": own,
+        "own": own_rows,
         "against": against,
         "before": view.link(version_path(before)) if before is not None else "",
         "after": view.link(version_path(branch.versions[position + 1])) if position < branch.newest else "",
     }
+
+
+def _against(view: View, title: str, other: MinorVersion, version: MinorVersion) -> Mapping[str, Any]:
+    """A section with a comparison. One that nobody has made yet takes some time: a server sends the page without it,
+    and the script asks for it."""
+    repository = view.site.repository
+    if view.is_served and not comparisons.is_kept(repository, other, version):
+        link = view.link(PagePath(paths.COMPARE, (paths.pair(other.id, version.id),)))
+        return {"title": title, "comparison": None, "load": link}
+    comparison = comparisons.compare(repository, other, version)
+    return {**_side(title, view, comparison), "comparison": comparison}
 
 
 def compare_page(view: View) -> Mapping[str, Any]:
@@ -86,7 +92,7 @@ def _version(view: View, text: str) -> MinorVersion:
     """The version of a part, or of the beginning of an id that only one version has."""
     version = view.branch.by_part.get(text)
     if version is None and len(text) >= _FEWEST:
-        candidates = [each for each in view.branch.versions if each.id.startswith(text)]
+        candidates = [candidate for candidate in view.branch.versions if candidate.id.startswith(text)]
         version = candidates[0] if len(candidates) == 1 else None
     if version is None:
         raise NotFoundError("this version was not measured on this branch")
@@ -107,6 +113,7 @@ def _side(title: str, view: View, comparison: Comparison) -> Mapping[str, Any]:
     parts = paths.pair(comparison.baseline.id, comparison.target.id)
     return {
         "title": title,
+        "load": "",
         "answer": sentences.comparison(comparison),
         "table": Markup(comparison_table(ranked, lambda row: _history(view, row))) if ranked else None,
         "link": view.link(PagePath(paths.COMPARE, (parts,))) if view.path.kind != paths.COMPARE else "",
