@@ -1,4 +1,4 @@
-"""Writes `docs/commands.md`, what every command says of itself, and `docs/configuration.md`, the keys of the configuration.
+"""Writes `docs/commands.md`, what every command says of itself, and `docs/configuration.md`, the keys.
 
     python docs/generate.py
 
@@ -62,9 +62,9 @@ OPTIONS_HEAD = """\
 
 ## Options of plugins
 
-Each option of a plugin is the key `<kind>.<name>.<option>`: `perf config set collector.time.timeout 60s`. On the command
-line it is the option of the same name, in a [job matrix](matrix.md) a key beside the name of the plugin. Options that are
-*identity* are part of what makes two profiles comparable.
+Each option of a plugin is the key `<kind>.<name>.<option>`: `perf config set collector.time.timeout 60s`. On the
+command line it is the option of the same name, in a [job matrix](matrix.md) a key beside the name of the plugin. Options
+that are *identity* are part of what makes two profiles comparable.
 """
 KIND_HEAD = """\
 

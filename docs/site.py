@@ -2,26 +2,24 @@
 
     python docs/site.py OUT
 
-The site is OUT/index.html with all that it needs, and works from a web server as by double click; the manual pages are in
-OUT/man. Warnings, such as a link that leads nowhere, are errors. `--check-links` tries the links to other sites, too, and
-builds nothing.
+The site is OUT/index.html with all that it needs, and works from a web server as by double click; the manual pages are
+in OUT/man. Warnings, such as a link that leads nowhere, are errors. `--check-links` tries the links to other sites
+instead.
 
-The pages are those of the repository. The order of the site is that of the lists in `docs/index.md`: each chapter with a
-list of links is a chapter of the navigation. Commands get a page each, with the options of all installed plugins.
+The pages are those of the repository. The order of the site is that of the lists in `docs/index.md`: each chapter with
+a list of links is a chapter of the navigation. Commands get a page each, with the options of all installed plugins.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 from command_pages import command_pages, escaped
@@ -36,12 +34,24 @@ _TOCTREE = "\n```{{toctree}}\n:hidden:\n:caption: {caption}\n{documents}\n```\n"
 _FRONT = """<!doctype html><html lang="en"><meta charset="utf-8"><title>perfcore</title>
 <meta http-equiv="refresh" content="0; url=docs/index.html"><p><a href="docs/index.html">perfcore</a></p></html>
 """
+_REPAIRS = (
+    ('<p class="caption" role="heading">', '<p class="caption" role="heading" aria-level="2">'),
+    ('<aside class="sidebar-drawer">', '<aside class="sidebar-drawer" aria-label="Pages">'),
+    ('<aside class="toc-drawer', '<aside aria-label="This page" class="toc-drawer'),
+    # What scrolls by itself has to be reached by the keyboard.
+    ("<pre>", '<pre tabindex="0">'),
+    ('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper'),
+    # The head of a column that needs none.
+    ('<th class="head"><p></p></th>', "<td></td>"),
+    ('<div id="search-results">', '<h1>Search</h1><div id="search-results">'),
+)
 _COMMANDS = """\
 # Commands
 
 Results go to standard output, everything else to standard error. `--json` prints documents with a schema version.
 [Concepts](concepts.md) explains the names of profiles and the exit codes. On a terminal, `perf help COMMAND` prints the
-same; the [manual pages](../CONTRIBUTING.md#the-documentation) are called `perfcore-check` and so on, as the kernel's tool has a `perf-diff` of its own.
+same. The [manual pages](../CONTRIBUTING.md#the-documentation) are called `perfcore-check` and so on, as the kernel's
+tool has a `perf-diff` of its own.
 
 """
 
@@ -56,12 +66,21 @@ def build(out: Path, *, check_links: bool = False) -> None:
             return
         _sphinx("html", source, made / "html")
         _sphinx("man", source, made / "man")
+        for page in (made / "html").rglob("*.html"):
+            _write(page, accessible(page.read_text(encoding="utf-8")))
         for unused in ("objects.inv", ".buildinfo"):
             (made / "html" / unused).unlink(missing_ok=True)
         (made / "html" / "index.html").write_text(_FRONT, encoding="utf-8")
         shutil.copytree(made / "man", made / "html" / "man", ignore=shutil.ignore_patterns(".*"))
         shutil.rmtree(out, ignore_errors=True)
         shutil.move(made / "html", out)
+
+
+def accessible(page: str) -> str:
+    """A page with what the templates of docutils, Sphinx and Furo leave out for readers without a mouse or a screen."""
+    for markup, repaired in _REPAIRS:
+        page = page.replace(markup, repaired)
+    return page
 
 
 def prepare(source: Path) -> None:
@@ -90,7 +109,8 @@ def _write_commands(docs: Path) -> None:
         manual.append({"document": f"docs/commands/{stem}", "name": name, "summary": page.summary})
     _write(docs / "man.json", json.dumps(manual))
     entries = "\n".join(
-        f"## {page.title}\n\n{escaped(page.summary)}: [all options](commands/{page.name or 'perf'}.md).\n" for page in pages
+        f"## {page.title}\n\n{escaped(page.summary)}: [all options](commands/{page.name or 'perf'}.md).\n"
+        for page in pages
     )
     tree = _toctree("Commands", [f"commands/{page.name or 'perf'}" for page in pages])
     _write(docs / "commands.md", _COMMANDS + contents(plugins) + "\n" + entries + tree)
