@@ -60,7 +60,7 @@ def _summary(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", description.replace("\n", " ").partition(". ")[0].removesuffix("."))
 
 
-class Markdown(_CONTEXT.formatter_class):  # type: ignore[misc, name-defined]
+class Markdown(_CONTEXT.formatter_class):  # type: ignore[misc]
     """The help of one command as Markdown, with headings from `level` on."""
 
     level = 2

@@ -4,7 +4,7 @@ page in a headless Chromium.
     python docs/gallery.py [NAME...]
 
 It needs git, Chromium and python_papi (`PYTHONPATH=$(.ci/papi)`, for the picture of the machine), and takes some
-minutes; NAME takes only these pictures. They are committed: together they are smaller than half a megabyte, and nobody
+minutes; NAME takes only these pictures. They are committed: together they have less than a megabyte, and nobody
 who builds the site needs a browser.
 """
 

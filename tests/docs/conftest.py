@@ -95,11 +95,10 @@ def unmeasured(text: str) -> list[str]:
 
 def agrees(printed: list[str], expected: list[str]) -> bool:
     """Whether lines are those that a page shows, whose ellipses stand for what it leaves out."""
-    if not expected or expected[0] == "…":
-        rests = range(len(printed) + 1) if len(expected) > 1 else range(len(printed), len(printed) + 1)
-        return (not expected and not printed) or (
-            bool(expected) and any(agrees(printed[n:], expected[1:]) for n in rests)
-        )
+    if not expected:
+        return not printed
+    if expected[0] == "…":
+        return any(agrees(printed[number:], expected[1:]) for number in range(len(printed) + 1))
     return bool(printed) and _is_line(printed[0], expected[0]) and agrees(printed[1:], expected[1:])
 
 

@@ -70,12 +70,12 @@ def broken_rules(window: Any, axe: str) -> Any:
 @pytest.mark.parametrize("colors", ["light", "dark"])
 def test_a_page_can_be_read_by_everybody(look: Callable[..., Any], axe: str, colors: str) -> None:
     for page in MAIN:
-        assert broken_rules(look(page, colors=colors), axe) == [], page
+        assert broken_rules(look(f"docs/{page}.html", colors=colors), axe) == [], page
 
 
 def test_a_page_fits_a_telephone(look: Callable[..., Any], axe: str) -> None:
     for page in MAIN:
-        window = look(page, width=400)
+        window = look(f"docs/{page}.html", width=400)
         assert window.run("document.documentElement.scrollWidth") <= 400, page
         assert broken_rules(window, axe) == [], page
 
