@@ -131,7 +131,10 @@ def pictures(slow: str, fast: str, profiles: dict[str, str]) -> tuple[Picture, .
     return (
         Picture("flame-graph", f"{sampled} flamegraph", keys=("p",)),
         Picture(
-            "sandwich", f"{sampled} flamegraph", keys=("p", "/", *"unparse", "Enter", "Escape", "s"), colors="dark"
+            "sandwich",
+            f"{sampled} flamegraph",
+            keys=("p", "/", *"Visitor.visit", "Enter", "Escape", "s"),
+            colors="dark",
         ),
         Picture("difference", f"diff {both} --view flamegraph", keys=("p",)),
         Picture("versions", f"show {both} flamegraph", keys=("p",)),

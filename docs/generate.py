@@ -63,8 +63,8 @@ OPTIONS_HEAD = """\
 ## Options of plugins
 
 Each option of a plugin is the key `<kind>.<name>.<option>`: `perf config set collector.time.timeout 60s`. On the
-command line it is the option of the same name, in a [job matrix](matrix.md) a key beside the plugin's name. Options that
-are *identity* are part of what makes two profiles comparable.
+command line it is the option of the same name, in a [job matrix](matrix.md) a key beside the plugin's name. Options
+that are *identity* are part of what makes two profiles comparable.
 """
 KIND_HEAD = """\
 

@@ -86,7 +86,7 @@ def accessible(page: str) -> str:
 def prepare(source: Path) -> None:
     """The folder that Sphinx reads: the project with the pages that are generated."""
     # Copied, as links to them would be resolved before Sphinx looks where a link leads.
-    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(".*", "__pycache__", "build", "dist"))
+    shutil.copytree(ROOT, source, ignore=_unwanted)
     docs = source / "docs"
     with elsewhere(()):
         _write_commands(docs)
@@ -95,6 +95,12 @@ def prepare(source: Path) -> None:
     contracts = docs / "plugins" / "README.md"
     kinds = sorted(path.stem for path in contracts.parent.glob("*.md") if path.stem != "README")
     _write(contracts, contracts.read_text(encoding="utf-8") + _toctree("Kinds", kinds))
+
+
+def _unwanted(folder: str, names: list[str]) -> set[str]:
+    """What is no part of the documentation: caches, builds, and pages without a text."""
+    unwanted = shutil.ignore_patterns(".*", "__pycache__", "build", "dist")(folder, names)
+    return {*unwanted, *(name for name in names if name.endswith(".md") and not Path(folder, name).stat().st_size)}
 
 
 def _write_commands(docs: Path) -> None:
@@ -121,7 +127,8 @@ def _drivers() -> str:
     kinds: dict[str, list[str]] = {}
     for pyproject in sorted(ROOT.glob("plugins/*/pyproject.toml")):
         folder = pyproject.parent
-        if (folder / "README.md").exists():
+        readme = folder / "README.md"
+        if readme.exists() and readme.stat().st_size:
             kinds.setdefault(folder.name.partition("-")[0], []).append(folder.name)
     page = "# Plugins\n\nThe plugins of this project. Any other package can bring more: [how](plugins/README.md).\n"
     for kind, names in kinds.items():

@@ -18,13 +18,7 @@ from perfcore.locks import Lock
 
 axe, browser, window = pages.axe, pages.browser, pages.window
 ROOT = Path(__file__).parents[2]
-MAIN = (
-    "docs/index.html",
-    "docs/start.html",
-    "docs/commands/check.html",
-    "docs/configuration.html",
-    "docs/gallery.html",
-)
+MAIN = ("index", "start", "commands/check", "configuration", "gallery")
 
 
 @pytest.fixture(scope="session")
@@ -39,7 +33,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if not out.exists():
             command = [sys.executable, "-W", "ignore", str(ROOT / "docs" / "site.py"), str(out)]
             done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
-            assert done.returncode == 0, done.stderr
+            assert done.returncode == 0, "\n".join(sorted(set(done.stderr.splitlines())))
     return out
 
 
@@ -47,10 +41,10 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def look(window: Any, built: Path) -> Iterator[Callable[..., Any]]:
     """Opens a page of the site as a file, with the width of the window and the colours that its user wants."""
 
-    def opened(page: str, width: int = 1200, colors: str = "light", drawn: str = "article") -> Any:
+    def opened(page: str, width: int = 1200, colors: str = "light", drawn: str = "article", query: str = "") -> Any:
         window.resize(width, 800)
         window.media(prefers_color_scheme=colors)
-        window.open((built / page).as_uri(), drawn)
+        window.open((built / page).as_uri() + query, drawn)
         assert window.problems == [], page
         return window
 
@@ -80,16 +74,14 @@ def test_a_page_fits_a_telephone(look: Callable[..., Any], axe: str) -> None:
         assert broken_rules(window, axe) == [], page
 
 
-def test_a_word_is_searched_by_double_click_and_leads_to_its_page(look: Callable[..., Any]) -> None:
+def test_a_word_is_searched_by_double_click_and_leads_to_its_page(look: Callable[..., Any], built: Path) -> None:
     window = look("docs/index.html")
-    window.run("document.querySelector('input[name=q]').focus()")
-    window.write("sandwich")
-    window.press("Enter")
-    window.settle("!!document.querySelector('#search-results li a')")
-    titles = window.run("[...document.querySelectorAll('#search-results li a')].map((link) => link.textContent)")
-    assert {"Gallery", "perfcore-view-flamegraph"} <= set(titles)
-    window.run("[...document.querySelectorAll('#search-results li a')].find((a) => a.textContent == 'Gallery').click()")
-    window.settle("document.title.startsWith('Gallery')")
+    form = window.run("document.querySelector('input[name=q]').form.action").removeprefix(f"{built.as_uri()}/")
+    window = look(form, query="?q=sandwich", drawn="#search-results li a")
+    links = window.run("[...document.querySelectorAll('#search-results li a')].map((a) => [a.textContent, a.href])")
+    assert {"Gallery", "perfcore-view-flamegraph"} <= {title for title, _ in links}
+    page = dict(links)["Gallery"].partition("?")[0].partition("#")[0].removeprefix(f"{built.as_uri()}/")
+    assert look(page).run("document.title").startswith("Gallery")
 
 
 def test_the_front_leads_to_the_first_page(look: Callable[..., Any]) -> None:
@@ -102,8 +94,8 @@ def test_a_command_has_a_page_and_a_manual_page_with_the_options_of_plugins(buil
     manual = (built / "man/man1/perfcore-show.1").read_text(encoding="utf-8")
     assert 'id="perf-show-flamegraph"' in page
     assert "--min-share" in page
-    assert "min\\-share PERCENT" in manual
+    assert "\\-\\-min\\-share PERCENT" in manual
     assert manual.count(".SH ") > 10
-    assert re.search(r"\.SH NAME\nperfcore\\-show \\- Show profiles in a view\n", manual)
+    assert ".SH NAME\nperfcore-show \\- Show profiles in a view\n" in manual
     names = {path.stem for path in (built / "man/man1").iterdir()}
     assert {"perfcore", "perfcore-check", "perfcore-collect", "perfcore-bisect"} <= names
