@@ -374,8 +374,12 @@ def _sloping(points: Points, best: Fit, slope: float, penalty: float) -> Fit:
     level = attrs.evolve(points, values=points.values - trend[points.point], centers=points.centers - trend)
     residuals = best.residuals - (added - stretch_means(added, best.starts))[points.point]
     fitted = independent(level, level_candidates(level.centers), density_of(points, residuals, penalty), penalty)
-    price = SLOPE + min((slope * len(points) / _STEEP) ** 2 / 2, _STEEPEST)
-    return attrs.evolve(fitted, slope=slope, total=fitted.total + price)
+    return attrs.evolve(fitted, slope=slope, total=fitted.total + slope_price(slope * len(points)))
+
+
+def slope_price(height: float) -> float:
+    """What growth by so many spreads costs, in nats."""
+    return SLOPE + min((height / _STEEP) ** 2 / 2, _STEEPEST)
 
 
 def _cut(points: Points, grid: Floats, stay: Floats, move: Floats | None, density: Density, penalty: float) -> Fit:
