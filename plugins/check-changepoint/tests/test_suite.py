@@ -193,7 +193,7 @@ def test_what_a_series_moves_by_beyond_the_machine_is_its_own(seed: int) -> None
 
 
 def test_a_series_that_the_machine_leaves_alone_did_not_change() -> None:
-    """Of ten suites one may have a change by chance: 5 % of what is reported are false."""
+    """Of ten suites one may have a change by chance, of 100 six have: 5 % of what is reported are false."""
     suites = [detect_many(_small(lambda i, v: 1.1 if i < 8 and v >= 12 else 1, seed=seed)) for seed in range(1, 11)]
     assert sum(_places(found) != {} for found in suites) <= 1
     for found in suites:
