@@ -188,13 +188,13 @@ def test_a_steep_drift_is_seldom_a_staircase(slope: float) -> None:
 
 
 def test_alarms_seldom_come_and_go() -> None:
-    """Of eight histories without a change, each asked for after every version, fewer than half show one once."""
+    """Histories without a change, each asked for after every version: of twenty, seven show an alarm at some time."""
     alarms = 0
-    for seed in range(8):
-        values = history(with_memory, seed, 90)
-        seen = {round(index / 7) for count in range(30, 91) for index in _indexes(values[:count])}
-        alarms += len(seen)
-    assert alarms <= 3
+    for noise in (drifting, of_two_modes):
+        for seed in range(10):
+            values = history(noise, seed, 80)
+            alarms += len({round(index / 7) for count in range(30, 81) for index in _indexes(values[:count])})
+    assert alarms <= 8
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -205,10 +205,10 @@ def test_a_step_of_ten_spreads_is_seen_with_its_second_version(seed: int) -> Non
 
 def test_a_weak_change_has_to_be_there_without_the_last_versions() -> None:
     """A third of those since it came, so what a few versions suggest is no change yet."""
-    values = history(normal, 4, 80, [(60, 1.5)])
+    values = history(normal, 8, 80, [(60, 1.5)])
     counts = [count for count in range(61, 81) if _indexes(values[:count])]
     assert counts == list(range(counts[0], 81))
-    assert counts[0] - 60 <= 12
+    assert 6 <= counts[0] - 60 <= 12
 
 
 def test_drift_is_no_staircase_and_a_staircase_no_drift() -> None:
