@@ -19,6 +19,7 @@ from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_fleet import library, times
 from perfcore_command_fleet.files import candidates
 from perfcore_command_fleet.ingest import Ingested
+from perfcore_command_fleet.keeping_commands import VERBS
 from perfcore_command_fleet.query_options import Question, asking
 from perfcore_command_fleet.report import BY, FleetReport, report
 from perfcore_command_fleet.sampling import sampled_environment
@@ -50,6 +51,8 @@ def new_app() -> typer.Typer:
     app.command()(asking(export))
     app.command()(pack)
     app.command()(expire)
+    for verb in VERBS:
+        app.command()(verb)
     return app
 
 

@@ -170,6 +170,69 @@ def test_packing_and_expiry(release: Project, tmp_path: Path) -> None:
     assert (again["expired"], again["known"], again["new"]) == (2, 2, 0)
 
 
+def test_tiers_and_pins_say_how_long_samples_live(release: Project, tmp_path: Path) -> None:
+    """A segment lives as long as the longest tier that has it, or a pin; what stays of it is listed."""
+    now = int(time.time())
+    for n, days in enumerate((1, 10, 40, 40, 40), 1):
+        records = [begin("r"), work(n), label("action", "cart" if n == 4 else "list"), end("r")]
+        trace(tmp_path / f"in/web{n}/{n}", *records, number=n, at=now - days * 86_400)
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1")
+    release.perf("fleet", "retain", code=2)
+    release.perf("fleet", "pin", "incident", "R1", "--where", "host=web5")
+    assert [each["where"] for each in release.perf("fleet", "pins", "--json").json["pins"]] == ["host=web5"]
+    tiers = ("--tier", "5d", "--tier", "90d:action=cart")
+    assert "would expire 2 segments" in release.perf("fleet", "retain", *tiers, "--dry-run").err
+    assert "expired 0 segments" in release.perf("fleet", "expire", "--before", "41d").err
+    assert "expired 2 segments" in release.perf("fleet", "retain", *tiers, "--save").err
+    assert total(release) == 1 + 4 + 5
+    assert "expired 0 segments" in release.perf("fleet", "retain").err
+    boxes = release.perf("fleet", "kept", "--json").json["boxes"]
+    assert sorted((box["samples"], box["top"][0][1]) for box in boxes) == [(2, 2), (3, 3)]
+    assert "app.pl:main" in release.perf("fleet", "kept").out or "App::work" in release.perf("fleet", "kept").out
+    release.perf("fleet", "unpin", "incident")
+    assert release.perf("fleet", "pins", "--json").json["pins"] == []
+    release.perf("fleet", "unpin", "incident", code=3)
+    assert "expired 1 segment" in release.perf("fleet", "retain").err
+    assert total(release) == 1 + 4
+    release.perf("fleet", "retain", "--tier", "x", code=2)
+    release.perf("fleet", "retain", "--tier", "5d:action", code=2)
+
+
+def test_exemplars_name_segments_of_hot_stacks(release: Project, tmp_path: Path) -> None:
+    for n in range(1, 6):
+        other = sample(1, "add", [sub("App", "rare", "lib/App.pm", 30, 29), main("app.pl", 1)])
+        trace(tmp_path / f"in/web{n}/{n}", work(n), other, number=n)
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1")
+    stacks = release.perf("fleet", "exemplars", "--json").json["stacks"]
+    assert [(each["frames"], each["samples"]) for each in stacks] == [
+        (["App::work", "main"], 15),
+        (["App::rare", "main"], 5),
+    ]
+    assert [(each["host"], each["number"], each["samples"]) for each in stacks[0]["segments"]] == [
+        ("web5", 5, 5),
+        ("web4", 4, 4),
+        ("web3", 3, 3),
+    ]
+    assert stacks[0]["segments"][0]["time"] == NOON * 10**9
+    only = release.perf("fleet", "exemplars", "--function", "App::rare", "--where", "host=web2")
+    assert only.out.splitlines()[0] == "1 samples: App::rare < main"
+
+
+def test_metadata_are_of_everything_or_of_a_query(release: Project) -> None:
+    release.perf("fleet", "save", "carts", "action=cart")
+    release.perf("fleet", "meta", "team=shop", "site=eu")
+    release.perf("fleet", "meta", "team=cart", "--query", "carts")
+    assert release.perf("fleet", "meta", "--json").json["metadata"] == {"site": "eu", "team": "shop"}
+    assert release.perf("fleet", "meta", "--query", "carts", "--json").json["metadata"] == {
+        "site": "eu",
+        "team": "cart",
+    }
+    release.perf("fleet", "meta", "site=")
+    assert "site" not in release.perf("fleet", "meta").out
+    release.perf("fleet", "meta", "--query", "nothing", "a=b", code=3)
+    release.perf("fleet", "meta", "a", code=2)
+
+
 def test_a_spool_is_emptied_and_bad_files_are_put_aside(release: Project, tmp_path: Path) -> None:
     spool = tmp_path / "spool"
     whole = trace(spool / "web1/a", work(3))
