@@ -6,7 +6,8 @@ import heapq
 from typing import Any
 
 import attrs
-from perfcore_fleet_kit.query import Query, Selected, read_samples
+from perfcore_fleet_kit.query import Query, read_samples
+from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.stack_tree import ROOT
 
 from perfcore.repository.repository import Repository
@@ -48,13 +49,13 @@ def exemplars(
     nodes = list(union.tree.nodes())
     fitting = (node for node in union.samples if node != ROOT and function in (None, names[nodes[node][1]]))
     hot = heapq.nsmallest(limit, fitting, key=lambda node: (-union.samples[node], node))
-    segments: dict[int, list[tuple[int, Selected]]] = {node: [] for node in hot}
+    segments: dict[int, list[tuple[int, Receipt]]] = {node: [] for node in hot}
     for tree, members in read_samples(repository.store, selected, []):
         places = union.places(tree, {node for _, by_node in members for node in by_node})
-        for each, by_node in members:
+        for segment, by_node in members:
             for node, amount in by_node.items():
                 if places[node] in segments:
-                    segments[places[node]].append((amount, each))
+                    segments[places[node]].append((amount, segment.receipt))
     return [HotStack(_path(nodes, names, node), union.samples[node], _top(segments[node])) for node in hot]
 
 
@@ -67,11 +68,11 @@ def _path(nodes: list[tuple[int, int]], names: list[str], node: int) -> tuple[st
     return tuple(path)
 
 
-def _top(segments: list[tuple[int, Selected]]) -> tuple[ExemplarSegment, ...]:
-    def rank(item: tuple[int, Selected]) -> tuple[int, str, int]:
-        return -item[0], item[1].receipt.stream, item[1].receipt.number
+def _top(segments: list[tuple[int, Receipt]]) -> tuple[ExemplarSegment, ...]:
+    def rank(item: tuple[int, Receipt]) -> tuple[int, str, int]:
+        return -item[0], item[1].stream, item[1].number
 
     return tuple(
-        ExemplarSegment(each.receipt.host, each.receipt.stream, each.receipt.number, each.receipt.end, amount)
-        for amount, each in heapq.nsmallest(_SEGMENTS, segments, key=rank)
+        ExemplarSegment(ExemplarSegment(receipt.host, receipt.stream, receipt.number, receipt.end, amount))
+        for amount, segment in heapq.nsmallest(_SEGMENTS, segments, key=rank)
     )

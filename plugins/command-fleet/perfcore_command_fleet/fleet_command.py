@@ -323,9 +323,9 @@ def expire(
     moment = times.moment("--before", before, time.time_ns())
     if moment is None:
         raise UsageError("say which boxes", hint="--before 30d")
-    kept = library.parse_where(keep)
+    conditions = library.parse_where(keep)
     gone = library.expire(
-        console.repository, revision, moment, box=times.length("--box", box), keep=kept, dry_run=dry_run
+        console.repository, revision, moment, box=times.length("--box", box), keep=conditions, dry_run=dry_run
     )
     console.say(f"{'would expire' if dry_run else 'expired'} {plural(gone, 'segment')}")
 

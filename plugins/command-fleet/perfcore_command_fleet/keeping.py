@@ -33,14 +33,14 @@ class Tier:
     @classmethod
     def parse(cls, text: str) -> Tier:
         """`7d`, or `30d:action=checkout`."""
-        age, _, where = text.partition(":")
+        age, _, label_conditions = text.partition(":")
         try:
             seconds = parse_seconds(age)
         except ValueError as error:
             raise UsageError(f"a tier is an age such as 7d or 30d:action=checkout, got {text!r}: {error}") from error
         if not seconds > 0:
             raise UsageError(f"the age of a tier is above 0, got {text!r}")
-        return cls(int(seconds * _NS), parse_where(where))
+        return cls(int(seconds * _NS), parse_where(label_conditions))
 
 
 @attrs.frozen
@@ -66,11 +66,11 @@ def parse_where(text: str | None) -> tuple[Condition, ...]:
 
 def pin(repository: Repository, name: str, revision: str | None, query: Query) -> Pin:
     """Keep the segments that have samples of a query, now and later, whatever their age."""
-    made = Pin(name, repository.version(revision), query)
+    new_pin = Pin(name, repository.version(revision), query)
     NamedRecords(repository, "pins").save(
-        name, version=made.version, where=query.text, since=query.since, until=query.until
+        name, version=new_pin.version, where=query.text, since=query.since, until=query.until
     )
-    return made
+    return new_pin
 
 
 def unpin(repository: Repository, name: str) -> None:
@@ -89,9 +89,9 @@ def pins(repository: Repository) -> list[Pin]:
 def pinned(repository: Repository, state: FleetState) -> set[str]:
     """The names of the receipts that pins hold."""
     held: set[str] = set()
-    for each in pins(repository):
-        if each.version == state.version:
-            held |= retention.names_of(selected.receipt for selected in select(state, each.query))
+    for pin_of_version in pins(repository):
+        if pin_of_version.version == state.version:
+            held |= retention.names_of(selected.receipt for selected in select(state, pin_of_version.query))
     return held
 
 

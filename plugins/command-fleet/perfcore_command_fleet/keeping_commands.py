@@ -28,8 +28,8 @@ def pin(
 ) -> None:
     """Keep samples of a release whatever their age. A pin is shared by push and pull."""
     console: Console = ctx.obj
-    made = keeping.pin(console.repository, name, revision, question.query(console.repository))
-    console.say(f"pinned {printable(name)}: {made.version[:10]} {printable(made.query.text)}".rstrip())
+    new_pin = keeping.pin(console.repository, name, revision, question.query(console.repository))
+    console.say(f"pinned {printable(name)}: {new_pin.version[:10]} {printable(new_pin.query.text)}".rstrip())
 
 
 def unpin(ctx: typer.Context, name: Annotated[str, typer.Argument(metavar="NAME")]) -> None:
@@ -46,17 +46,17 @@ def pins(ctx: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         rows = [
             {
-                "name": each.name,
-                "version": each.version,
-                "where": each.query.text,
-                "since": each.query.since,
-                "until": each.query.until,
+                "name": row.name,
+                "version": row.version,
+                "where": row.query.text,
+                "since": row.query.since,
+                "until": row.query.until,
             }
-            for each in listed
+            for row in listed
         ]
         console.json({"schema": 1, "pins": rows})
         return
-    for line in align([(printable(each.name), each.version[:10], printable(each.query.text)) for each in listed]):
+    for line in align([(printable(row.name), row.version[:10], printable(row.query.text)) for row in listed]):
         console.line(line.rstrip())
     if not listed:
         console.say("there are no pins: perf fleet pin NAME REV")
@@ -95,11 +95,11 @@ def kept(ctx: typer.Context, revision: Revision = None, as_json: AsJson = False)
         console.json({"schema": 1, "boxes": boxes})
         return
     rows = [("box", "segments", "samples", "top function", "total")]
-    for each in boxes:
-        top = each["top"][0] if each["top"] else ("", 0, 0)
-        share = f"{100 * top[1] / each['samples']:.1f} %" if each["samples"] else ""
-        numbers = (f"{each['segments']:,}", f"{each['samples']:,}")
-        rows.append((times.shown(each["begin"]), *numbers, clip(printable(top[0]), 40), share))
+    for row in boxes:
+        top = row["top"][0] if row["top"] else ("", 0, 0)
+        share = f"{100 * top[1] / row['samples']:.1f} %" if row["samples"] else ""
+        numbers = (f"{row['segments']:,}", f"{row['samples']:,}")
+        rows.append((times.shown(row["begin"]), *numbers, clip(printable(top[0]), 40), share))
     for line in align(rows, right=(1, 2, 4)):
         console.line(line.rstrip())
     if not boxes:
@@ -121,11 +121,11 @@ def exemplars(
     query = question.query(console.repository)
     stacks = examples.exemplars(console.repository, revision, query, function, limit)
     if as_json:
-        console.json({"schema": 1, "stacks": [each.as_json() for each in stacks]})
+        console.json({"schema": 1, "stacks": [row.as_json() for row in stacks]})
         return
-    for each in stacks:
-        console.line(f"{each.samples:,} samples: {clip(' < '.join(map(printable, each.frames)), 200)}")
-        for segment in each.segments:
+    for row in stacks:
+        console.line(f"{row.samples:,} samples: {clip(' < '.join(map(printable, row.frames)), 200)}")
+        for segment in row.segments:
             where_from = f"{printable(segment.host)}  {printable(segment.stream)}.{segment.number}"
             console.line(f"  {times.shown(segment.time)}  {where_from}  {segment.samples:,}")
 

@@ -57,7 +57,7 @@ def ingester(
     listener: Listener | None = None,
 ) -> Ingester:
     """What ingests files into a repository."""
-    made = Ingester(
+    new_ingester = Ingester(
         repository=repository,
         sources=Sources(repository, source),
         listener=listener or SilentListener(),
@@ -66,8 +66,8 @@ def ingester(
         host=host,
     )
     if shard:
-        made.shard = shard
-    return made
+        new_ingester.shard = shard
+    return new_ingester
 
 
 def ingest(repository: Repository, paths: Sequence[str | Path], **options: object) -> Ingested:
@@ -101,10 +101,10 @@ def labels(repository: Repository, revision: str | None = None, query: Query = _
     """The samples of each value of each label."""
     totals: dict[str, dict[str, int]] = {}
     for selected in select(state(repository, revision), query):
-        for part, pairs in selected.parts.items():
+        for part_number, pairs in selected.parts.items():
             for key, value in set(pairs):
                 values = totals.setdefault(key, {})
-                values[value] = values.get(value, 0) + selected.receipt.samples[part]
+                values[value] = values.get(value, 0) + selected.receipt.samples[part_number]
     return totals
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import runpy
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -150,6 +152,62 @@ def test_saved_queries_travel(release: Project, tmp_path: Path) -> None:
     assert pulled["records"] == 2
     assert total(clone, "R1", "--query", "carts") == 3
     assert clone.perf("pull", "--json").json["records"] == 0
+
+
+def test_rules_of_sharing_apply_to_what_is_pushed(release: Project, tmp_path: Path) -> None:
+    """What comes back is known, also after it was packed or has expired here; a renamed stream does not leave."""
+    secret = sample(2, "add", [sub("Secret", "work", "/home/alice/App.pm", 3, 2), main("app.pl", 1)])
+    records = [begin("r"), secret, label("user", "alice"), end("r"), work(3)]
+    trace(tmp_path / "in/web1.alice.example/a", *records)
+    trace(tmp_path / "in/web1.alice.example/b", writer.code("sub { 'alice' }", 1), work(5), number=2, at=NOON + 86_400)
+    (tmp_path / "in/web2").mkdir()
+    (tmp_path / "in/web2/alice.1.folded").write_text("main;work 7\n")
+    release.perf("fleet", "ingest", str(tmp_path / "in"), "--release", "R1", "--shard", "alice-laptop")
+    release.perf("fleet", "save", "hers", "user=alice")
+    rules = "sharing:\n  omit: [perl]\n  replace:\n    alice: somebody\n"
+    (release.path / ".perf/local.yml").write_text((release.path / ".perf/local.yml").read_text() + rules)
+    release.perf("remote", "add", "shared", "../shared")
+    pushed = release.perf("push", "--yes", "--json")
+    assert pushed.json["records"] == 3
+    assert "1 record of fleets not sent" in pushed.err
+    for path in (release.path.parent / "shared").rglob("*"):
+        assert not path.is_file() or b"alice" not in unpacked(path.read_bytes())
+    assert release.perf("push", "--yes", "--json").json["records"] == 0
+    release.git("clone", "-q", ".", "../clone")
+    clone = Project(release.path.parent / "clone", release.home)
+    clone.perf("init")
+    clone.perf("remote", "add", "shared", "../shared")
+    clone.perf("pull")
+    assert total(clone, "R1") == 10
+    assert total(clone, "R1", "--query", "hers") == 2
+    labels = clone.perf("fleet", "labels", "R1", "--json").json["labels"]
+    assert labels["host"] == {"web1.somebody.example": 10}
+    assert "perl" not in labels
+    assert "/home/somebody/App.pm:Secret::work" in clone.perf("fleet", "report", "R1").out
+    clone.perf("fsck")
+    assert release.perf("pull", "--json").json["records"] == 0
+    release.perf("fleet", "pack")
+    assert release.perf("pull", "--json").json["records"] == 0
+    assert total(release) == 17
+    assert release.perf("fleet", "labels", "--json").json["labels"]["user"] == {"alice": 2}
+    release.perf("fleet", "expire", "--before", "2023-11-16")
+    release.perf("pull")
+    assert total(release) == 12
+    release.perf("push", "--yes")
+    clone.perf("pull")
+    assert total(clone, "R1") == 5
+    for path in (release.path.parent / "shared").rglob("*"):
+        assert not path.is_file() or b"alice" not in unpacked(path.read_bytes())
+
+
+def unpacked(data: bytes) -> bytes:
+    """Bytes with every stream of zlib that is in them."""
+    streams = [data]
+    for start in range(len(data)):
+        if data[start] == 0x78:
+            with contextlib.suppress(zlib.error):
+                streams.append(zlib.decompressobj().decompress(data[start:]))
+    return b"".join(streams)
 
 
 def test_packing_and_expiry(release: Project, tmp_path: Path) -> None:

@@ -70,11 +70,11 @@ class StackCounter:
         where there are no samples."""
         stacks, samples, numbers = array("q"), array("q"), array("q")
         parts = sorted(labels for labels, counts in self._counts.items() if any(counts.values()))
-        for number, part in enumerate(parts):
-            rows = sorted((stack, amount) for stack, amount in self._counts[part].items() if amount)
+        for index, part_labels in enumerate(parts):
+            rows = sorted((stack, amount) for stack, amount in self._counts[part_labels].items() if amount)
             stacks.extend([stack for stack, _ in rows])
             samples.extend([amount for _, amount in rows])
-            numbers.extend([number] * len(rows))
+            numbers.extend([index] * len(rows))
         if not stacks:
             raise FormatError("it holds no samples")
         begin, end = times or (path.stat().st_mtime_ns,) * 2
@@ -95,12 +95,12 @@ class StackCounter:
         )
 
     def _number(self, frame: Frame) -> int:
-        number = self._frames.get(frame)
-        if number is None:
-            number = self._frames[frame] = self._tree.frame(
+        index = self._frames.get(frame)
+        if index is None:
+            index = self._frames[frame] = self._tree.frame(
                 frame.name[:MAX_NAME], frame.file[:MAX_NAME], frame.line, frame.first_line
             )
-        return number
+        return index
 
 
 def read_bytes(path: Path) -> bytes:

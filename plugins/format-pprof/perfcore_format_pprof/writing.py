@@ -77,8 +77,8 @@ class _Writer:
         while stack != NOWHERE:
             frame = stacks.frame[stack]
             if frame not in self._locations:
-                number = len(self._locations) + 1
-                self._locations[frame] = number, self._location(number, stack)
+                location_id = len(self._locations) + 1
+                self._locations[frame] = location_id, self._location(location_id, stack)
             yield self._locations[frame][0]
             stack = stacks.parent[stack]
 

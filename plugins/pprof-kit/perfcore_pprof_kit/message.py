@@ -86,8 +86,8 @@ class Message:
 
     def samples(self) -> Iterator[Sample]:
         """The samples, each with a value of each metric."""
-        for part in self._samples:
-            sample = self._sample(part)
+        for content in self._samples:
+            sample = self._sample(content)
             if len(sample.values) != len(self.metrics):
                 raise FormatError(f"a sample has {len(sample.values)} values, not {len(self.metrics)}")
             yield sample
@@ -101,7 +101,7 @@ class Message:
 
     def _value_type(self, part: bytes) -> tuple[str, str]:
         """(name, unit in our words) of a metric."""
-        kind, unit = (self._text(number) for number in _numbers(part, schema.TYPE, schema.UNIT))
+        kind, unit = (self._text(key) for key in _numbers(part, schema.TYPE, schema.UNIT))
         return kind or "samples", OURS.get(unit, unit)
 
     def _sample(self, part: bytes) -> Sample:
@@ -160,17 +160,17 @@ def line_of(line: int) -> int | None:
 
 def _numbers(part: bytes, first: int, second: int) -> tuple[int, int]:
     """Two numbers of a message."""
-    values = {number: value for number, _, value, _ in wire.fields(part)}
+    values = {key: value for key, _, value, _ in wire.fields(part)}
     return values.get(first, 0), values.get(second, 0)
 
 
 def _location(part: bytes) -> tuple[int, _Location]:
     values, lines = {}, []
-    for number, _, value, data in wire.fields(part):
-        if number == schema.LINE:
+    for key, _, value, data in wire.fields(part):
+        if key == schema.LINE:
             lines.append(_numbers(data, schema.FUNCTION_ID, schema.LINE_NUMBER))
         else:
-            values[number] = value
+            values[key] = value
     mapping, address = values.get(schema.LOCATION_MAPPING, 0), values.get(schema.ADDRESS, 0)
     return values.get(schema.ID, 0), _Location(mapping, address, tuple(lines))
 

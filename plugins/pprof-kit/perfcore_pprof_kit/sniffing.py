@@ -16,10 +16,10 @@ def is_pprof(start: bytes) -> bool:
         return False
     first = b""
     try:
-        for number, kind, _, data in itertools.islice(wire.fields(start), _SNIFFED):
+        for key, kind, _, data in itertools.islice(wire.fields(start), _SNIFFED):
             first = first or data
-            expected = wire.BYTES if number <= schema.STRING_TABLE or number == schema.PERIOD_TYPE else wire.VARINT
-            if kind != expected and number != schema.COMMENT:
+            expected = wire.BYTES if key <= schema.STRING_TABLE or key == schema.PERIOD_TYPE else wire.VARINT
+            if kind != expected and key != schema.COMMENT:
                 return False
     except FormatError:
         if not first:
@@ -28,6 +28,4 @@ def is_pprof(start: bytes) -> bool:
         metric = list(wire.fields(first))
     except FormatError:
         return False
-    return bool(metric) and all(
-        number in (schema.TYPE, schema.UNIT) and kind == wire.VARINT for number, kind, _, _ in metric
-    )
+    return bool(metric) and all(key in (schema.TYPE, schema.UNIT) and kind == wire.VARINT for key, kind, _, _ in metric)

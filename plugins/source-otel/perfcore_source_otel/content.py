@@ -23,8 +23,8 @@ def digest(segment: Segment) -> str:
         stacks.append(hashlib.sha1(above + frames[frame], usedforsecurity=False).digest())
     rows = tables["resources"]
     samples = sorted(
-        (segment.parts[part].labels, b"" if stack is None else stacks[int(stack)], amount)
-        for stack, amount, part in zip(rows["stack"], rows["samples"].data, rows["part"].data, strict=True)
+        (segment.parts[part_number].labels, b"" if stack is None else stacks[int(stack)], amount)
+        for stack, amount, part_number in zip(rows["stack"], rows["samples"].data, rows["part"].data, strict=True)
     )
     labels, sampling = sorted(segment.labels.items()), segment.profile.collector.sampling
     times = (segment.begin, segment.end) if segment.clock == "samples" else ()  # else it is that of a copy

@@ -77,15 +77,15 @@ def _segments(path: Path) -> Iterator[Segment]:
 
 def _profiles(fields: Fields, dictionary: Dictionary) -> Iterator[_Profile]:
     """Those of samples or of time; others, such as of memory, are no samples of a fleet."""
-    for resource, each in enumerate(fields.get(schema.RESOURCE_PROFILES, ())):
-        of_resource = grouped(each[3])
+    for resource, field in enumerate(fields.get(schema.RESOURCE_PROFILES, ())):
+        of_resource = grouped(field[3])
         labels = _resource_labels(message(of_resource, schema.RESOURCE), dictionary)
         for scope in of_resource.get(schema.SCOPE_PROFILES, ()):
             for profile in grouped(scope[3]).get(schema.PROFILES, ()):
-                own = grouped(profile[3])
-                metric, unit = _value_type(message(own, schema.SAMPLE_TYPE), dictionary)
+                profile_fields = grouped(profile[3])
+                metric, unit = _value_type(message(profile_fields, schema.SAMPLE_TYPE), dictionary)
                 if unit in _TIMES or metric in _COUNTED:
-                    yield _Profile(own, labels, resource, metric, unit)
+                    yield _Profile(profile_fields, labels, resource, metric, unit)
 
 
 def _chosen(profiles: list[_Profile]) -> Iterator[_Profile]:

@@ -35,14 +35,12 @@ def is_message(start: bytes) -> bool:
     first = _first(start)
     if first is None:
         return False
-    number, content = first
-    if number == schema.DICTIONARY:
+    key, content = first
+    if key == schema.DICTIONARY:
         return (_first(content) or (0, b""))[0] in range(schema.MAPPINGS, schema.STACKS + 1)
     inner = _first(content)
     return (
-        number == schema.RESOURCE_PROFILES
-        and inner is not None
-        and inner[0] in (schema.RESOURCE, schema.SCOPE_PROFILES)
+        key == schema.RESOURCE_PROFILES and inner is not None and inner[0] in (schema.RESOURCE, schema.SCOPE_PROFILES)
     )
 
 

@@ -37,7 +37,7 @@ def profile(samples: int) -> bytes:
         packed(schema.LOCATION_ID, [1]) + packed(schema.VALUE, amounts),
         packed(schema.LOCATION_ID, [2, 1]) + packed(schema.VALUE, (2, 20_000_000)) + message(schema.LABEL, label),
     ]
-    parts = [message(schema.SAMPLE_TYPE, each) for each in types] + [message(schema.SAMPLE, row) for row in rows]
+    parts = [message(schema.SAMPLE_TYPE, metric) for metric in types] + [message(schema.SAMPLE, row) for row in rows]
     for at in (1, 2):
         line = number(schema.FUNCTION_ID, at) + number(schema.LINE_NUMBER, 10 * at)
         function = number(schema.FUNCTION_NAME, 4 + at) + number(schema.FILENAME, 7) + number(schema.START_LINE, at)

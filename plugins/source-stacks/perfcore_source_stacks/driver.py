@@ -46,8 +46,8 @@ class StacksSource:
         if len(head) >= _HEAD:
             del lines[-1]  # it may be cut
         stacks = [line for line in lines if line.strip() and not line.startswith(b"# ")]
-        known = name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
-        return known and bool(stacks) and all(map(_LINE.fullmatch, stacks[:-1] or stacks))
+        has_suffix = name.endswith(_SUFFIXES) or any(b";" in line for line in stacks)
+        return has_suffix and bool(stacks) and all(map(_LINE.fullmatch, stacks[:-1] or stacks))
 
     def read(self, paths: Iterable[Path], position: str) -> Read:
         """The segment of each file."""
@@ -58,10 +58,10 @@ class StacksSource:
         is_austin = data.startswith(_AUSTIN_HEAD)
         counter = StackCounter()
         whole_lines = data[: data.rfind(b"\n") + 1].decode("utf-8", "backslashreplace")
-        for number, line in enumerate(whole_lines.split("\n"), 1):
+        for line_number, line in enumerate(whole_lines.split("\n"), 1):
             line = line.rstrip("\r")
             if line.strip() and not line.startswith("# "):
-                _add(counter, line, number, is_austin)
+                _add(counter, line, line_number, is_austin)
         period = _MICROSECOND if is_austin else self._period
         labels = {"profiler": "austin"} if is_austin else {}
         origin = file_input(path.name, data, _SUFFIXES, whole=data.endswith(b"\n"))
