@@ -19,6 +19,7 @@ from perfcore.text import align, clip, plural, printable, quantity
 from perfcore_command_fleet import library, times
 from perfcore_command_fleet.files import candidates
 from perfcore_command_fleet.ingest import Ingested
+from perfcore_command_fleet.keeping_commands import VERBS
 from perfcore_command_fleet.query_options import Question, asking
 from perfcore_command_fleet.report import BY, FleetReport, report
 from perfcore_command_fleet.sampling import sampled_environment
@@ -50,6 +51,8 @@ def new_app() -> typer.Typer:
     app.command()(asking(export))
     app.command()(pack)
     app.command()(expire)
+    for verb in VERBS:
+        app.command()(verb)
     return app
 
 
@@ -320,9 +323,9 @@ def expire(
     moment = times.moment("--before", before, time.time_ns())
     if moment is None:
         raise UsageError("say which boxes", hint="--before 30d")
-    kept = library.parse_where(keep)
+    conditions = library.parse_where(keep)
     gone = library.expire(
-        console.repository, revision, moment, box=times.length("--box", box), keep=kept, dry_run=dry_run
+        console.repository, revision, moment, box=times.length("--box", box), keep=conditions, dry_run=dry_run
     )
     console.say(f"{'would expire' if dry_run else 'expired'} {plural(gone, 'segment')}")
 

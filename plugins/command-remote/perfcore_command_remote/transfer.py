@@ -21,6 +21,7 @@ from perfcore.store import index as indexes
 from perfcore.store import notes
 from perfcore.store.index import Index
 from perfcore.store.store import Store, key_id, object_key, opened
+from perfcore.text import plural
 from perfcore_command_remote.holdings import Holdings, decode_index, verified
 from perfcore_command_remote.memory import Memory
 from perfcore_command_remote.records import RecordChange, plan_records
@@ -138,10 +139,9 @@ def _once(
         plan.problems += pushed.lacking(ours, theirs)
     for notice in plan.notices:
         listener.note(notice)
-    if isinstance(translation, Redacting):  # names of hosts and labels are what the rules are to keep here
-        listener.note("records of fleets are not sent while sharing.omit or sharing.replace is set")
-    else:
-        plan.records = plan_records(source, target, versions, plan.problems)
+    plan.records = plan_records(source, target, versions, translation, plan.problems)
+    if isinstance(translation, Redacting) and translation.withheld:
+        listener.note(f"{plural(translation.withheld, 'record')} of fleets not sent: rules apply to their names")
     if not dry_run:
         translation.secure()
     missing = [id for id in plan.needed() if not theirs.has(id)]

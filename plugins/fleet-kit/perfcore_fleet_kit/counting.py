@@ -144,7 +144,7 @@ def _inclusive(
             item_frames += [frame] * (len(items) - len(item_frames))
         of_node.append(numbers)
     amounts = _walk(tree, depths, of_node, below, len(items))
-    return {item: (item_frames[number], amounts[number]) for item, number in items.items()}
+    return {item: (item_frames[index], amounts[index]) for item, index in items.items()}
 
 
 def _walk(

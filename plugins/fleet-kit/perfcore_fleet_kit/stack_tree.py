@@ -68,7 +68,7 @@ class StackTree:
         """Add stacks of another tree, (number there, parent there, frame here), parents first. Gives their numbers here
         by those there."""
         nodes, grafted = self._nodes, {ROOT: ROOT}
-        for there, parent_there, frame in stacks:
+        for foreign_node, parent_there, frame in stacks:
             parent = grafted[parent_there]
             key = (parent + 1 << _SHIFT) + frame
             node = nodes.get(key)
@@ -76,7 +76,7 @@ class StackTree:
                 node = nodes[key] = len(nodes)
                 self._parents.append(parent)
                 self._node_frames.append(frame)
-            grafted[there] = node
+            grafted[foreign_node] = node
         return grafted
 
     def nodes(self) -> Iterator[tuple[int, int]]:
