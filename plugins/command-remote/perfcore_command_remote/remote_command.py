@@ -99,8 +99,8 @@ def gc(
 ) -> None:
     """Remove what nothing on a remote refers to.
 
-    What somebody used within its grace stays. With --expire, old profiles are taken off the remote first. They stay off: a push does not bring them back. In git,
-    the history of the ref begins anew, so that the server can forget what was removed.
+    What somebody used within its grace stays. With --expire, old profiles are taken off first, and a push does
+    not bring them back. In git, the history of the ref begins anew, so that the server can forget what was removed.
     """
     console: Console = ctx.obj
     result = upkeep.collect(
