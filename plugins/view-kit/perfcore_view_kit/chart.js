@@ -897,14 +897,34 @@ function chartHelp() {
   return dialog;
 }
 
-/** The data of a chart: JSON, or what zlib made of it. */
+/** A document whose large columns stand behind it, as `packed.py` says. */
+function unpacked(bytes) {
+  const begin = 4 + new DataView(bytes.buffer).getUint32(0, true);
+  let place = begin;
+  const column = (values) => {
+    if (!values || !values.packed) return values;
+    const [rows, planes, least] = values.packed, items = new Array(rows).fill(0);
+    for (let plane = 0, worth = 1; plane < planes; plane++, worth *= 256) {
+      for (let row = 0; row < rows; row++) items[row] += worth * bytes[place + row];
+      place += rows;
+    }
+    for (let row = 0; row < rows; row++) items[row] = items[row] ? items[row] - 1 + least : null;
+    return items;
+  };
+  const head = JSON.parse(new TextDecoder().decode(bytes.subarray(4, begin)));
+  for (const line of head.lines) for (const key of ["values", "below", "above", "counts"]) line[key] = column(line[key]);
+  head.dates = column(head.dates);
+  return head;
+}
+
+/** The data of a chart: JSON, or a stream of zlib. */
 async function chartData(script) {
   if (script.type === "application/json") return JSON.parse(script.textContent);
   if (typeof DecompressionStream === "undefined") throw new Error("This browser has no DecompressionStream, which the data of this page need.");
   const letters = atob(script.textContent), packed = new Uint8Array(letters.length);
   for (let at = 0; at < packed.length; at++) packed[at] = letters.charCodeAt(at);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return JSON.parse(await new Response(stream).text());
+  return unpacked(new Uint8Array(await new Response(stream).arrayBuffer()));
 }
 
 /** Draw every chart of the page when it comes into sight; until then its picture stands there. */

@@ -12,11 +12,10 @@ Every text is one that can be shown as it is; it is escaped here. Values that ar
 
 from __future__ import annotations
 
-import base64
 import html
 import itertools
 import math
-import zlib
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ import attrs
 from perfcore_view_kit import palette, svg
 from perfcore_view_kit.chart_data import DEFAULT, ChartData, ChartOptions, Level, Line, Mark, Rule
 from perfcore_view_kit.chart_tables import changes_table, legend, values_table
+from perfcore_view_kit.packed import FEW, packed
 from perfcore_view_kit.page import embedded, source
 from perfcore_view_kit.still import still
 from perfcore_view_kit.svg import Value, sparkline
@@ -47,11 +47,15 @@ __all__ = [
 FORMAT = 1
 _PACKAGE = "perfcore_view_kit"
 _SCRIPTS = ("words.js", "address.js", "chart.js")
-# Six digits are more than a chart shows of any noise.
+# Six digits are more than a chart shows, and four the fewest. In between, a step is at most a fiftieth of what
+# separates two neighbours, about a pixel where noise fills the chart: the digits of noise fill a large page.
 _DIGITS = 6
+_FEWEST_DIGITS = 4
+_STEPS_OF_NOISE = 50
 # Characters of JSON from which on the data are compressed: a page has to stay below 300 kB, of which 45 are script.
 _PLAIN = 60_000
 _SHOWN = 500  # points of a picture that is in sight until the script draws
+_COLUMN = 4  # pixels for which one without a script has the least and the greatest value: it is a large part of a page
 
 
 def scripts() -> list[str]:
@@ -81,8 +85,9 @@ def chart(data: ChartData, options: ChartOptions = DEFAULT) -> str:
 def _still(data: ChartData, options: ChartOptions) -> str:
     """The picture, which the script replaces. One of many points costs a browser more than the chart: it is only for
     readers without script then."""
-    picture = still(data, options)
-    return f"<noscript>{picture}</noscript>" if len(data.labels) * len(data.lines) > _SHOWN else picture
+    if len(data.labels) * len(data.lines) <= _SHOWN:
+        return still(data, options)
+    return f"<noscript>{still(data, options, column=_COLUMN)}</noscript>"
 
 
 def as_json(data: ChartData, options: ChartOptions = DEFAULT) -> dict[str, Any]:
@@ -126,11 +131,23 @@ def _line(line: Line) -> dict[str, Any]:
 
 
 def _step(values: Sequence[Value]) -> float:
-    """The power of ten in which the largest value has `_DIGITS` digits."""
-    largest = max((abs(value) for value in values if value is not None), default=0.0)
+    """The power of ten in which the largest value has `_DIGITS` digits; where the values are noisy, 1, 2 or 5 times a
+    larger one."""
+    measured = [value for value in values if value is not None]
+    largest = max(map(abs, measured), default=0.0)
+    if not largest:
+        return 1
+    digits = math.floor(math.log10(largest)) + 1
     # Beyond that the step itself would be no exact power of ten.
-    exponent = max(-290, math.floor(math.log10(largest)) + 1 - _DIGITS) if largest else 0
-    return 10.0**exponent if exponent < 0 else 10**exponent
+    exponent, times = max(-290, digits - _DIGITS), 1
+    # A value by itself: differences of values near the largest float are none.
+    distances = [abs(value / largest - before / largest) for before, value in itertools.pairwise(measured)]
+    if len(distances) >= FEW and (distance := statistics.median(distances) * largest):
+        noise = math.floor(math.log10(distance / _STEPS_OF_NOISE))
+        if noise >= exponent:
+            exponent = min(noise, digits - _FEWEST_DIGITS)
+            times = max(times for times in (1, 2, 5) if times * 10.0**exponent <= distance / _STEPS_OF_NOISE)
+    return times * (10.0**exponent if exponent < 0 else 10**exponent)
 
 
 def _distance(upper: Value, lower: Value, step: float) -> int | None:
@@ -153,8 +170,8 @@ def _short(value: float) -> float:
 
 
 def _script(data: ChartData, options: ChartOptions) -> str:
-    text = embedded(as_json(data, options))
+    document = as_json(data, options)
+    text = embedded(document)
     if len(text) < _PLAIN:
         return f'<script type="application/json" class="data">{text}</script>'
-    packed = base64.b64encode(zlib.compress(text.encode("ascii"))).decode("ascii")
-    return f'<script type="text/plain" class="data">{packed}</script>'
+    return f'<script type="text/plain" class="data">{packed(document)}</script>'

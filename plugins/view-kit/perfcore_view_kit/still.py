@@ -13,9 +13,9 @@ _HOLLOW = {"▲": "△", "▼": "▽", "◆": "◇"}
 _PER_POINT = 4  # pixels from point to point from which on each has a mark
 
 
-def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = False) -> str:
+def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = False, column: int = 1) -> str:
     """The chart without a script: an SVG for a document, or `alone` as a file. Lines are reduced to the least and the
-    greatest value for each column of pixels."""
+    greatest value for each column of so many pixels."""
     ends = [value for line in data.lines for column in (line.values, line.low, line.high) for value in column]
     ends += [value for line in data.lines for level in line.levels for value in (level.first, level.last)]
     values = [value for value in svg.finite(ends) if value is not None]
@@ -26,7 +26,7 @@ def still(data: ChartData, options: ChartOptions = DEFAULT, *, alone: bool = Fal
     frame = svg.frame(x, y, width=options.width, height=options.height)
     parts = [*frame.grid(data.unit, _x_ticks(data, frame)), *_rules(data, frame)]
     for number, line in enumerate(data.lines):
-        parts += _drawn(data, line, number, frame)
+        parts += _drawn(data, line, number, frame, column)
     parts += _marks(data, frame)
     title = f"Chart of {data.title}. {data.finding}"
     return svg.picture(frame.width, frame.height, title, parts, alone=alone)
@@ -57,13 +57,13 @@ def _rules(data: ChartData, frame: Frame) -> Iterator[str]:
             free = x + 10 + len(words) * svg.LETTER
 
 
-def _drawn(data: ChartData, line: Line, number: int, frame: Frame) -> Iterator[str]:
+def _drawn(data: ChartData, line: Line, number: int, frame: Frame, column: int) -> Iterator[str]:
     values, low, high = (svg.finite(column) for column in (line.values, line.low, line.high))
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     apart = (frame.x.end - frame.x.begin) / max(1, len(values))
     for run in () if data.points else svg.runs_of(values):
         if apart < 1:
-            yield from _reduced(data, frame, run, values, low, high, number)
+            yield from _reduced(data, frame, run, values, low, high, number, column)
             continue
         xs = [frame.x(_position(data, at)) for at in run]
         if low and high and len(run) > 1:
@@ -104,6 +104,7 @@ def _reduced(
     low: Sequence[Value],
     high: Sequence[Value],
     number: int,
+    width: int,
 ) -> Iterator[str]:
     color, name = LIGHT[f"series-{number + 1}"], f"series-{number + 1}"
     part = slice(run.start, run.stop)
@@ -111,7 +112,7 @@ def _reduced(
         values[part],
         low[part],
         high[part],
-        frame.width,
+        frame.width // width,
         lambda at: frame.x(_position(data, run.start + at)),
     )
     if low and high:
