@@ -72,7 +72,7 @@ def _top(segments: list[tuple[int, Receipt]]) -> tuple[ExemplarSegment, ...]:
     def rank(item: tuple[int, Receipt]) -> tuple[int, str, int]:
         return -item[0], item[1].stream, item[1].number
 
+    top = heapq.nsmallest(_SEGMENTS, segments, key=rank)
     return tuple(
-        ExemplarSegment(ExemplarSegment(receipt.host, receipt.stream, receipt.number, receipt.end, amount))
-        for amount, segment in heapq.nsmallest(_SEGMENTS, segments, key=rank)
+        ExemplarSegment(receipt.host, receipt.stream, receipt.number, receipt.end, amount) for amount, receipt in top
     )
