@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import http.client
 import json
 import os
@@ -166,7 +167,7 @@ def growth(folder: Path, over: str, versions: int) -> dict[str, object]:
         counted.sent = counted.received = counted.requests = 0
         used = _cpu()
         done = _push(here, there(), model)
-    index = len(here.storage.read(object_key(f"{versions:040x}")).data)
+    index = len(here.storage.read(object_key(_version(versions))).data)
     stored = done.bytes + index
     moved = counted.sent + counted.received
     return {
@@ -181,8 +182,13 @@ def growth(folder: Path, over: str, versions: int) -> dict[str, object]:
     }
 
 
+def _version(number: int) -> str:
+    """An id as git gives them, so that keys are spread over all folders."""
+    return hashlib.sha1(str(number).encode(), usedforsecurity=False).hexdigest()
+
+
 def _enter(store: Store, number: int) -> None:
-    version = f"{number:040x}"
+    version = _version(number)
     made = attrs.evolve(profiles.timed(100, 1000 + number), origin=version, created=number)
     content, tables = store.encode_profile(made)
     id = objects.identify(objects.Object("profile", "time", content))

@@ -223,7 +223,7 @@ class Mirror:
                 "push",
                 "--porcelain",
                 "--no-verify",
-                "--no-thin",
+                "--thin",
                 lease,
                 "--",
                 self.settings.url,
