@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from perfcore_testing.project import Project
+from perfcore_testing.remotes import register
 from ruamel.yaml import YAML
 
 BENCH = "for i in range({count}): i * i\n"
@@ -76,6 +77,30 @@ def test_the_commands_share_a_profile(
     assert "0@i" in printed
 
 
+def _steps(page_of: Callable[[str], Any], job: str) -> list[str]:
+    """What a job of the page runs."""
+    documents = [YAML(typ="safe", pure=True).load(text) for text in page_of("sharing.md").files.values()]
+    (steps,) = (document["jobs"][job]["steps"] for document in documents if job in document["jobs"])
+    return [step["run"] for step in steps if "run" in step]
+
+
+def test_the_job_of_the_retention_takes_old_profiles_off(
+    project: Project,
+    origin: Path,
+    run: Callable[..., tuple[int, str]],
+    page_of: Callable[[str], Any],
+    tmp_path: Path,
+) -> None:
+    old = register(project, 100)
+    project.perf("push")
+    for step in _steps(page_of, "retention"):
+        code, printed = run(step, tmp_path / "clone")
+        assert code == 0, printed
+    assert "removed 1 profile of 1 version" in printed
+    assert "nothing to be pulled" in Project(tmp_path / "clone", project.home).perf("pull").err
+    assert old in project.perf("log", "--json").out
+
+
 def test_jobs_in_empty_clones_continue_one_history(
     project: Project,
     origin: Path,
@@ -84,9 +109,7 @@ def test_jobs_in_empty_clones_continue_one_history(
     tmp_path: Path,
 ) -> None:
     """Three commits, a clone for each: the last job knows what the first ones measured."""
-    (text,) = page_of("sharing.md").files.values()
-    job = YAML(typ="safe", pure=True).load(text)["jobs"]["history"]
-    steps = [step["run"].replace("--repeat 20", "--repeat 8") for step in job["steps"] if "run" in step]
+    steps = [step.replace("--repeat 20", "--repeat 8") for step in _steps(page_of, "history")]
     assert len(steps) == 5
     for number, count in enumerate((100_000, 100_000, 1_500_000)):
         project.commit(f"Change {number}", bench__py=f"# {number}\n{BENCH.format(count=count)}")

@@ -36,24 +36,24 @@ class Leaving:
     def rows(self) -> Iterator[tuple[str, list[str]]]:
         """What there is, under the words for it."""
         for field in attrs.fields(type(self)):
-            if found := sorted(getattr(self, field.name)):
-                yield field.name, found
+            if facts := sorted(getattr(self, field.name)):
+                yield field.name, facts
 
 
 def leaving(store: Store, ids: Iterable[str], rules: Rules, listener: Listener) -> Leaving:
     """What these profiles tell after the rules. Those that cannot be read are left out: they are not sent either."""
     ids = list(ids)
-    found = Leaving()
+    facts = Leaving()
     names = _names()
     for done, (_, profile) in enumerate(store.load_many(ids), 1):
         listener.progress(done, len(ids), "looking at what leaves")
         host = rules.facts(profile.machine).get("host")
-        found.hosts |= {host} if isinstance(host, str) and host else set()
-        found.commands |= {rules.text(profile.label)} - {""}
+        facts.hosts |= {host} if isinstance(host, str) and host else set()
+        facts.commands |= {rules.text(profile.label)} - {""}
         for text in {rules.text(text) for text in _texts(profile, rules)}:
-            found.folders |= {_folder(path) for path in _PATH.findall(text)}
-            found.users |= {name for name, pattern in names.items() if pattern.search(text)}
-    return found
+            facts.folders |= {_folder(path) for path in _PATH.findall(text)}
+            facts.users |= {name for name, pattern in names.items() if pattern.search(text)}
+    return facts
 
 
 def _names() -> Mapping[str, re.Pattern[str]]:

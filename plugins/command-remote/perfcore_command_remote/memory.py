@@ -12,7 +12,7 @@ from perfcore.store.store import OBJECTS
 from perfcore_command_remote.holdings import Holdings
 
 _SPACE = "transfers"
-_FOLDERS = [f"{number:02x}" for number in range(256)]
+_FOLDERS = [f"{byte:02x}" for byte in range(256)]
 _NAME = 38  # hex digits of a key behind its folder
 
 

@@ -66,9 +66,9 @@ def push(
     """
     console: Console = ctx.obj
     versions = versions_of(console.repository, revisions, last, since, until)
-    found = sharing.first_look(console.repository, remote, versions=versions, listener=console)
-    if found is not None and any(found.rows()):
-        _tell(console, found, remotes.named(console.repository, remote).name)
+    look = sharing.first_look(console.repository, remote, versions=versions, listener=console)
+    if look is not None and any(look.rows()):
+        _tell(console, look, remotes.named(console.repository, remote).name)
         if not dry_run:
             on_terminal = sys.stdin.isatty() and sys.stderr.isatty()
             if on_terminal and not yes and not console.confirm("push this?"):
@@ -122,11 +122,11 @@ def _transfer(
         )
 
 
-def _tell(console: Console, found: Leaving, remote: str) -> None:
+def _tell(console: Console, look: Leaving, remote: str) -> None:
     """`hosts    lab3` under a heading."""
     console.clear_progress()
     console.say(f"this is the first push to {remote}; the profiles name")
-    for line in align([(f"  {word}", _few(texts)) for word, texts in found.rows()]):
+    for line in align([(f"  {word}", _few(texts)) for word, texts in look.rows()]):
         console.say(line)
     console.say("what is not to leave: sharing.omit and sharing.replace of the configuration")
 

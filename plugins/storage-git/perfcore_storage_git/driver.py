@@ -46,8 +46,8 @@ class GitStorage:
 
     def read(self, key: str) -> Stored:
         """From the copy on this machine, once git has looked whether it is the newest."""
-        found = self._found(key)
-        return Stored(self._mirror.content(found.blob)[1], found.tag)
+        entry = self._found(key)
+        return Stored(self._mirror.content(entry.blob)[1], entry.tag)
 
     def read_range(self, key: str, offset: int, length: int) -> bytes:
         """git unpacks the whole of it."""
@@ -103,11 +103,11 @@ class GitStorage:
         def changes(snapshot: Snapshot) -> _Changes:
             puts, gone = {}, []
             for key, (data, tag) in wanted.items():
-                found = snapshot.keys.get(key)
-                if (found is not None) if tag is None else (found is None or not found.has(tag)):
+                entry = snapshot.keys.get(key)
+                if (entry is not None) if tag is None else (entry is None or not entry.has(tag)):
                     raise ConflictError(f"{key} was changed by somebody else", hint="read it again and retry")
-                if found is not None:
-                    gone.append(found)
+                if entry is not None:
+                    gone.append(entry)
                 puts[self._new(snapshot, key, data)] = data
             return _Changes(puts, gone)
 
@@ -119,10 +119,10 @@ class GitStorage:
         check_key(key)
 
         def changes(snapshot: Snapshot) -> _Changes:
-            found = _there(snapshot, key)
-            if not found.has(tag):
+            entry = _there(snapshot, key)
+            if not entry.has(tag):
                 raise ConflictError(f"{key} was changed by somebody else", hint="read it again and retry")
-            return _Changes({}, [found])
+            return _Changes({}, [entry])
 
         self._write(changes)
 
@@ -179,8 +179,8 @@ class GitStorage:
         check_key(key)
 
         def changes(snapshot: Snapshot) -> _Changes:
-            found = _there(snapshot, key)
-            return _Changes({_touched(found): None}, [found])
+            entry = _there(snapshot, key)
+            return _Changes({_touched(entry): None}, [entry])
 
         self._write(changes)
 
@@ -222,8 +222,8 @@ class GitStorage:
 
     def _new(self, snapshot: Snapshot, key: str, data: bytes) -> Held:
         """A key with new bytes. Its time is later than that of the old ones, also if the clocks of two hosts differ."""
-        found = snapshot.keys.get(key)
-        now = max(time.time_ns(), found.touched + 1) if found is not None else time.time_ns()
+        entry = snapshot.keys.get(key)
+        now = max(time.time_ns(), entry.touched + 1) if entry is not None else time.time_ns()
         kind = hashlib.sha256 if len(snapshot.commit) == 64 else hashlib.sha1
         blob = kind(b"blob %d\0" % len(data), usedforsecurity=False)
         blob.update(data)
@@ -235,7 +235,7 @@ def _touched(held: Held) -> Held:
 
 
 def _there(snapshot: Snapshot, key: str) -> Held:
-    found = snapshot.keys.get(key)
-    if found is None:
+    entry = snapshot.keys.get(key)
+    if entry is None:
         raise KeyMissingError(f"there is no {key}")
-    return found
+    return entry

@@ -134,11 +134,11 @@ class Mirror:
         for row in listed.split(b"\0")[:-1]:
             about, _, name = row.partition(b"\t")
             mode, kind, blob, size = about.decode().split()
-            found = held(os.fsdecode(name), blob, int(size)) if kind == "blob" and mode != "120000" else None
-            if found is not None:
-                newest = max(found, keys.get(found.key, found), key=lambda held: held.touched)
-                older += [held for held in (found, keys.get(found.key)) if held not in (newest, None)]
-                keys[found.key] = newest
+            row_key = held(os.fsdecode(name), blob, int(size)) if kind == "blob" and mode != "120000" else None
+            if row_key is not None:
+                same = sorted({row_key, keys.get(row_key.key, row_key)}, key=lambda held: held.touched)
+                older += same[:-1]
+                keys[row_key.key] = same[-1]
         message = self.content(commit)[1].partition(b"\n\n")[2]
         counted = re.match(rb"Profiles \(([0-9]{1,9})\)\n", message)
         return Snapshot(commit, keys, int(counted[1]) if counted else 1, tuple(older))
@@ -223,7 +223,7 @@ class Mirror:
                 "push",
                 "--porcelain",
                 "--no-verify",
-                "--no-thin",
+                "--thin",
                 lease,
                 "--",
                 self.settings.url,

@@ -26,6 +26,7 @@ from typing import IO, Any, Protocol
 import attrs
 import pytest
 
+from perfcore.hookspecs import STORAGE
 from perfcore.library import open_repository
 from perfcore.store import index as indexes
 from perfcore.store import objects
@@ -128,7 +129,7 @@ def _promise(remote: Tampering) -> None:
     """Entries of profiles that are nowhere."""
     for key in remote.indexes():
         index = indexes.decode(remote.storage.read(key).data, where=key)
-        entries = tuple(entry._replace(profile=f"{number:040x}") for number, entry in enumerate(index.entries, 1))
+        entries = tuple(entry._replace(profile=f"{serial:040x}") for serial, entry in enumerate(index.entries, 1))
         remote.put(key, indexes.encode(index._replace(entries=entries)))
 
 
@@ -170,10 +171,10 @@ class RemoteWriters:
     def test_two_writers_on_two_hosts_lose_nothing(self, clones: tuple[Project, Project]) -> None:
         expected: set[str] = set()
         clocks = [clock_env(-7 * HOUR), clock_env(5 * HOUR)]
-        for number in range(self.rounds):
+        for turn in range(self.rounds):
             pushes = []
             for host, (clone, clock) in enumerate(zip(clones, clocks, strict=True)):
-                expected.add(register(clone, 1000 * (host + 1) + number, host=f"lab{host}"))
+                expected.add(register(clone, 1000 * (host + 1) + turn, host=f"lab{host}"))
                 pushes.append(start(clone, "push", env=clock))
             for push in pushes:
                 push.succeeded()
@@ -186,8 +187,8 @@ class RemoteWriters:
         first, second = clones
         dice = random.Random(self.kills)
         expected: set[str] = set()
-        for number in range(self.kills):
-            expected.add(register(first, 100 + number))
+        for turn in range(self.kills):
+            expected.add(register(first, 100 + turn))
             for clone, verb in ((first, "push"), (second, "pull")):
                 start(clone, verb).end(dice.uniform(0.1, 1.0))
             assert registered(second) <= expected
@@ -289,9 +290,9 @@ class RemoteContract(RemoteWriters):
 
     def test_garbage_is_collected_beside_writers(self, clones: tuple[Project, Project], tmp_path: Path) -> None:
         expected: set[str] = set()
-        for number in range(self.rounds):
+        for turn in range(self.rounds):
             for host, clone in enumerate(clones):
-                expected.add(register(clone, 1000 * (host + 1) + number, created=time.time_ns()))
+                expected.add(register(clone, 1000 * (host + 1) + turn, created=time.time_ns()))
             commands = [(clone, verb) for clone in clones for verb in ("push", "pull")]
             running = [start(clone, verb) for clone, verb in commands]
             running.append(start(clones[0], "remote", "gc", "--expire", "1d", "--grace", "0s", "--alone"))
@@ -402,7 +403,7 @@ class FolderRemote:
     def storage(self, place: Path) -> Any:
         from perfcore.plugins import Plugins
 
-        _, driver = Plugins().make("storage", "local", {}, place=self.path)
+        _, driver = Plugins().make(STORAGE, "local", {}, place=self.path)
         return driver
 
     def keep(self) -> Path:
