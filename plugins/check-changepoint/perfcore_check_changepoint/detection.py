@@ -23,10 +23,10 @@ WINDOW = 512  # points
 HINDSIGHT = 128  # points that follow a change before it is settled
 CONTEXT = 96  # points before these that the next window still sees
 SHORTEST = 4  # points: two levels of two points each are the fewest that have noise
-# A change by chance depends on a few points, and comes and goes with them. Of simulated alarms that vanished, two in
-# five were not there without the last points; of true changes, 1 % were not.
+# A change by chance depends on a few points, and comes and goes with them: without the last points, half of the alarms
+# that vanish later are not there (benchmarks/growing.py).
 _SURE = 2.0  # penalties that a change explains at least if it is sure whatever came last
-_WAIT = 3  # a weaker one has to be there for a third of the points since, while there are few
+_WAIT = 3  # a weaker one has to be there without the last third of the points after its first, while there are few
 _LONGEST_WAIT = 8  # points
 _NEAR = 3  # points that it may have moved by meanwhile
 
@@ -117,11 +117,11 @@ def _lasting(
     runs: Runs, start: int, changes: list[ChangePoint], penalty: float, confidence: float
 ) -> list[ChangePoint]:
     """The changes without those that only the last points suggest: the weak ones that the same window, ending some
-    points earlier, does not show. One that two points show has nothing to be compared with."""
+    points earlier, does not show. One that up to three points show has nothing to be compared with."""
     earlier: dict[int, list[int]] = {}  # the changes of the level, by how many points they were seen before
     lasting = []
     for change in changes:
-        wait = min((len(runs) - change.index) // _WAIT, _LONGEST_WAIT)
+        wait = min((len(runs) - change.index - 1) // _WAIT, _LONGEST_WAIT)
         if change.kind == "level" and wait and change.gain < _SURE * penalty:
             if wait not in earlier:
                 shorter = _region(runs, start, len(runs) - wait, penalty, confidence)
