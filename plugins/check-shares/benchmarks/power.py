@@ -1,8 +1,9 @@
 """False verdicts and power of the check `shares`: `python power.py [--pairs 400] [--seeds 5]`.
 
-Of pairs of releases of twelve functions whose hosts differ in their shares (log-normal), prints how often any function
-has a verdict where nothing changed; how often a planted rise of one function is a degradation; and how often a cost that
-moved to a neighbour is said to have moved, and how often it is called a degradation. Rates have Wilson's 95 % interval.
+Of pairs of releases of twelve functions whose hosts differ in their shares (log-normal), prints how often any
+function has a verdict where nothing changed; how often a planted rise of one function is a degradation; and how often a
+cost that moved to a neighbour is said to have moved, and how often it is called a degradation. Rates have Wilson's 95 %
+interval.
 """
 
 from __future__ import annotations
