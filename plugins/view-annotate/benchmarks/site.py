@@ -1,4 +1,4 @@
-"""CPU time of a folder of annotated sources: `python site.py [--files 400] [--stacks 100000]`.
+"""CPU time of a folder of annotated sources: `python site.py [--files 400] [--stacks 20000]`.
 
 Makes a profile over files of a git repository, writes the folder, writes it again without a change, and once more with
 one source changed. The peer, in the same run, reads the same files by `git cat-file --batch` and escapes them for HTML,
@@ -34,7 +34,7 @@ LINES, FUNCTIONS, DEPTH = 160, 10, 12
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=400)
-    parser.add_argument("--stacks", type=int, default=100_000)
+    parser.add_argument("--stacks", type=int, default=20_000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
