@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 import msgspec
-from perfcore_fleet_kit import retention, shares
+from perfcore_fleet_kit import cells, retention, shares
 from perfcore_fleet_kit.query import Condition, Counted, Merged, Query, Selected, counted, merge, profile_of, select
 from perfcore_fleet_kit.shares import ShareChange, sample_of
 from perfcore_fleet_kit.state import FleetIndex, FleetState
@@ -24,7 +24,7 @@ from perfcore_command_fleet.ingest import Ingested, Ingester
 from perfcore_command_fleet.named import NamedRecords
 from perfcore_command_fleet.status import FleetStatus, status_of
 
-DAY = 86_400_000_000_000  # ns
+DAY, HOUR = 86_400_000_000_000, 3_600_000_000_000  # ns
 _ALL = Query()
 parse_where = keeping.parse_where
 
@@ -150,8 +150,11 @@ def profile(
     name: str = "",
     listener: Listener | None = None,
 ) -> Profile:
-    """The samples of a query as a profile of the version."""
-    return profile_with_state(repository, revision, query, name, listener)[1]
+    """The samples of a query as a profile of the version, with cells of an hour for the check `shares`."""
+    read, selected, sum_of_all = merged(repository, revision, query, listener)
+    made = profile_of(sum_of_all, query, read.version, time.time_ns(), name, sum_of_all.problems)
+    sample = cells.folded(sample_of(repository.store, selected, HOUR))
+    return made.replace_tables(**cells.cell_tables(sample, made.tables))
 
 
 def profile_with_state(

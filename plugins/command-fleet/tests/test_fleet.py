@@ -379,10 +379,11 @@ def test_two_releases_are_compared_by_the_shares_of_functions(release: Project, 
     release.commit("next", source="2")
     release.git("tag", "R2")
     slow = sample(30, "add", [sub("App", "slow", "lib/App.pm", 9, 8), main("app.pl", 1)])
+    rest = sample(500, "add", [main("app.pl", 1)])
     for host in range(6):
         stream = (host, 2, 3, 4, 5, 6)
-        trace(tmp_path / f"old/web{host}/a", work(1000 + host), stream=stream)
-        trace(tmp_path / f"new/web{host}/a", work(1000 + host), *[slow] * 10, stream=(host, 9, 3, 4, 5, 6))
+        trace(tmp_path / f"old/web{host}/a", work(1000 + host), rest, stream=stream)
+        trace(tmp_path / f"new/web{host}/a", work(700 + host), rest, *[slow] * 10, stream=(host, 9, 3, 4, 5, 6))
     release.perf("fleet", "ingest", str(tmp_path / "old"), "--release", "R1")
     release.perf("fleet", "ingest", str(tmp_path / "new"), "--release", "R2")
     changes = release.perf("fleet", "compare", "R1", "R2", "--json").json["changes"]

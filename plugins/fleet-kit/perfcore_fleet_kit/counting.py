@@ -11,12 +11,14 @@ from typing import TypeVar
 
 import attrs
 
+from perfcore_fleet_kit.dynamic_code import LineRange, logical_line
 from perfcore_fleet_kit.stack_tree import ROOT, Tree
 
 Line = tuple[str, int]
 Frame = tuple[str, str, int | None, int | None]
 """Name, file, line and first line."""
 Placed = Callable[[Frame], Frame]
+"""The frame at the file and line where it is counted."""
 Item = str | Line | tuple[str, int, str, str] | tuple[str, int, str]
 CallSite = tuple[str, int, str, str]
 """The caller's file and line, caller, callee."""
@@ -77,6 +79,16 @@ def _add_each(counts: Mapping[K, int], target: dict[K, int]) -> None:
 def kind_of_item(item: Item) -> int:
     """0 for a function, 1 for a line, 2 for a call site, 3 for a callee."""
     return 0 if isinstance(item, str) else _KINDS[len(item)]
+
+
+def placed_by(ranges: Mapping[str, Sequence[LineRange]]) -> Placed:
+    """What places frames of generated code at the lines that their texts say they are of."""
+
+    def placed(frame: Frame) -> Frame:
+        name, file, line, first = frame
+        return frame if line is None or file not in ranges else (name, *logical_line(ranges, file, line), first)
+
+    return placed
 
 
 def kind_of(name: str, file: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bisect
 import hashlib
 import re
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 _ADDRESS = re.compile(r"\b(GLOB|CODE|REF|HASH|IO|SCALAR|ARRAY)\(0x([0-9a-fA-F]+)\)")
@@ -59,3 +61,15 @@ def line_ranges(text: str) -> list[LineRange]:
         end = starts[position + 1][0] if position + 1 < len(starts) else len(lines) + 1
         ranges.append(LineRange(at + 1, end, file, int(match[1])))
     return ranges
+
+
+def range_at(ranges: Sequence[LineRange], line: int) -> LineRange | None:
+    """The range that holds a line; its end is no line of it."""
+    at = bisect.bisect_right(ranges, line, key=lambda each: each.start) - 1
+    return ranges[at] if at >= 0 and line < ranges[at].end else None
+
+
+def logical_line(ranges: Mapping[str, Sequence[LineRange]], file: str, line: int) -> tuple[str, int]:
+    """The file and line that a line of a text says it is of; the line itself where the text says nothing."""
+    inside = range_at(ranges[file], line) if file in ranges else None
+    return (file, line) if inside is None else (inside.file or file, line - inside.start + inside.line)

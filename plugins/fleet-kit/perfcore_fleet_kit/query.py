@@ -19,13 +19,13 @@ from perfcore.profile.codec import LazyTables
 from perfcore.profile.stacks import NAMES
 from perfcore.profile.table import Table
 from perfcore.store.store import Store, key_id, object_key, opened
-from perfcore_fleet_kit.counting import Counts
-from perfcore_fleet_kit.dynamic_code import named_file
+from perfcore_fleet_kit.counting import Counts, Placed, placed_by
+from perfcore_fleet_kit.dynamic_code import LineRange, line_ranges, named_file
 from perfcore_fleet_kit.glue import Labels, combined, glue
 from perfcore_fleet_kit.keys import receipt_name
 from perfcore_fleet_kit.receipts import Receipt
 from perfcore_fleet_kit.stack_tree import ROOT
-from perfcore_fleet_kit.state import CodeNames, FleetState
+from perfcore_fleet_kit.state import FleetState
 from perfcore_fleet_kit.union import TreeColumns, Union
 
 if TYPE_CHECKING:
@@ -89,16 +89,19 @@ def _matches(labels: Labels, where: Sequence[Condition]) -> bool:
 
 @attrs.define
 class Merged:
-    """The sum of segments. `problems` are those whose samples could not be read, and are not counted."""
+    """The sum of segments. `problems` are those whose samples could not be read, and are not counted. `placed` says at
+    which line a frame is counted."""
 
     union: Union
+    placed: Placed
     segments: int = 0
     problems: list[str] = attrs.field(factory=list)
 
 
 def merge(store: Store, state: FleetState, selected: Collection[Selected]) -> Merged:
     """Add up what was selected. Segments whose profiles share their stacks are added together."""
-    merged = Merged(Union(_resolve(store, state)))
+    names = _names(store, state)
+    merged = Merged(Union(state.code_names(names)), placed_by(names.ranges))
     for tree, members in read_samples(store, selected, merged.problems):
         try:
             merged.union.add(tree, [(by_node, segment.receipt.period) for segment, by_node in members])
@@ -124,7 +127,8 @@ def counted(store: Store, state: FleetState, selected: Collection[Selected], cac
     from perfcore_fleet_kit.tally import Tally
 
     problems: list[str] = []
-    tally = Tally(_resolve(store, state), cache)
+    names = _names(store, state)
+    tally = Tally(state.code_names(names), cache, placed_by(names.ranges))
     segments = 0
     for key, members in _groups(store, selected, problems).items():
         try:
@@ -188,9 +192,9 @@ def _tree(tables: LazyTables) -> TreeColumns:
     return TreeColumns.of({name: tables.stored(name) for name in NAMES})
 
 
-def _resolve(store: Store, state: FleetState) -> CodeNames:
+def _names(store: Store, state: FleetState) -> _LazyNames:
     codes = {id for receipts in state.streams().values() for receipt in receipts for id in receipt.codes.values()}
-    return state.code_names(_LazyNames(store, codes))
+    return _LazyNames(store, codes)
 
 
 def _contents(store: Store, ids: Collection[str]) -> dict[str, bytes]:
@@ -246,13 +250,18 @@ class _LazyNames(Mapping[str, str]):
         self._store = store
         self._ids = ids
         self._names: dict[str, str] = {}
+        self.ranges: dict[str, list[LineRange]] = {}
+        """The logical files of texts that have some, by their files, as far as these were asked for."""
 
     def __getitem__(self, id: str) -> str:
         if id not in self._names:
             try:
-                self._names[id] = named_file(self._store.get(id, "code").content.decode("utf-8", "surrogatepass"))
+                text = self._store.get(id, "code").content.decode("utf-8", "surrogatepass")
             except (NotFoundError, FormatError) as error:
                 raise KeyError(id) from error
+            name = self._names[id] = named_file(text)
+            if ranges := line_ranges(text):
+                self.ranges[name] = ranges
         return self._names[id]
 
     def __iter__(self) -> Iterator[str]:

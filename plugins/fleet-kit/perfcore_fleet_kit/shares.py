@@ -22,6 +22,7 @@ from perfcore_fleet_kit.stack_tree import ROOT
 from perfcore_fleet_kit.union import TreeColumns
 
 FEWEST_CELLS = 3  # a variance of two cells has one degree of freedom, whose quantiles decide nothing
+_MOVED = 0.95  # the level for each neighbour: one that is wrongly taken for a partner hardly changes the sum
 Verdict = Literal["degradation", "optimization", "shift", "same", "not enough samples"]
 Quantile = Callable[[float, int], float]
 """(confidence, degrees of freedom) to the two-sided quantile of Student's t."""
@@ -105,10 +106,10 @@ def compare(
     return sorted(changes, key=lambda change: (-abs(change.after - change.before), change.function))
 
 
-def estimate(sample: Sample, functions: Iterable[str]) -> Estimate:
-    """The share of some functions together."""
+def estimate(sample: Sample, functions: Iterable[str], without: str | None = None) -> Estimate:
+    """The share of some functions together, of all samples or of those that are not in the function `without`."""
     names = tuple(functions)
-    totals = [cell.total for cell in sample.cells.values()]
+    totals = [cell.total - cell.exclusive.get(without or "", 0) for cell in sample.cells.values()]
     amounts = [sum(cell.exclusive.get(name, 0) for name in names) for cell in sample.cells.values()]
     whole, cells = sum(totals), len(totals)
     if not whole:
@@ -135,8 +136,9 @@ def _change(
     quantile: Quantile,
     threshold: float,
     confidence: float,
+    without: str | None = None,
 ) -> ShareChange:
-    old, new = estimate(before, functions), estimate(after, functions)
+    old, new = estimate(before, functions, without), estimate(after, functions, without)
     difference = new.share - old.share
     freedom = min(old.cells, new.cells) - 1
     half = math.inf
@@ -162,23 +164,35 @@ def _shifted(
     threshold: float,
     confidence: float,
 ) -> ShareChange:
-    """A change that neighbours make up for is a shift: the share of all of them together is the same."""
-    opposite = {"degradation": "optimization", "optimization": "degradation"}.get(change.verdict)
-    if opposite is None:
+    """A change that neighbours make up for is a shift: the share of all of them together is the same.
+
+    Where one function takes more, the shares of all others fall in proportion, as shares sum up to one. A neighbour
+    makes up for it only if it also has another share of the samples outside of the function. Where it does, and the
+    sum may or may not be the same, the verdict is open."""
+    if change.verdict not in ("degradation", "optimization"):
         return change
     near = before.neighbours.get(change.function, set()) | after.neighbours.get(change.function, set())
     file = change.function.rpartition(":")[0]
     partners = sorted(
         name
-        for name, partner in by_name.items()
-        if partner.verdict == opposite and (name in near or (file and name.rpartition(":")[0] == file))
+        for name in by_name
+        if name != change.function
+        and (name in near or (file and name.rpartition(":")[0] == file))
+        and _has_moved(change, name, before, after, quantile)
     )
     if not partners:
         return change
     together = _change("", (change.function, *partners), before, after, quantile, threshold, confidence)
-    if together.verdict != "same":
+    if together.verdict == change.verdict:
         return change
-    return attrs.evolve(change, verdict="shift", moved_to=tuple(partners))
+    verdict: Verdict = "shift" if together.verdict == "same" else "not enough samples"
+    return attrs.evolve(change, verdict=verdict, moved_to=tuple(partners))
+
+
+def _has_moved(change: ShareChange, neighbour: str, before: Sample, after: Sample, quantile: Quantile) -> bool:
+    """Whether a neighbour changed against the change of a function, leaving the samples of the function out."""
+    other = _change(neighbour, (neighbour,), before, after, quantile, 0.0, _MOVED, without=change.function)
+    return other.high < 0 if change.verdict == "degradation" else other.low > 0
 
 
 def _note_calls(tree: TreeColumns, names: Sequence[str], neighbours: dict[str, set[str]]) -> None:

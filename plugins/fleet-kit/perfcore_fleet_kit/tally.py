@@ -22,6 +22,7 @@ from perfcore_fleet_kit.counting import (
     Counts,
     Frame,
     Item,
+    Placed,
     add_exclusive,
     add_inclusive,
     count,
@@ -37,7 +38,7 @@ from perfcore_fleet_kit.union import Resolve, TreeColumns, Union
 if TYPE_CHECKING:
     from perfcore_fleet_kit.stack_order import Numbers
 
-_FORMAT = 1
+_FORMAT = 2
 _FEWEST = 2_000  # stacks of a tree that is kept in the cache: smaller ones are ordered as fast as read
 _CACHE = 512 << 20  # bytes of all trees in the cache
 _MOST = 1 << 53  # samples: sums are exact up to there
@@ -68,9 +69,10 @@ class _Tree:
 
 
 class Tally:
-    """Adds up segments. `resolve` gives the files of dynamic code; `cache` is a folder."""
+    """Adds up segments. `resolve` gives the files of dynamic code, and `placed` the lines where frames are counted,
+    which depend on the frames alone; `cache` is a folder."""
 
-    def __init__(self, resolve: Resolve, cache: Path | None = None) -> None:
+    def __init__(self, resolve: Resolve, cache: Path | None = None, placed: Placed | None = None) -> None:
         import numpy as np
 
         self.total = 0
@@ -80,6 +82,8 @@ class Tally:
         self._has_written = False
         self._frames: dict[Frame, int] = {}
         self._frame_list: list[Frame] = []
+        self._placed = placed
+        self._placed_list: list[Frame] = []
         self._ids: list[str] = []
         self._pairs: dict[tuple[int, int], int] = {}
         self._sums: Numbers = np.zeros((KINDS + 1, 0), np.int64)  # by pair: of each kind of item, and exclusive
@@ -103,19 +107,19 @@ class Tally:
     def counts(self) -> Counts:
         """The sum of what was added."""
         counts = Counts(total=self.total)
-        frames, ids = self._frame_list, self._ids
+        frames, placed, ids = self._frame_list, self._placed_list, self._ids
         sums = dict(zip(self._pairs, self._sums.T.tolist(), strict=False))  # pairs without samples are behind
         for (caller, frame), amounts in sums.items():
-            for item in items_of(frames, ids, None if caller < 0 else caller, frame):
+            for item in items_of(placed, ids, None if caller < 0 else caller, frame):
                 if amount := amounts[kind_of_item(item)]:
                     add_inclusive(counts, frames[frame], item, amount)
         for (caller, frame), amounts in sums.items():
             if amount := amounts[KINDS]:
-                add_exclusive(counts, frames, ids, None if caller < 0 else caller, frame, amount)
+                add_exclusive(counts, placed, ids, None if caller < 0 else caller, frame, amount)
         for tree, by_node in self._deep:
             union = Union(self._resolve)
             union.add(tree, [(by_node, 0)])
-            counts.add(count(union.tree, union.samples))
+            counts.add(count(union.tree, union.samples, self._placed))
         self._prune()
         return counts
 
@@ -172,6 +176,7 @@ class Tally:
         if index is None:
             index = self._frames[frame] = len(self._frames)
             self._frame_list.append(frame)
+            self._placed_list.append(frame if self._placed is None else self._placed(frame))
             self._ids.append(function_id(frame[0], frame[1], frame[3]))
         return index
 
@@ -200,7 +205,7 @@ class Tally:
         keys, numbers = list(self._pairs), dict[Item, int]()
         table = np.full((len(pairs), KINDS), NO_ITEM, np.int64)
         for row, (caller, frame) in enumerate(keys[pair] for pair in pairs.tolist()):
-            for item in items_of(self._frame_list, self._ids, None if caller < 0 else caller, frame):
+            for item in items_of(self._placed_list, self._ids, None if caller < 0 else caller, frame):
                 table[row, kind_of_item(item)] = numbers.setdefault(item, len(numbers))
         return table
 

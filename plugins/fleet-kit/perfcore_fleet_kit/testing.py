@@ -82,7 +82,7 @@ def counts(store: Store, **conditions: str) -> Counts:
     selected = list(select(state, query))
     merged, tallied = merge(store, state, selected), counted(store, state, selected)
     assert merged.problems == tallied.problems == []
-    assert tallied.counts == count(merged.union.tree, merged.union.samples)
+    assert tallied.counts == count(merged.union.tree, merged.union.samples, merged.placed)
     assert tallied.time == sum(merged.union.time.values())
     return tallied.counts
 

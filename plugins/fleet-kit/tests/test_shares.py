@@ -49,6 +49,14 @@ def test_a_cost_that_only_moved_is_a_shift() -> None:
     assert verdicts(strangers, after)["d"] == "degradation"
 
 
+def test_shares_that_fall_because_another_rises_make_up_for_nothing() -> None:
+    """All functions call each other, and one of them takes three times as long."""
+    before = sample(SHARES, cells=40, size=4_000, seed=1, spread=0.02, neighbours="abcd")
+    after = sample({**SHARES, "d": 0.3}, cells=40, size=4_000, seed=2, spread=0.02, neighbours="abcd")
+    assert verdicts(before, after)["d"] == "degradation"
+    assert verdicts(after, before)["d"] == "optimization"
+
+
 def test_a_function_of_one_release_alone() -> None:
     before = sample(SHARES, cells=20, size=2_000, seed=1, spread=0.05)
     after = sample({**SHARES, "new": 0.2}, cells=20, size=2_000, seed=2, spread=0.05)

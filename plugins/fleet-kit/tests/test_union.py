@@ -12,6 +12,7 @@ from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_command_store.examination import examine
 from perfcore_command_store.garbage import collect_garbage
 from perfcore_fleet_kit import retention
+from perfcore_fleet_kit.dynamic_code import LineRange, logical_line, named_file
 from perfcore_fleet_kit.keys import escaped, receipt_name, version_prefix
 from perfcore_fleet_kit.state import FleetState
 from perfcore_fleet_kit.testing import HOUR, VERSION, commit, counts, functions, segment
@@ -119,8 +120,6 @@ def test_labels_are_asked_for_when_reading(store: Store) -> None:
 
 def test_dynamic_code_of_a_parent_is_resolved_when_it_arrives(store: Store) -> None:
     """Nothing stored changes. Of a parent, segments up to the fork count."""
-    from perfcore_fleet_kit.dynamic_code import named_file
-
     child = segment("child", 1, {"main;qeval:child/(eval 3):gen": 2}, parent=("parent", 1))
     commit(store, child)
     assert "qeval:child/(eval 3):gen:1" in functions(store)
@@ -130,6 +129,27 @@ def test_dynamic_code_of_a_parent_is_resolved_when_it_arrives(store: Store) -> N
     assert functions(store)[f"{named_file('text')}:gen:1"] == 2
     commit(store, segment("child", 2, {"main": 1}, parent=("parent", 1), codes={3: "own"}))
     assert functions(store)[f"{named_file('own')}:gen:1"] == 2
+
+
+def test_lines_of_dynamic_code_are_those_that_its_text_says(store: Store) -> None:
+    """Of two texts with the same lines of a file, both count there, and once per sample."""
+    texts = {n: f'# {n}\n#line 200 "page.tt"\n1\n#line 9\n2' for n in (1, 2)}
+    stacks = {"main;qeval:s/(eval 1):gen": 2, "main;qeval:s/(eval 2):gen": 3}
+    stacks |= {"main;qeval:s/(eval 1):gen;qeval:s/(eval 2):gen": 4, "main;qeval:s/(eval 7):gen": 1}
+    commit(store, segment("s", 1, stacks, codes=texts))
+    of_all = counts(store)
+    assert of_all.lines == {("app.py", 3): [10, 0], ("page.tt", 200): [9, 9], ("qeval:s/(eval 7)", 3): [1, 1]}
+    assert of_all.files == {"page.tt": 9, "qeval:s/(eval 7)": 1}
+    ids = [f"{named_file(text)}:gen:1" for text in texts.values()]
+    assert [of_all.functions[id].inclusive for id in ids] == [6, 7]
+    assert of_all.call_sites["page.tt", 200, ids[0], ids[1]] == [4, 4]
+
+
+@pytest.mark.parametrize(("line", "place"), [(2, ("f", 2)), (3, ("a", 5)), (4, ("a", 6)), (5, ("f", 5)), (6, ("a", 1))])
+def test_a_range_does_not_have_its_end(line: int, place: tuple[str, int]) -> None:
+    ranges = [LineRange(3, 5, "a", 5), LineRange(6, 7, "a", 1)]
+    assert logical_line({"f": ranges}, "f", line) == place
+    assert logical_line({}, "f", line) == ("f", line)
 
 
 def test_packing_changes_no_number(store: Store) -> None:
@@ -203,8 +223,6 @@ def test_a_kill_anywhere_counts_each_segment_once(writes: int) -> None:
 
 def test_an_expired_box_leaves_the_others_as_they_were(store: Store) -> None:
     """Their numbers, their sections and the texts of their dynamic code; totals and top functions stay."""
-    from perfcore_fleet_kit.dynamic_code import named_file
-
     labels = (("action", "x"),)
     first = segment(
         "s",

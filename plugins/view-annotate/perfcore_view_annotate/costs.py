@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import attrs
-from perfcore_fleet_kit.counting import Counts, FunctionCounts, count
+from perfcore_fleet_kit.counting import Counts, FunctionCounts, count, placed_by
 from perfcore_fleet_kit.dynamic_code import LineRange
 
-from perfcore_view_annotate.generated_lines import placed
 from perfcore_view_annotate.profile_tree import ProfileTree
 
 
@@ -56,7 +55,7 @@ class Costs:
 
 def costs_of(tree: ProfileTree, ranges: Mapping[str, Sequence[LineRange]]) -> Costs:
     """The costs of a profile. Lines in `ranges` are counted where their text says that they are."""
-    counts = count(tree, tree.amounts, (lambda frame: placed(frame, ranges)) if ranges else None)
+    counts = count(tree, tree.amounts, placed_by(ranges) if ranges else None)
     files: dict[str, FileCosts] = {}
 
     def file_of(name: str) -> FileCosts:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import bisect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from perfcore_fleet_kit.dynamic_code import NAMED, LineRange, line_ranges
-
-from perfcore_view_annotate.profile_tree import Frame
 
 TextOf = Callable[[str], str | None]
 """The text of a file of generated code, if it is stored."""
@@ -21,23 +18,6 @@ def ranges_of(files: Sequence[str], text: TextOf) -> dict[str, list[LineRange]]:
         if source is not None and (of_file := [each for each in line_ranges(source) if each.end > each.start]):
             ranges[file] = of_file
     return ranges
-
-
-def range_at(ranges: Sequence[LineRange], line: int) -> LineRange | None:
-    """The range that holds a line; its end is no line of it."""
-    at = bisect.bisect_right(ranges, line, key=lambda each: each.start) - 1
-    return ranges[at] if at >= 0 and line < ranges[at].end else None
-
-
-def placed(frame: Frame, ranges: Mapping[str, Sequence[LineRange]]) -> Frame:
-    """The frame at the file and line that the text says it is of."""
-    name, file, line, first = frame
-    if line is None or file not in ranges:
-        return frame
-    inside = range_at(ranges[file], line)
-    if inside is None:
-        return frame
-    return name, inside.file or file, line - inside.start + inside.line, first
 
 
 def logical_lines(text: str, file: str) -> dict[int, str]:

@@ -69,7 +69,7 @@ function toggleCalls() {
 const KEYS = { n: () => hot.go(1), p: () => hot.go(-1), c: () => $("calls") && toggleCalls(), d: theme.toggle };
 
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.("input, select, textarea")) return;
   if (Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
 });
 for (const [id, act] of [["next", KEYS.n], ["previous", KEYS.p], ["calls", KEYS.c]]) {

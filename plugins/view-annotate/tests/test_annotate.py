@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from perfcore_testing import hostile, profiles
 from perfcore_testing.output import FakeOutput
@@ -17,6 +18,7 @@ from perfcore_view_annotate.profile_tree import profile_tree
 from perfcore_view_annotate.sources import Sources, corresponding
 
 from perfcore.errors import NotFoundError, UsageError
+from perfcore.library import open_repository
 from perfcore.model import MinorVersion, Profile, ViewData
 from perfcore.profile.stacks import Frame, StackBuilder
 from perfcore.profile.table import column, table
@@ -258,15 +260,16 @@ def test_stacks_in_any_order_are_counted(tmp_path: Path) -> None:
 
 
 def test_the_verb_writes_a_folder_with_sources_of_the_version(project: Project) -> None:
-    project.commit("one", **{"work.py": "def work():\n    for n in range(15_000_000):\n        pass\nwork()\n"})
-    project.perf("collect", "sample", "--rate", "200", "--", "python3", "work.py")
-    project.write("work.py", "changed")
+    version = project.commit("one", **{"app.py": "def work():\n    for n in range(3):\n        pass\n"})
+    saved = profile(((Frame("work", "app.py", 2, 1),), 7))
+    open_repository(project.path).repository.save(attrs.evolve(saved, origin=version))
+    project.write("app.py", "changed")
     done = project.perf("show", "0@p", "annotate", "-o", "site")
-    assert "pages written" in done.err
-    assert "for n in range" in page(project.path / "site", "work.py")
+    assert done.err.endswith("site: 2 pages written, 0 unchanged, 0 removed\n")
+    assert "for n in range" in page(project.path / "site", "app.py")
     assert project.perf("show", "0@p", "annotate", "-o", "site").err.startswith("site: 0 pages written")
-    assert "for n in range" in project.perf("show", "0@p", "annotate").out
-    project.perf("show", "0@p", "annotate", "-o", "page.html", code=2)
+    assert "100.00   100.00     2      for n in range(3):" in project.perf("show", "0@p", "annotate").out
+    assert "site" in project.perf("show", "0@p", "annotate", "-o", "site.html", code=2).err
     project.write("other/file", "mine")
     project.perf("show", "0@p", "annotate", "-o", "other", "--force", code=2)
     assert (project.path / "other/file").read_text() == "mine"
