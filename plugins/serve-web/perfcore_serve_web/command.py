@@ -24,7 +24,7 @@ def serve(
     ctx: typer.Context,
     port: Annotated[
         int,
-        typer.Option("--port", "-p", min=0, max=65535, metavar="N", help="The port; 0 takes a free one."),
+        typer.Option("--port", min=0, max=65535, metavar="N", help="The port; 0 takes a free one."),
     ] = DEFAULT_PORT,
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="The address to listen at, one of this machine only.")
