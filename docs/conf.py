@@ -13,7 +13,7 @@ author = "the authors of perfcore"
 copyright = "the authors of perfcore, MIT licence"
 extensions = ["myst_parser"]
 root_doc = "docs/index"
-include_patterns = ["docs/**", "plugins/*/*.md", "plugins/*/benchmarks/*.md", "benchmarks/*.md", "*.md"]
+include_patterns = ["docs/**", "plugins/*/*.md", "plugins/*/benchmarks/*.md", "benchmarks/*.md", "[RC]*.md"]
 # Folders that hold no pages are not walked through.
 exclude_patterns = ["docs/schemas", "perfcore", "tests", "changes", "tools", "plugins/*/perfcore_*", "plugins/*/tests"]
 nitpicky = True

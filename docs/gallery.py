@@ -133,7 +133,7 @@ def pictures(slow: str, fast: str, profiles: dict[str, str]) -> tuple[Picture, .
         Picture(
             "sandwich",
             f"{sampled} flamegraph",
-            keys=("p", "/", *"Visitor.visit", "Enter", "Escape", "s"),
+            keys=("p", "/", *"unparse", "Enter", "Escape", "s"),
             colors="dark",
         ),
         Picture("difference", f"diff {both} --view flamegraph", keys=("p",)),
@@ -194,7 +194,7 @@ class Program:
             "bench --repeat 6 --all --add -- benchmarks",
         ):
             self.perf(f"collect {words}")
-        self.perf(f"collect sample --rate 1000 --repeat 4 {versions} --add -- python3 words.py 3000 60")
+        self.perf(f"collect sample --rate 250 --repeat 8 {versions} --add -- python3 words.py 3000 40")
         self.perf(f"collect papi --fallback --repeat 3 {versions} --add -- python3 words.py 1500 1")
         self.perf("check all")
         return {"time": "0@i", "bench": "1@i", "sample": "2@i", "papi": "3@i"}
