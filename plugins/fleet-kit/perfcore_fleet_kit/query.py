@@ -130,7 +130,9 @@ def counted(store: Store, state: FleetState, selected: Collection[Selected], cac
     names = _names(store, state)
     tally = Tally(state.code_names(names), cache, placed_by(names.ranges))
     segments = 0
-    for key, members in _groups(store, selected, problems).items():
+    groups = _groups(store, selected, problems)
+    for key in list(groups):
+        members = groups.pop(key)  # what is decoded of a group goes with it
         try:
             tally.add(key, functools.partial(_tree, members[0][1]), *_rows(members))
         except PerfError as error:
@@ -144,7 +146,9 @@ def read_samples(
     store: Store, selected: Collection[Selected], problems: list[str]
 ) -> Iterator[tuple[TreeColumns, list[tuple[Selected, dict[int, int]]]]]:
     """(stacks, samples by stack of each segment that shares them). What cannot be read goes to `problems`."""
-    for members in _groups(store, selected, problems).values():
+    groups = _groups(store, selected, problems)
+    for key in list(groups):
+        members = groups.pop(key)  # what is decoded of a group goes with it
         read = []
         for segment, tables in members:
             try:
