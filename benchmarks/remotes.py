@@ -16,6 +16,7 @@ import argparse
 import contextlib
 import hashlib
 import http.client
+import importlib
 import json
 import os
 import resource
@@ -26,14 +27,14 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import attrs
 from perfcore_command_remote.memory import Memory
-from perfcore_command_remote.transfer import transfer
+from perfcore_command_remote.transfer import Transferred, transfer
 from perfcore_testing import profiles
 from perfcore_testing.project import Project
 
@@ -196,23 +197,23 @@ def _enter(store: Store, number: int) -> None:
     store.register("git", version, content, "time", entry)
 
 
-def _push(here: Store, there: Store, model: ReadModel):  # type: ignore[no-untyped-def]
+def _push(here: Store, there: Store, model: ReadModel) -> Transferred:
     done = transfer(here, there, Memory.read(model, "push"), SilentListener())
     assert not done.problems
     return done
 
 
 @contextlib.contextmanager
-def remote(folder: Path, over: str, counted: Counted) -> Iterator[object]:
+def remote(folder: Path, over: str, counted: Counted) -> Iterator[Callable[[], Store]]:
     """What opens the store at an empty remote, each time as another command does."""
 
     def opened(kind: str, options: dict[str, object], at: Path) -> Store:
         return Store(Plugins().make("storage", kind, options, place=at)[1])
 
     if over == "folder":
-        yield lambda: Store(CountingStorage(opened("local", {}, folder / "shared").storage, counted))  # type: ignore[arg-type]
+        yield lambda: Store(CountingStorage(opened("local", {}, folder / "shared").storage, counted))
     elif over == "git":
-        from tests.servers import http as smart
+        smart = importlib.import_module("tests.servers").http
 
         served = folder / "served"
         subprocess.run(["git", "init", "--quiet", "--bare", str(served / "origin.git")], check=True)
