@@ -44,6 +44,9 @@ def serve(
     allow_triage: Annotated[
         bool, typer.Option("--allow-triage", help="Let pages write: decisions about changes.")
     ] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Make every page once, say how many and how large, and end.")
+    ] = False,
 ) -> None:
     """Show the performance history in a browser: is it slower, since when, and what in the code.
 
@@ -54,6 +57,11 @@ def serve(
 
     console: Console = ctx.obj
     repository = console.history.repository
+    if check:
+        from perfcore_serve_web.page_check import check_pages
+
+        console.line(check_pages(repository, head).text)
+        return
     options = Serving(host=host, port=port, names=tuple(allow_remote or ()), head=head, writable=allow_triage)
     listener = listen(options)
     try:

@@ -5,20 +5,31 @@ Nothing is measured, and no observer is told.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import attrs
+import msgspec
 
+from perfcore import __version__
 from perfcore.analysis import pairing as pairings
 from perfcore.analysis.benchmark_pairs import expanded
 from perfcore.analysis.pair_checks import run_checks
 from perfcore.analysis.pairing import Unpaired
 from perfcore.analysis.run_values import is_judged
 from perfcore.model import Change, MinorVersion, Pairing
+from perfcore_site_kit.derive import CONFIGURED
 
 if TYPE_CHECKING:
     from perfcore.repository.repository import Repository
+
+_FORMAT = 1  # of the rows
+_SPACE = "comparisons"
+_Stored: TypeAlias = tuple[tuple[Change, ...], tuple[Unpaired, ...]]
+_DECODER = msgspec.msgpack.Decoder(_Stored)
 
 
 @attrs.frozen(kw_only=True)
@@ -37,16 +48,47 @@ class Comparison:
 
 
 def compare(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> Comparison:
-    """The comparison of two versions, as `perf compare A B` makes it."""
+    """The comparison of two versions, as `perf compare A B` makes it. The read model keeps it for as long as both have
+    the same profiles: a check takes some 20 ms for each benchmark."""
+    key = _key(repository, baseline, target)
+    stored = _read(repository, key)
+    if stored is None:
+        stored = _compared(repository, baseline, target)
+        with contextlib.suppress(UnicodeEncodeError):  # a name that is no Unicode has no row
+            repository.store.read_model.put(_SPACE, {key: msgspec.msgpack.encode(stored)})
+    changes, unpaired = stored
+    return Comparison(baseline=baseline, target=target, changes=changes, unpaired=unpaired)
+
+
+def is_kept(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> bool:
+    """Whether the comparison of two versions is known without a check."""
+    return _read(repository, _key(repository, baseline, target)) is not None
+
+
+def _compared(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> _Stored:
     renamed = repository.config.get("benchmarks.renamed")
     pairs = list(expanded(pairings.of_versions(repository, baseline.id, target.id), renamed))
     verdicts = run_checks(repository, [pair for pair in pairs if isinstance(pair, Pairing)])
-    return Comparison(
-        baseline=baseline,
-        target=target,
-        changes=tuple(change for verdict in verdicts for change in judged(verdict.changes)),
-        unpaired=tuple(pair for pair in pairs if isinstance(pair, Unpaired)),
+    return (
+        tuple(change for verdict in verdicts for change in judged(verdict.changes)),
+        tuple(pair for pair in pairs if isinstance(pair, Unpaired)),
     )
+
+
+def _read(repository: Repository, key: str) -> _Stored | None:
+    data = repository.store.read_model.get(_SPACE, key)
+    try:
+        return None if data is None else _DECODER.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return None
+
+
+def _key(repository: Repository, baseline: MinorVersion, target: MinorVersion) -> str:
+    """A digest of what a comparison follows from."""
+    profiles = [[entry.profile for entry in repository.entries(version.id)] for version in (baseline, target)]
+    configured = [repository.config.get(key) for key in CONFIGURED]
+    facts = [_FORMAT, __version__, baseline.id, target.id, profiles, configured]
+    return hashlib.sha1(json.dumps(facts, default=str).encode(), usedforsecurity=False).hexdigest()
 
 
 def judged(changes: Sequence[Change]) -> list[Change]:

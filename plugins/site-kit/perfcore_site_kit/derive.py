@@ -32,7 +32,7 @@ RECENT = 64  # versions: enough to tell the noise of a series to within a tenth
 # Of a normal distribution the median of |x| is 0.6745 standard deviations (its quartile).
 _TO_DEVIATION = 1 / 0.6745
 _FEW_PAIRS = 200  # comparisons of short histories: each loads two profiles, and pages open at once
-_CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
+CONFIGURED = tuple(key for key in KEYS if key.startswith(("check.", "benchmarks.")))
 
 
 @attrs.frozen(kw_only=True, eq=False)
@@ -87,7 +87,7 @@ def state_of(repository: Repository, head: str, releases: Mapping[str, tuple[str
     folders = stamps("objects/") if stamps is not None else {"": ""}
     if not all(folders.values()):
         return ""
-    configured = [repository.config.get(key) for key in _CONFIGURED]
+    configured = [repository.config.get(key) for key in CONFIGURED]
     facts = [head, sorted(folders.items()), sorted(releases.items()), configured, decisions.stamp(repository)]
     return hashlib.sha1(json.dumps(facts, default=str).encode(), usedforsecurity=False).hexdigest()
 

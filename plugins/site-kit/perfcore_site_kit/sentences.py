@@ -97,9 +97,11 @@ def change(item: ListedChange, version: MinorVersion | None, commits: Sequence[M
     return f"{shown(item.row.name, _MOST)} is {verdict_text.word(moved)}{size} {since}{ending}{came}."
 
 
-def version(comparison: Comparison | None, own: Sequence[object]) -> str:
+def version(comparison: Comparison | None, own: Sequence[object], before: MinorVersion | None) -> str:
     """Is this version slower?"""
     noted = f" The history shows {plural(len(own), 'change')} here." if own else ""
+    if comparison is None and before is not None:
+        return noted.strip() or "No: the history shows no change at this version."
     if comparison is None:
         return f"It is the first measured version, so there is nothing to compare it with.{noted}"
     return f"{counted(comparison)} than the version before.{noted}"

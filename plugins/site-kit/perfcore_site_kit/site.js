@@ -23,3 +23,26 @@ function followLive(table) {
 }
 
 if ($("live")) followLive($("live"));
+
+/** A comparison that the server had not made yet, taken from its page. Its links are relative to that page. */
+async function loadComparison(target) {
+  target.append(element("span", " The checks compare them now.", { className: "soft" }));
+  const address = new URL(target.dataset.load, location.href);
+  try {
+    const answer = await fetch(address);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const section = page.querySelector("#side-1").parentElement;
+    for (const link of section.querySelectorAll("a[href]")) link.href = new URL(link.getAttribute("href"), address);
+    const parts = [...section.children].filter(({ tagName }) => tagName !== "H2");
+    const tables = parts.flatMap((part) => [...part.querySelectorAll("table.sortable")]);
+    target.replaceWith(...parts);
+    for (const table of tables) sortableTable(table);
+  } catch {
+    target.lastChild.textContent = " The server did not answer; the link leads to the comparison.";
+  }
+}
+
+(async () => {
+  for (const target of document.querySelectorAll("[data-load]")) await loadComparison(target);
+})();

@@ -119,7 +119,7 @@ class Site:
 
     def is_lasting(self, path: PagePath) -> bool:
         """Whether a page stays the same while the branch does."""
-        return path.kind not in (paths.LIVE, paths.PLUGINS, paths.SEARCH, paths.CONTRACTS)
+        return path.kind not in (paths.LIVE, paths.PLUGINS, paths.SEARCH, paths.CONTRACTS, paths.VERSION)
 
     def pages(self) -> Iterator[PagePath]:
         """Every page of a static site. A server has more of the kinds `version`, `compare`, `diff` and `flame`."""

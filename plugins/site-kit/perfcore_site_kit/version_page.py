@@ -36,26 +36,31 @@ def version_page(view: View) -> Mapping[str, Any]:
         for at, change in branch.changes
         if branch.at(change) == position and change.kind in data.REPORTED
     ]
-    comparison = comparisons.compare(view.site.repository, before, version) if before is not None else None
-    against = [_side("Against the version before", view, comparison)] if comparison is not None else []
+    others = [] if before is None else [("the version before", before)]
     if release is not None and release != before:
-        against.append(
-            _side(
-                f"Against the release {', '.join(branch.releases[release.id])}",
-                view,
-                comparisons.compare(view.site.repository, release, version),
-            )
-        )
+        others.append((f"the release {', '.join(branch.releases[release.id])}", release))
+    against = [_against(view, f"Against {name}", other, version) for name, other in others]
     return {
         "version": version,
         "heading": f"{version.id[:10]} {version.subject}",
-        "answer": sentences.version(comparison, own),
+        "answer": sentences.version(against[0]["comparison"] if against else None, own, before),
         "tags": branch.releases.get(version.id, ()),
         "own": own,
         "against": against,
         "before": view.link(version_path(before)) if before is not None else "",
         "after": view.link(version_path(branch.versions[position + 1])) if position < branch.newest else "",
     }
+
+
+def _against(view: View, title: str, other: MinorVersion, version: MinorVersion) -> Mapping[str, Any]:
+    """A section with a comparison. One that nobody has made yet takes some time: a server sends the page without it,
+    and the script asks for it."""
+    repository = view.site.repository
+    if view.is_served and not comparisons.is_kept(repository, other, version):
+        link = view.link(PagePath(paths.COMPARE, (paths.pair(other.id, version.id),)))
+        return {"title": title, "comparison": None, "load": link}
+    comparison = comparisons.compare(repository, other, version)
+    return {**_side(title, view, comparison), "comparison": comparison}
 
 
 def compare_page(view: View) -> Mapping[str, Any]:
@@ -107,6 +112,7 @@ def _side(title: str, view: View, comparison: Comparison) -> Mapping[str, Any]:
     parts = paths.pair(comparison.baseline.id, comparison.target.id)
     return {
         "title": title,
+        "load": "",
         "answer": sentences.comparison(comparison),
         "table": Markup(comparison_table(ranked, lambda row: _history(view, row))) if ranked else None,
         "link": view.link(PagePath(paths.COMPARE, (parts,))) if view.path.kind != paths.COMPARE else "",
