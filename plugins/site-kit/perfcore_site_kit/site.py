@@ -55,11 +55,13 @@ SERVER, FILES = Mode(links="server"), Mode(links="files")
 
 @attrs.frozen(kw_only=True)
 class Page:
-    """A page as bytes. `policy` is what its content security policy allows, for a header too."""
+    """A page as bytes. `policy` is what its content security policy allows, for a header too. `files` are the data of
+    its charts, by their names below the root, where a page of files does not hold them."""
 
     content: bytes = attrs.field(repr=False)
     media_type: str = "text/html; charset=utf-8"
     policy: str = "default-src 'none'"
+    files: Mapping[str, bytes] = attrs.field(factory=dict, repr=False)
 
 
 class Site:
@@ -183,6 +185,10 @@ class Site:
             Point(version=branch.versions[position], environment=environment, profiles=profiles, values=values)
             for position, environment, profiles, values in zip(*columns, strict=True)
         ]
+
+    def stored_points(self, at: int, number: int) -> StoredPoints:
+        """The same as columns, without the versions."""
+        return self._points(at, number)
 
     def levels(self, at: int) -> Mapping[int, Level]:
         """The levels of a long series."""
