@@ -15,7 +15,7 @@ from perfcore_site_kit.site import Mode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from perfcore.errors import NotFoundError, PerfError
+from perfcore.errors import NotFoundError, PerfError, UsageError
 from perfcore.text import printable
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Application:
         return answer(200, tagged.page.content, {**headers, "Content-Type": tagged.page.media_type})
 
     async def _written(self, request: Request) -> Response:
-        """A decision about a change. Where nothing takes decisions, there is nothing to write."""
+        """A decision about a change, and then its page again."""
         if not self._mode.writable:
             raise RefusedError(403, "This server only reads: perf serve --allow-triage lets pages write.")
         if request.headers.get("origin") != f"http://{request.headers['host']}":
@@ -103,7 +103,11 @@ class Application:
             raise RefusedError(403, "The form is not of this server: load the page again.")
         from perfcore_serve_web import triage
 
-        return await triage.decided(request, form, self._sites)
+        try:
+            await triage.decide(form, self._sites)
+        except UsageError as error:
+            raise RefusedError(400, f"{printable(error.message)}. {printable(error.hint or '')}") from error
+        return answer(303, b"", {"Location": request.url.path, "Content-Security-Policy": _PLAIN_POLICY})
 
     def _check_host(self, request: Request) -> None:
         hosts = request.headers.getlist("host")

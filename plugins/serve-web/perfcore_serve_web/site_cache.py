@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _PAGES = 32 * 2**20  # bytes of pages that are kept
 _LOOK = 1.0  # seconds between two looks whether the store has changed
+_RESTS = 10  # times as long as it took, before a changed history is derived again: measurements run beside it
+_PATIENCE_AFTER_WRITING = 5.0  # seconds
 _PATIENCE = 0.3  # seconds that a visitor waits for a changed history, rather than to see the one before
 
 
@@ -48,6 +50,8 @@ class SiteCache:
         self._worker = ThreadPoolExecutor(1, "pages")
         self._refresher = ThreadPoolExecutor(1, "refresh")
         self._looked = 0.0
+        self._pause = _LOOK
+        self._patience = _PATIENCE
         self._refreshing: Future[Site | None] | None = None
         self._pages: OrderedDict[tuple[PagePath, Mode], TaggedPage] = OrderedDict()
         self._size = 0
@@ -67,8 +71,13 @@ class SiteCache:
         return self._worker.submit(self._page, address, mode)
 
     def call(self, work: Callable[[Site], object]) -> Future[object]:
-        """Anything else that uses the store, in the same thread."""
-        return self._worker.submit(lambda: work(self._current()))
+        """Anything else that uses the store, in the same thread. It does not look whether the store has changed."""
+        return self._worker.submit(lambda: work(self._site))
+
+    def look(self) -> None:
+        """Have the next page look whether the store has changed, and wait for what follows: a decision is to be seen
+        at once."""
+        self._looked, self._pause, self._patience = 0.0, _LOOK, _PATIENCE_AFTER_WRITING
 
     def _page(self, address: str, mode: Mode) -> TaggedPage:
         site = self._current()
@@ -95,7 +104,7 @@ class SiteCache:
         if not self._site.is_derived:
             self._site.refresh()
             self._looked = time.monotonic()
-        elif self._refreshing is None and time.monotonic() - self._looked > _LOOK:
+        elif self._refreshing is None and time.monotonic() - self._looked > self._pause:
             if self._site.is_current():
                 self._looked = time.monotonic()
             else:
@@ -106,10 +115,10 @@ class SiteCache:
 
     def _take(self, refreshing: Future[Site | None]) -> None:
         try:
-            site = refreshing.result(timeout=_PATIENCE)
+            site = refreshing.result(timeout=self._patience)
         except TimeoutError:
             return
-        self._refreshing = None
+        self._refreshing, self._patience = None, _PATIENCE
         self._looked = time.monotonic()
         if site is not None:
             self._site = site
@@ -121,5 +130,7 @@ class SiteCache:
         old = self._repository
         repository = Repository.open(old.cwd, plugins=old.plugins, places=old.places)
         site = Site(repository, self._options)
+        started = time.monotonic()
         site.refresh()
+        self._pause = max(_LOOK, _RESTS * (time.monotonic() - started))
         return site

@@ -1,7 +1,4 @@
-"""Decisions about changes, as forms of the pages send them.
-
-The decision is written by the command `triage` of another distribution; where that is not installed, nothing is.
-"""
+"""Decisions about changes, as forms of the pages send them: `perf check triage` by other means."""
 
 from __future__ import annotations
 
@@ -9,34 +6,28 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from starlette.responses import Response
-
-from perfcore.errors import PluginError
+from perfcore.errors import UsageError
 
 if TYPE_CHECKING:
     from perfcore_site_kit.site import Site
-    from starlette.requests import Request
 
     from perfcore_serve_web.site_cache import SiteCache
 
-COMMAND = "triage"
-FIELDS = ("change", "decision", "why", "by")
-"""What a form may name; nothing else of it reaches the command."""
+_DIGITS = frozenset("0123456789abcdef")
 
 
-async def decided(request: Request, form: Mapping[str, str], sites: SiteCache) -> Response:
-    """Write a decision, and lead back to the page of the change."""
-    from perfcore_serve_web.application import RefusedError, answer
-
-    arguments = {field: form[field] for field in FIELDS if form.get(field)}
+async def decide(form: Mapping[str, str], sites: SiteCache) -> None:
+    """Write the decision of a form. UsageError for one that lacks what it needs."""
+    change = form.get("change", "")
+    if not change or not set(change) <= _DIGITS:
+        raise UsageError("the form names no change")
+    state, why, fixed_in = (form.get(name, "").strip() for name in ("state", "why", "fixed_in"))
+    until = [word for word in form.get("until", "").split() if word]
 
     def write(site: Site) -> None:
-        from perfcore.library import History
+        from perfcore_command_ack import triage
 
-        History(site.repository).command(COMMAND, **arguments)
+        triage.decide(site.repository, [change], state, why=why, fixed_in=fixed_in, until=until)
 
-    try:
-        await asyncio.wrap_future(sites.call(write))
-    except PluginError as error:
-        raise RefusedError(501, f"{error.message}.") from error
-    return answer(303, b"", {"Location": request.url.path})
+    await asyncio.wrap_future(sites.call(write))
+    sites.look()

@@ -88,7 +88,7 @@ def test_no_request_writes_where_writing_is_not_allowed(served: Served, cookie: 
         assert served.ask(path, cookie=cookie, method="HEAD").body == b""
         for method in ("PUT", "DELETE", "PATCH", "OPTIONS", "TRACE"):
             assert served.ask(path, cookie=cookie, method=method).status == 405
-        answer = _posted(served, cookie, path, f"http://{served.host}", {"change": "x", "decision": "accepted"})
+        answer = _posted(served, cookie, path, f"http://{served.host}", {"change": "x", "state": "accepted"})
         assert answer == 403
     assert _files(measured) == before
 
@@ -99,7 +99,7 @@ def test_writing_needs_the_origin_and_the_token_of_a_form(measured: Project) -> 
         changes = server.ask("/changes", cookie=cookie).text
         path = "/" + html.unescape(re.findall(r'href="(change/[^"]*)"', changes)[0])
         (token,) = re.findall(r'name="form_token" value="([^"]*)"', server.ask(path, cookie=cookie).text)
-        here, fields = f"http://{server.host}", {"change": "x", "decision": "accepted", "why": "because"}
+        here, fields = f"http://{server.host}", {"change": "x", "state": "accepted", "why": "because"}
         before = _files(measured)
         assert _posted(server, cookie, path, "", {**fields, "form_token": token}) == 403
         assert _posted(server, cookie, path, "null", {**fields, "form_token": token}) == 403

@@ -82,7 +82,8 @@ class SeriesRow:
 # Without slots, because `functools.cached_property` needs the `__dict__` of the instance.
 @attrs.frozen(kw_only=True, slots=False, eq=False)
 class Branch:
-    """The measured versions of a branch, oldest first, its series, and the reasons for which changes were accepted.
+    """The measured versions of a branch, oldest first, its series, the reasons for which changes were accepted, and
+    what was decided about each in words.
     `state` says what it was derived from."""
 
     state: str
@@ -91,6 +92,7 @@ class Branch:
     versions: tuple[MinorVersion, ...]
     series: tuple[SeriesRow, ...]
     accepted: Mapping[str, str]
+    decided: Mapping[str, str]
     releases: Mapping[str, tuple[str, ...]]
     notes: tuple[str, ...] = ()
 

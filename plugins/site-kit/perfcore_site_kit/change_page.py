@@ -14,7 +14,8 @@ from perfcore_view_kit.history_chart import history_chart
 
 from perfcore.errors import NotFoundError, PerfError
 from perfcore.model import MinorVersion, Point
-from perfcore_site_kit import data, paths, sentences
+from perfcore.model.decisions import ACCEPTED, CONFIRMED, ENVIRONMENT, FALSE_ALARM, FIXED, WITHDRAWN
+from perfcore_site_kit import data, decisions, paths, sentences
 from perfcore_site_kit.branch import RANGE
 from perfcore_site_kit.change_list import change_row
 from perfcore_site_kit.derive import ranges
@@ -24,8 +25,10 @@ from perfcore_site_kit.stacked import configurations
 
 if TYPE_CHECKING:
     from perfcore.model import Change
+    from perfcore.model.decisions import Decision
     from perfcore_site_kit.renderer import View
 
+STATES = (CONFIRMED, ACCEPTED, FIXED, FALSE_ALARM, ENVIRONMENT, WITHDRAWN)
 _COMMITS = 60
 _COMPANIONS = 40
 _AROUND = 60  # points before and after the change in its chart
@@ -61,7 +64,8 @@ def change_page(view: View) -> Mapping[str, Any]:
         "code": _code(view, before, after, row.config_id),
         "compare": _compare(view, before, after),
         "command": _command(row.command, before, change, len(commits)),
-        "triage": {"token": view.mode.token, "change": change.id} if view.mode.writable else None,
+        "log": [_log_entry(decision) for decision in decisions.log(view.site.repository, change.id)],
+        "triage": {"token": view.mode.token, "change": change.id, "states": STATES} if view.mode.writable else None,
     }
 
 
@@ -113,6 +117,21 @@ def _facts(change: Change, item: data.ListedChange) -> list[tuple[str, str]]:
         ("Id", change.id),
     ]
     return [(name, text) for name, text in facts if text]
+
+
+def _log_entry(decision: Decision) -> Mapping[str, str]:
+    ends = [
+        f"until {decision.until_date}" if decision.until_date else "",
+        f"until {decision.until_version[:10]}" if decision.until_version else "",
+        f"up to {100 * decision.limit:.3g} %" if decision.limit is not None else "",
+        f"in {decision.fixed_in[:10]}" if decision.fixed_in else "",
+    ]
+    return {
+        "day": sentences.day(decision.time // 10**9),
+        "author": decision.author,
+        "state": " ".join(filter(None, ["withdrawn" if decision.withdrawn else decision.state, *ends])),
+        "why": decision.why,
+    }
 
 
 def _version_link(view: View, version: MinorVersion) -> str:

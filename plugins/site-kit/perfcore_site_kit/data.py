@@ -54,6 +54,7 @@ class ListedChange:
     change: Change
     row: SeriesRow
     accepted: str
+    decided: str
 
     @property
     def stands(self) -> bool:
@@ -165,7 +166,12 @@ def changes(branch: Branch, number: int = 1) -> Changes:
 
 
 def listed_change(branch: Branch, at: int, change: Change) -> ListedChange:
-    return ListedChange(change=change, row=branch.series[at], accepted=branch.accepted.get(change.id, ""))
+    return ListedChange(
+        change=change,
+        row=branch.series[at],
+        accepted=branch.accepted.get(change.id, ""),
+        decided=branch.decided.get(change.id, ""),
+    )
 
 
 def _group(branch: Branch, members: Sequence[ListedChange]) -> ChangeGroup:

@@ -114,14 +114,16 @@ def derive(
     versions = branch_versions(lines)[::-1]
     short = _short_changes(repository, lines)
     series = tuple(_row(each, short) for each in scanned)
-    accepted = decisions.accepted(repository, [change for row in series for change in row.changes])
+    changes = [change for row in series for change in row.changes]
+    decided = decisions.decided(repository, changes, head, {version.id for version in versions})
     branch = Branch(
         state=state,
         head=head,
         name=name,
         versions=tuple(versions),
         series=series,
-        accepted=accepted,
+        accepted=decided.accepted,
+        decided=decided.words,
         releases=releases,
         notes=tuple(notes),
     )

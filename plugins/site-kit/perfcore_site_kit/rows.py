@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from perfcore.store.read_model import ReadModel
 
 T = TypeVar("T")
-_FORMAT = 1  # of the rows; another one makes all of them unread
+_FORMAT = 2  # of the rows; another one makes all of them unread
 _SPACE = "site"
 _UNREADABLE = (msgspec.MsgspecError, RecursionError, UnicodeDecodeError, ValueError)
 
@@ -43,6 +43,7 @@ class _Document(msgspec.Struct, frozen=True, array_like=True):
     versions: tuple[MinorVersion, ...]
     series: tuple[SeriesRow, ...]
     accepted: dict[str, str]
+    decided: dict[str, str]
     notes: tuple[str, ...]
 
 
@@ -71,6 +72,7 @@ class BranchRows:
             versions=document.versions,
             series=document.series,
             accepted=document.accepted,
+            decided=document.decided,
             releases=releases,
             notes=document.notes,
         )
@@ -80,7 +82,13 @@ class BranchRows:
     ) -> None:
         """Keep a branch with the points and levels of its series, by their keys."""
         document = _Document(
-            branch.head, branch.name, branch.versions, branch.series, dict(branch.accepted), branch.notes
+            branch.head,
+            branch.name,
+            branch.versions,
+            branch.series,
+            dict(branch.accepted),
+            dict(branch.decided),
+            branch.notes,
         )
         head = _head(branch.state)
         try:

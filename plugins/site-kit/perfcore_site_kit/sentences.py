@@ -192,11 +192,11 @@ def interval(change: Change | None) -> str:
 
 def status_of(listed: ListedChange) -> str:
     """What became of a change."""
-    if listed.accepted:
-        return f"accepted: {listed.accepted}"
+    if listed.decided:
+        return listed.decided
     if listed.change.undone:
         return f"reverted by {listed.change.undone[:10]}"
-    return "stands" if listed.stands else ""
+    return "new" if listed.stands else ""
 
 
 def title(row: SeriesRow) -> str:
