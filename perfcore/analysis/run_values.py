@@ -51,7 +51,9 @@ class MetricValues(msgspec.Struct, frozen=True, array_like=True):
             column.unit or units.get(column.name, ""),
             column.spec.better,
             array("d", values.values()).tobytes(),
-            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values)),
+            tuple((name, len(list(runs))) for name, runs in groupby(taken.get(run, "") for run in values))
+            if taken
+            else (("", len(values)),) * bool(values),
         )
 
     def __post_init__(self) -> None:
