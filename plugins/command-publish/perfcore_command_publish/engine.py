@@ -6,6 +6,7 @@ files of data, whose names are digests of what they hold. The folder changes in 
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -73,7 +74,7 @@ def publish(
                 listener.progress(number, len(pages), "pages")
             _add_page(target, site, path, prints.of(path))
         for name, content in _others(site, url).items():
-            target.add(name, digest(content), lambda content=content: content)
+            target.add(name, digest(content), functools.partial(bytes, content))
         published = target.publish()
     return PublishResult(folder=target.folder, made=published.rendered, kept=published.kept, removed=published.removed)
 
@@ -97,7 +98,7 @@ def _add_page(target: Folder, site: Site, path: PagePath, fingerprint: str) -> N
     for match in _REFERENCE.finditer(content):
         name = match[1].decode()
         if name not in target:
-            target.add(name, name, lambda name=name: data(name))
+            target.add(name, name, functools.partial(data, name))
 
 
 def _others(site: Site, url: str) -> Mapping[str, bytes]:

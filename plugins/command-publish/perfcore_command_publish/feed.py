@@ -43,7 +43,8 @@ def atom(site: Site, url: str, name: str) -> bytes:
         if version is not None:
             _entry(root, site, url, item, version)
     ElementTree.indent(root)
-    return ElementTree.tostring(root, "utf-8", xml_declaration=True) + b"\n"
+    document: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return document + b"\n"
 
 
 def _regressions(site: Site) -> list[tuple[ListedChange, MinorVersion | None]]:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree
 
-import feedparser
+import feedparser  # type: ignore[import-untyped]  # it has no stubs
 import pytest
 from jsonschema import Draft202012Validator
 from perfcore_command_publish import engine
@@ -137,20 +137,17 @@ def test_a_page_or_data_that_somebody_changed_is_made_again(measured: Project, t
 
 
 def test_a_folder_with_other_files_is_refused_and_stays(measured: Project, tmp_path: Path) -> None:
-    for number, make in enumerate(
-        (
-            lambda folder: (folder / "notes.txt").write_text("mine"),
-            lambda folder: (folder / "site.json").write_text("{}"),
-            lambda folder: (folder / "away").symlink_to("/etc"),
-        )
-    ):
-        folder = tmp_path / str(number)
+    for name in ("notes.txt", "site.json", "away"):
+        folder = tmp_path / name
         folder.mkdir()
-        make(folder)
+        if name == "away":
+            (folder / name).symlink_to("/etc")
+        else:
+            (folder / name).write_text("{}")
         done = measured.perf("publish", str(folder), code=2)
         assert "holds other files" in done.err
         assert len(list(folder.iterdir())) == 1
-    assert "is no folder" in measured.perf("publish", str(tmp_path / "0" / "notes.txt"), code=2).err
+    assert "is no folder" in measured.perf("publish", str(tmp_path / "notes.txt" / "notes.txt"), code=2).err
     assert "holds other files" in measured.perf("publish", ".", code=2).err
     assert (measured.path / ".git").is_dir()
 
